@@ -3,7 +3,7 @@
 A backward formula is linear in the incoming gradient ``u``. What it makes of ``u`` is
 the transposed Jacobian applied to ``u``; transposing that map once more, which the
 backward formulas of the ops *it* is written in do, gives the Jacobian itself. So every
-declared op has a forward derivative and nobody writes one.
+declared op has a forward derivative, and few are written out (`_dual_formulas.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ._apply import apply, metas_of
 from ._backend import backend_of
 from ._define import raw_ops, tensor_ops
 from ._dispatch import asked, dispatching
+from ._dual_formulas import WRITTEN
 from ._dual_linear import LINEAR, Tangents, in_place_of, inputs_of
 from ._mode import Switches, mode
 from ._node import Node, accumulator_of, next_sequence_nr
@@ -85,8 +86,8 @@ def _pushed(
         if outputs[0]._data.dtype.kind not in "fcV":  # to integers: cut off
             return {}
         return {0: apply(op, in_place_of(op, args, tangents), params)}
-    if op.key == "logcumsumexp":  # whose backward formula looks at the sign of u
-        return {0: _logcumsumexp_forward(args[0], params[0], tangents[0])}
+    if op.key in WRITTEN:
+        return WRITTEN[op.key](args, params, outputs, tangents[0])
     if op.pointwise and _is_plain(op, [*args, *outputs, *tangents]):
         return {0: _elementwise(op, args, params, outputs[0], tangents)}
     numbers = differentiable_outputs(op, outputs)
@@ -102,15 +103,6 @@ def _pushed(
         n: tensor_ops.zeros_like(dummies[n].detach()) if n not in found else found[n]
         for n in numbers
     }
-
-
-def _logcumsumexp_forward(self: Tensor, dim: int, tangent: Any) -> Tensor:
-    if not (self._data.ndim and self._data.size):
-        return tensor_ops.clone(tangent)
-    largest = tensor_ops.amax(self.detach(), dim, True)
-    weights = tensor_ops.exp(self - largest)
-    running = tensor_ops._cumsum(weights, dim)
-    return tensor_ops._cumsum(weights * tangent, dim) / running
 
 
 def _unrecorded(tensor: Tensor) -> Tensor:

@@ -322,6 +322,41 @@ def test_an_op_without_a_derivative_refuses_tangents_as_pytorch_does():
     assert_same(program)
 
 
+FACTORS = {
+    "cholesky": lambda t, x: [t.linalg.cholesky(x)],
+    "cholesky, upper": lambda t, x: [t.linalg.cholesky(x, upper=True)],
+    "cholesky_ex": lambda t, x: [t.linalg.cholesky_ex(x).L],
+    "eigvalsh": lambda t, x: [t.linalg.eigvalsh(x)],
+    "eigh": lambda t, x: [t.linalg.eigh(x)[0], t.linalg.eigh(x)[1].abs()],
+}
+
+
+@pytest.mark.parametrize("kind", ["float64", "complex128"])
+@pytest.mark.parametrize("name", FACTORS)
+def test_asymmetric_tangents_are_taken_as_they_come(name: str, kind: str):
+    def program(torch: Any) -> Any:
+        x = torch.tensor([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
+        tangent = torch.tensor([[1.0, 2.0, 3.0], [-4.0, 5.0, 6.0], [7.0, -8.0, 9.0]])
+        forward = torch.autograd.forward_ad
+        with forward.dual_level():
+            pair = [each.to(getattr(torch, kind)) for each in (x, tangent)]
+            found = FACTORS[name](torch, forward.make_dual(*pair))
+            tangents = [forward.unpack_dual(each).tangent for each in found]
+            return [each.resolve_conj().tolist() for each in tangents]
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("first", [-1000.0, -60.0, 0.5])
+def test_tangents_of_logcumsumexp_are_slopes_far_below_the_largest(first: float):
+    x = gt.tensor([[first, first - 1], [0.0, 1.0]], dtype=gt.float64)
+    t = gt.tensor([[2.0, 3.0], [4.0, -5.0]], dtype=gt.float64)
+    with fw.dual_level():
+        found = fw.unpack_dual(gt.logcumsumexp(fw.make_dual(x, t), 0)).tangent
+    assert found[0].tolist() == t[0].tolist()
+    assert gt.allclose(found[1], (x.softmax(0) * t).sum(0), rtol=1e-12)
+
+
 # ---- memory ----
 
 
