@@ -85,6 +85,19 @@ def test_gradients_in_sixteen_bits_are_rounded_as_often(name: str, kind: str):
     assert np.mean(slopes[0] == slopes[1]) > 0.995
 
 
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_gradients_of_logcumsumexp_are_rounded_as_often(kind: str):
+    pytest.importorskip("ml_dtypes")
+    drawn = np.random.default_rng(0).uniform(-9, 9, (2, 5, 60)).astype(np.float32)
+    slopes: list[Any] = []
+    for engine in (OURS, theirs()):
+        x, seed = engine.tensor(drawn).to(getattr(engine.module, kind)).unbind()
+        x = x.detach().requires_grad_()
+        engine.module.logcumsumexp(x, 0).backward(seed)
+        slopes.append(engine.array(x.grad.float()))
+    assert np.mean(slopes[0] == slopes[1]) > 0.995
+
+
 PRODUCTS: dict[str, Any] = {
     "linear": lambda t, r: t.nn.functional.linear(r(3, 7), r(5, 7), r(5)),
     "addmm": lambda t, r: t.addmm(r(3, 5), r(3, 7), r(7, 5), beta=0.5, alpha=0.3),

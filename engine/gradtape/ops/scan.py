@@ -108,7 +108,20 @@ def _cumprod_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> An
 )
 def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
     _check_scanned("cumprod", dtype)
-    return _scanned(xp.multiply, in_dtype(self, dtype), dim, dtype is not None)
+    given = in_dtype(self, dtype)
+    if given.dtype.kind == "c" and given.ndim and given.size:
+        given = _from_one(xp, given, dim)
+    return _scanned(xp.multiply, given, dim, dtype is not None)
+
+
+def _from_one(xp: Any, self: Any, dim: int) -> Any:
+    """Multiply what comes first by 1, as PyTorch does: of infinities that makes NaN."""
+    first = xp.moveaxis(self, wrap_dim(dim, self.ndim), 0)[0]
+    if xp.isfinite(first).all():
+        return self
+    found = self.copy()
+    xp.moveaxis(found, dim, 0)[0] *= 1
+    return found
 
 
 # ---- logcumsumexp, cummax, cummin ----
@@ -121,12 +134,19 @@ def _logcumsumexp_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) 
         sums = _log_sums_from_end(F, F.log(F.conj(grad)) - result, dim)
         return F.conj(F.exp(sums + self))
     # The least float in place of log(0): its slope is 0, where that of log is not.
-    least, size = finfo(DTYPE_OF[values_of(self).dtype]).min, F.log(F.abs(grad))
+    least, size = _least(F, values_of(self)), F.log(F.abs(grad))
     ups, downs = (
         _log_sums_from_end(F, F.where(part, size, least) - result, dim)
         for part in (grad > 0, grad < 0)
     )
     return F.exp(ups + self) - F.exp(downs + self)
+
+
+def _least(F: Any, like: Any) -> Any:
+    """Return an array's least float as one, so that bfloat16 stays bfloat16."""
+    xp, number = backend_of(like).xp, finfo(DTYPE_OF[like.dtype]).min
+    least = xp.asarray(number, like.dtype)
+    return least if F.raw else wrap(least)
 
 
 def _log_sums_from_end(F: Any, values: Any, dim: int) -> Any:
