@@ -321,6 +321,17 @@ def test_activations_keep_the_order_of_dimensions(maker: str, name: str):
     )
 
 
+@pytest.mark.parametrize("shape", ["1,4", "2,1,4", "2,4,1,1", "2,3,4"])
+def test_glu_keeps_the_order_of_dimensions_and_its_gradient_does_not(shape: str):
+    check_line(
+        f"from itertools import permutations as all;w=t.ones({shape});"
+        "xs=[w.permute(p).clone().requires_grad_() for p in all(range(w.dim()))];"
+        "ys=[(x,t.nn.functional.glu(x,d)) for x in xs for d in range(x.dim()) "
+        "if x.shape[d]%2==0];"
+        "[(y.stride(),t.autograd.grad(y.sum(),x)[0].stride()) for x,y in ys]"
+    )
+
+
 @pytest.mark.parametrize("kind", ["channels_last", "contiguous_format"])
 @pytest.mark.parametrize("call", ["x*5", "x+5", "x+t.ones(3,1,1)", "x.exp()", "x+x"])
 def test_numbers_keep_strides_of_dimensions_of_size_one(call: str, kind: str):

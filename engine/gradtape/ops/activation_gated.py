@@ -66,7 +66,7 @@ def glu_backward(xp: Any, grad_output: Array, self: Array, dim: int) -> Any:
     value, gate = xp.split(self, 2, axis=dim)
     s = _rounded_step(xp, gate)
     into_gate = _into_gate(xp, s, value, grad_output)
-    return xp.concatenate([grad_output * s, into_gate], dim)
+    return row_major(xp, xp.concatenate([grad_output * s, into_gate], dim))
 
 
 @rounded_once
