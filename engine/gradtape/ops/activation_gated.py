@@ -36,7 +36,10 @@ def glu(xp: Any, self: Array, dim: int = -1) -> Any:
             f"{size}"
         )
     value, gate = xp.split(self, 2, axis=dim)
-    return laid_out(xp, value * smooth_step(xp, gate), (value, gate))
+    found = value * smooth_step(xp, gate)
+    if self.flags.c_contiguous and 1 not in found.shape:  # so are the rows of both
+        return found
+    return laid_out(xp, found, (value, gate))
 
 
 def _glu_slope(F: Any, grad: Any, self: Any, dim: int) -> Any:
