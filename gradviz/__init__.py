@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
     from gradviz._diagnose import diagnose as diagnose
-    from gradviz._diff import diff as diff
-    from gradviz._ledger import ledger as ledger
-    from gradviz._merge import merge as merge
     from gradviz._show import show as show
+    from gradviz.analysis.diff import diff as diff
+    from gradviz.analysis.ledger import ledger as ledger
+    from gradviz.analysis.merge import merge as merge
     from gradviz.derivative import check_derivative as check_derivative
     from gradviz.export import export_dot as export_dot
     from gradviz.export import export_html as export_html
@@ -38,16 +38,16 @@ _HOMES = {
     "capture": "gradviz._capture",
     "check_derivative": "gradviz.derivative",
     "diagnose": "gradviz._diagnose",
-    "diff": "gradviz._diff",
+    "diff": "gradviz.analysis.diff",
     "export_dot": "gradviz.export",
     "export_html": "gradviz.export",
     "export_json": "gradviz.export",
     "export_png": "gradviz.export",
     "export_svg": "gradviz.export",
-    "ledger": "gradviz._ledger",
+    "ledger": "gradviz.analysis.ledger",
     "load": "gradviz.export",
     "load_ipython_extension": "gradviz.magic",
-    "merge": "gradviz._merge",
+    "merge": "gradviz.analysis.merge",
     "record": "gradviz._capture",
     "show": "gradviz._show",
     "step": "gradviz.stepping",

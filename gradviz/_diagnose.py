@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradviz._capture._program import open_log, refuse_unusable
+from gradviz._capture.open_log import open_log, refuse_unusable
 from gradviz.diagnosis.diagnose import Diagnosis
 from gradviz.diagnosis.diagnose import diagnose as diagnose_program
 from gradviz.errors import CaptureError

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradviz._marimo import marimo, show_in
 from gradviz.export import as_snapshot, export_html
+from gradviz.notebook.marimo import marimo, show_in
 
 if TYPE_CHECKING:
-    from gradviz._live_view import LiveView
     from gradviz.live import Source
+    from gradviz.notebook.live_view import LiveView
 
 
 def show(x: object) -> None:
@@ -28,7 +28,7 @@ def show(x: object) -> None:
 
     shell = _notebook_shell()
     if shell is not None:
-        from gradviz._notebook import notebook_of
+        from gradviz.notebook.frontend import notebook_of
 
         notebook_of(shell).show(x)
         return
@@ -51,7 +51,7 @@ def show_live(x: object) -> Callable[[object], None]:
     """
     shell, host = _notebook_shell(), marimo()
     if shell is not None:
-        from gradviz._notebook import notebook_of
+        from gradviz.notebook.frontend import notebook_of
 
         replace_snapshot = notebook_of(shell).show_live(x)
     elif host is not None:
@@ -70,7 +70,7 @@ def follow(source: Source, delay: float = 0.0) -> LiveView | None:
     shell = _notebook_shell()
     if shell is None:
         return None
-    from gradviz._notebook import notebook_of
+    from gradviz.notebook.frontend import notebook_of
 
     return notebook_of(shell).follow(source, delay=delay)
 

@@ -55,7 +55,9 @@ def check_derivative(function: Callable[..., Any], *inputs: Any) -> DerivativeRe
     >>> gradviz.check_derivative(torch.exp, torch.tensor([2.0]))
     The derivative agrees with finite differences.
     """
-    from gradviz._capture.loop.check import check_derivative as first_difference
+    from gradviz._capture.training_loop.derivative_check import (
+        check_derivative as first_difference,
+    )
 
     found = first_difference(_library(inputs), function, inputs)
     if found is None:
@@ -77,8 +79,8 @@ def check_node(node: Any, root: Any) -> tuple[DerivativeReport, tuple[str, ...]]
     Returns what was found, and the names of the inputs. Raises CaptureError, with a
     sentence, where the forward cannot be run again.
     """
-    from gradviz._capture._own import probing
-    from gradviz._capture.gradtape.rerun import forward_of
+    from gradviz._capture.adapters.gradtape.forward_replay import forward_of
+    from gradviz._capture.names.user_code import probing
 
     if node.name().endswith("AccumulateGrad"):
         raise CaptureError("it adds a gradient to a leaf, and computes none")

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from gradviz import ir, ir_columns, ir_json
+from gradviz import ir
 from gradviz.errors import ExportError, SnapshotError
-from gradviz.ir_validate import validate
+from gradviz.ir import columns as ir_columns
+from gradviz.ir import json as ir_json
+from gradviz.ir.validate import validate
 
 PathLike = str | os.PathLike[str]
 

@@ -14,22 +14,22 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
 from gradviz._capture import record
-from gradviz._capture._program import import_engines
-from gradviz._cells import ErrorHook, Following
-from gradviz._magic_text import options_of, record_in_place
-from gradviz._notebook import Forms, Notebook, notebook_of
-from gradviz._release import ReleaseService, release
+from gradviz._capture.open_log import import_engines
 from gradviz._services import Shown
 from gradviz._show import show
 from gradviz.errors import GradvizError
 from gradviz.export import as_snapshot, check_target, export_html
+from gradviz.notebook.cells import ErrorHook, Following
+from gradviz.notebook.frontend import Forms, Notebook, notebook_of
+from gradviz.notebook.magic_text import options_of, record_in_place
+from gradviz.notebook.release import ReleaseService, release
 from gradviz.render.mime import TEXT
 from gradviz.render.text import to_text
 
 if TYPE_CHECKING:
-    from gradviz._live_view import LiveView
+    from gradviz.notebook.live_view import LiveView
 
-_SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture._session.Session")
+_SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture.session.Session")
 _LONG_S = 0.8  # a cell that is over sooner shows its graph once, at its end
 _EXPRESSION_FILE = "<%gradviz>"
 _NO_EXPRESSION = (
@@ -40,7 +40,10 @@ _NO_EXPRESSION = (
 
 @magics_class
 class GradvizMagics(Magics):
-    """The two magics; what they show is kept by :class:`gradviz._notebook.Notebook`."""
+    """The two magics.
+
+    What they show is kept by :class:`gradviz.notebook.frontend.Notebook`.
+    """
 
     shell: Any
 

@@ -11,10 +11,11 @@ from typing import Any
 import anywidget
 import traitlets
 
-from gradviz import ir, ir_columns
+from gradviz import ir
 from gradviz._services import Services, services_of
 from gradviz.errors import ExportError
 from gradviz.export import as_snapshot
+from gradviz.ir import columns as ir_columns
 from gradviz.render.html import read_bundle
 from gradviz.render.mime import mimebundle
 

@@ -1,4 +1,4 @@
-"""Writes the TypeScript types of the snapshot from the dataclasses of gradviz/ir.py.
+"""Writes the TypeScript types of the snapshot from the dataclasses of gradviz/ir.
 
 ``python -m tools.ir_typescript`` writes extension/src/ir/types.ts; ``--check`` writes
 nothing and fails when the file on disk is not what it would write.
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from gradviz import ir
-from gradviz._ir_fields import Field, Table, fields_of, snapshot_fields, tables
+from gradviz.ir.fields import Field, Table, fields_of, snapshot_fields, tables
 
 TARGET = Path(__file__).parent.parent / "extension" / "src" / "ir" / "types.ts"
 
 _HEADER = """\
 // The records of a snapshot, and what a decoder must know about their fields.
-// Generated from gradviz/ir.py by `python -m tools.ir_typescript`; do not edit.
+// Generated from gradviz/ir by `python -m tools.ir_typescript`; do not edit.
 """
 
 _SPEC = """\
@@ -192,7 +192,7 @@ def main(arguments: list[str] | None = None) -> int:
         TARGET.write_text(text, encoding="utf-8")
     elif not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text:
         print(
-            f"{TARGET} is not what gradviz/ir.py says; "
+            f"{TARGET} is not what gradviz/ir says; "
             "run `python -m tools.ir_typescript`.",
             file=sys.stderr,
         )

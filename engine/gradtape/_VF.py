@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._define import FUNCTIONS
-from .ops.unique import unique_dim as unique_dim
+from ._dispatch.declare import FUNCTIONS
+from .ops.reduction.unique import unique_dim as unique_dim
 
 
 def __getattr__(name: str) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _cuda
-from ._settings import get_num_interop_threads, get_num_threads
+from ._backend import cuda as _cuda
+from .ops.tensor.settings import get_num_interop_threads, get_num_threads
 from .version import __version__
 
 __all__ = ["parallel_info", "show"]

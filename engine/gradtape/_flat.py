@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._define import FUNCTIONS
-from ._tensor import Tensor
+from ._dispatch.declare import FUNCTIONS
+from ._tensor.tensor import Tensor
 
 
 def flatten_dense_tensors(tensors: Sequence[Any]) -> Tensor:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ._backend import backend_of
-from ._print_options import PRINT_OPTIONS
-from ._print_options import printoptions as printoptions
-from ._print_options import set_printoptions as set_printoptions
-from ._printing import add_suffixes, contents_str
+from ._tensor.print_options import PRINT_OPTIONS
+from ._tensor.print_options import printoptions as printoptions
+from ._tensor.print_options import set_printoptions as set_printoptions
+from ._tensor.printing import add_suffixes, contents_str
 
 PRINT_OPTS = PRINT_OPTIONS
 _add_suffixes = add_suffixes

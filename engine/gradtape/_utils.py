@@ -2,23 +2,25 @@
 
 from . import _flat
 from ._dtypes import dtype as _DType
-from .ops.rebuild import (
+from .ops.memory.pickling import (
     _rebuild_device_tensor_from_cpu_tensor as _rebuild_device_tensor_from_cpu_tensor,
 )
-from .ops.rebuild import (
+from .ops.memory.pickling import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
 )
-from .ops.rebuild import _rebuild_from_type_v2 as _rebuild_from_type_v2
-from .ops.rebuild import (
+from .ops.memory.pickling import _rebuild_from_type_v2 as _rebuild_from_type_v2
+from .ops.memory.pickling import (
     _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage,
 )
-from .ops.rebuild import _rebuild_parameter as _rebuild_parameter
-from .ops.rebuild import _rebuild_parameter_with_state as _rebuild_parameter_with_state
-from .ops.rebuild import _rebuild_sparse_tensor as _rebuild_sparse_tensor
-from .ops.rebuild import _rebuild_tensor as _rebuild_tensor
-from .ops.rebuild import _rebuild_tensor_v2 as _rebuild_tensor_v2
-from .ops.rebuild import _rebuild_tensor_v3 as _rebuild_tensor_v3
-from .ops.rebuild import _rebuild_wrapper_subclass as _rebuild_wrapper_subclass
+from .ops.memory.pickling import _rebuild_parameter as _rebuild_parameter
+from .ops.memory.pickling import (
+    _rebuild_parameter_with_state as _rebuild_parameter_with_state,
+)
+from .ops.memory.pickling import _rebuild_sparse_tensor as _rebuild_sparse_tensor
+from .ops.memory.pickling import _rebuild_tensor as _rebuild_tensor
+from .ops.memory.pickling import _rebuild_tensor_v2 as _rebuild_tensor_v2
+from .ops.memory.pickling import _rebuild_tensor_v3 as _rebuild_tensor_v3
+from .ops.memory.pickling import _rebuild_wrapper_subclass as _rebuild_wrapper_subclass
 
 
 def element_size(dtype: _DType) -> int:

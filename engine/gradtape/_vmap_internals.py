@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ._generator import RANDOM_IN_VMAP
-from ._tensor import Tensor
-from .autograd._rows import RANDOM
+from ._random.generator import RANDOM_IN_VMAP
+from ._tensor.tensor import Tensor
+from .autograd._functional.row_by_row import RANDOM
 from .func import vmap as _current
 from .utils._pytree import broadcast_to_leaves, tree_flatten
 

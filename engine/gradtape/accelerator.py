@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from . import _cuda, cpu
-from ._absent import no_device
-from ._device import device as Device
-from ._site import user_stacklevel
+from . import cpu
+from ._backend import cuda as _cuda
+from ._backend.device import device as Device
+from ._common.absent import no_device
+from ._common.site import user_stacklevel
 from .cuda import _devices, memory, streams
 
 NONE = "Cannot access accelerator device when none is available."

@@ -6,8 +6,8 @@ import functools
 import warnings
 from typing import Any, Final
 
-from ._define import public
-from ._site import user_stacklevel
+from ._common.site import user_stacklevel
+from ._dispatch.declare import public
 
 __all__ = [
     "allow_in_graph",

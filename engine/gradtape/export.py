@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ._refusals import refused_names
+from ._common.refusals import refused_names
 
 globals().update(refused_names("export"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._define import FUNCTIONS
+from ._dispatch.declare import FUNCTIONS
 
 _NAMES = """
     atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from concurrent import futures as _concurrent
 from typing import Any, Generic, TypeVar
 
-from ._device import device
+from ._backend.device import device
 
 __all__ = ["Future", "collect_all", "wait_all"]
 

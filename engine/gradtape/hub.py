@@ -10,7 +10,7 @@ import tempfile
 from typing import Any
 from urllib.parse import urlparse
 
-from ._refusals import refused_names
+from ._common.refusals import refused_names
 from .serialization import load as load_file
 
 globals().update(refused_names("hub"))

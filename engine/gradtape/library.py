@@ -32,17 +32,17 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from ._backend.device import device as Device
 from ._C import DispatchKey
-from ._device import device as Device
+from ._common.refusals import refused_names
+from ._library.custom_op import CustomOpDef, defined, definition_of
+from ._library.custom_op import register_fake as _register_fake
+from ._library.infer_schema import infer_schema as infer_schema
+from ._library.library import Library as Library
+from ._library.library import _scoped_library as _scoped_library
+from ._library.library import fallthrough_kernel as fallthrough_kernel
+from ._library.opcheck import opcheck as opcheck
 from ._library.utils import parse_namespace
-from ._op_library import Library as Library
-from ._op_library import _scoped_library as _scoped_library
-from ._op_library import fallthrough_kernel as fallthrough_kernel
-from ._opcheck import opcheck as opcheck
-from ._refusals import refused_names
-from ._schema_infer import infer_schema as infer_schema
-from ._user_ops import CustomOpDef, defined, definition_of
-from ._user_ops import register_fake as _register_fake
 
 globals().update(refused_names("library"))
 

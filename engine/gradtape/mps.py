@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._absent import no, nothing, refusing, zero
+from ._common.absent import no, nothing, refusing, zero
 
 _SENTENCE = "Cannot execute {name}() without MPS backend."
 

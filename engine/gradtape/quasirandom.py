@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ._define import FUNCTIONS
+from ._dispatch.declare import FUNCTIONS
 from ._dtypes import dtype as DType
 from ._dtypes import float32, float64, get_default_dtype, int64
-from ._generator import Generator
-from ._tensor import Tensor, wrap
+from ._random.generator import Generator
+from ._tensor.tensor import Tensor, wrap
 
 
 class SobolEngine:

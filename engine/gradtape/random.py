@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from ._generator import default_generator as default_generator
-from .ops.random import get_rng_state as get_rng_state
-from .ops.random import initial_seed as initial_seed
-from .ops.random import manual_seed as manual_seed
-from .ops.random import seed as seed
-from .ops.random import set_rng_state as set_rng_state
+from ._random.generator import default_generator as default_generator
+from .ops.creation.random import get_rng_state as get_rng_state
+from .ops.creation.random import initial_seed as initial_seed
+from .ops.creation.random import manual_seed as manual_seed
+from .ops.creation.random import seed as seed
+from .ops.creation.random import set_rng_state as set_rng_state
 
 __all__ = [
     "default_generator",

@@ -15,10 +15,10 @@ import numpy as np
 
 from ._backend import backend_of
 from ._dtypes import DTYPES, FLOAT8
-from ._tensor import Tensor
+from ._tensor.tensor import Tensor
 from .nn import Module
-from .ops.build import share
-from .ops.sparse import is_sparse
+from .ops.creation.from_data import share
+from .ops.sparse.layout import is_sparse
 
 __all__ = [
     "load",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from ._typed_storage import TypedStorage as TypedStorage
-from ._typed_storage import names_by_dtype, warn_always, warns_always
-from ._untyped_storage import UntypedStorage as UntypedStorage
+from .ops.memory.typed_storage import TypedStorage as TypedStorage
+from .ops.memory.typed_storage import names_by_dtype, warn_always, warns_always
+from .ops.memory.untyped_storage import UntypedStorage as UntypedStorage
 
 # PyTorch's own names, which tools look up.
 _dtype_to_storage_type_map = names_by_dtype

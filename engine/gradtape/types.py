@@ -7,14 +7,14 @@ import os
 from collections.abc import Sequence
 from typing import IO, TypeAlias
 
-from ._device import device as _device
+from ._backend.device import device as _device
 from ._dtypes import dtype as _dtype
-from ._size import Size as Size
-from ._tensor import Tensor as Tensor
-from ._untyped_storage import UntypedStorage
+from ._tensor.size import Size as Size
+from ._tensor.tensor import Tensor as Tensor
 from .autograd.graph import GradientEdge
-from .ops.formats import layout as _layout
-from .ops.symbolic import SymBool, SymFloat, SymInt
+from .ops.memory.memory_format import layout as _layout
+from .ops.memory.untyped_storage import UntypedStorage
+from .ops.tensor.symbolic_numbers import SymBool, SymFloat, SymInt
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _cuda
+from ._backend import cuda as _cuda
 from ._version import __version__ as gradtape
 from .torch_version import TorchVersion
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._absent import no, nothing, refusing, zero
+from ._common.absent import no, nothing, refusing, zero
 
 _refused = refusing(AssertionError, "Torch not compiled with XPU enabled")
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from gradviz import ir
-from gradviz._capture._raw import KEPT_STEPS
+from gradviz._capture.recorder.raw import KEPT_STEPS
 from gradviz.errors import CaptureError
 
 if TYPE_CHECKING:
-    from gradviz._capture._program import Engine
-    from gradviz._capture._session import Session
+    from gradviz._capture.open_log import Engine
+    from gradviz._capture.session import Session
 
 
 def capture(loss: Any, *, title: str = "") -> ir.Snapshot:
@@ -45,9 +45,9 @@ def read_graph(
             + _described(loss)
         )
     if all(map(_is_gradtape, found)):
-        from gradviz._capture.gradtape.finished import read_graph as read
+        from gradviz._capture.adapters.gradtape.finished_graph import read_graph as read
     elif all(map(_is_torch, found)):
-        from gradviz._capture.pytorch.finished import read_graph as read
+        from gradviz._capture.adapters.pytorch.graph.finished import read_graph as read
     else:
         raise CaptureError("expected tensors of one engine, got some of each")
     roots = [tensor for tensor in found if tensor.requires_grad]
@@ -112,7 +112,7 @@ def record(
     >>> rec.snapshot().title
     'square'
     """
-    from gradviz._capture._session import Session
+    from gradviz._capture.session import Session
 
     return Session(
         title=title,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from gradviz._compare import DiffRow
-from gradviz._diff import Diff
+from gradviz.analysis.compare import DiffRow
+from gradviz.analysis.diff import Diff
 from gradviz.render import _words as words
 from gradviz.render._table import Column, html_table, table
 

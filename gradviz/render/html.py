@@ -10,8 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from string import Template
 
-from gradviz import ir, ir_columns
+from gradviz import ir
 from gradviz.errors import ExportError
+from gradviz.ir import columns as ir_columns
 from gradviz.render._words import clean
 from gradviz.render.text import to_text
 

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 
 from gradviz import ir
-from gradviz._ledger import BadRow, Ledger, SavedRow, ledger_of
+from gradviz.analysis.ledger import BadRow, Ledger, SavedRow, ledger_of
 from gradviz.render._table import Column, html_table, table
 from gradviz.render._words import clean, counted, size
 

@@ -9,8 +9,9 @@ import zlib
 from dataclasses import replace
 from typing import Any
 
-from gradviz import ir, ir_json
+from gradviz import ir
 from gradviz.errors import ExportError
+from gradviz.ir import json as ir_json
 from gradviz.render._words import clean
 from gradviz.render.card import card, is_failure
 from gradviz.render.html import to_html

@@ -10,7 +10,7 @@ from collections.abc import Set
 from typing import Any
 
 from gradviz import ir
-from gradviz._capture._names import names_in_frame
+from gradviz._capture.names.tensors import names_in_frame
 from gradviz.errors import CaptureError
 from gradviz.program.places import Places
 

@@ -107,9 +107,9 @@ def _statistics(library: Any, gradient: Any) -> ir.Statistics | None:
     if gradient is None:
         return None
     if library.__package__ == "torch":
-        from gradviz._capture.pytorch.summary import statistics as of_tensor
+        from gradviz._capture.adapters.pytorch.statistics import statistics as of_tensor
 
         return of_tensor(library, gradient)
-    from gradviz._capture._stats import statistics
+    from gradviz._capture.statistics.summary import statistics
 
     return statistics(gradient._data)

@@ -26,8 +26,8 @@ from gradviz.watching.parameters import Parameters
 from gradviz.watching.ranks import launched_rank
 
 if TYPE_CHECKING:
-    from gradviz._live_view import LiveView
     from gradviz.diagnosis.diagnose import Diagnosis
+    from gradviz.notebook.live_view import LiveView
 
 
 def watch(

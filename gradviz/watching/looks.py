@@ -21,7 +21,7 @@ WEIGHT, LOCAL = FIELDS.index("weight_norm"), FIELDS.index("local_norm")
 
 
 class Reader(Protocol):
-    """What a watch asks of an engine; see ``_capture/pytorch/watch.py``."""
+    """What a watch asks of an engine; see ``_capture/adapters/pytorch/watch.py``."""
 
     engine: Any
 
@@ -139,11 +139,11 @@ def reader_of(model: Any) -> Reader:
     """Return what reads the tensors of a model; raise CaptureError for no module."""
     torch, gradtape = sys.modules.get("torch"), sys.modules.get("gradtape")
     if torch is not None and isinstance(model, torch.nn.Module):
-        from gradviz._capture.pytorch.watch import TorchReader
+        from gradviz._capture.adapters.pytorch.watch import TorchReader
 
         return TorchReader()
     if gradtape is not None and isinstance(model, gradtape.nn.Module):
-        from gradviz._capture.gradtape.watch import GradtapeReader
+        from gradviz._capture.adapters.gradtape.watch import GradtapeReader
 
         return GradtapeReader()
     raise CaptureError(

@@ -17,7 +17,7 @@ LIST_LIMIT = 400
 LISTS = ("engine/gradtape/ops/", "engine/gradtape/nn/", "tests/")
 # Path -> the length granted to it, with the reason beside.
 LONGER: dict[str, int] = {
-    "extension/src/ir/types.ts": 1_000,  # generated from gradviz/ir.py
+    "extension/src/ir/types.ts": 1_000,  # generated from gradviz/ir
 }
 
 # The names stand apart from their slashes, so that this file does not match itself.

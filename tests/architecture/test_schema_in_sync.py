@@ -1,13 +1,13 @@
-"""The TypeScript types and the table of references follow gradviz/ir.py."""
+"""The TypeScript types and the table of references follow gradviz/ir."""
 
 from __future__ import annotations
 
-from gradviz import _ir_fields as fields
 from gradviz import ir
+from gradviz.ir import fields
 from tools import ir_typescript
 
 # Numbers that are not rows of a table. A new field of ir.py belongs here or into
-# gradviz._ir_fields.REFERENCES; forgetting both would leave a reference unchecked.
+# gradviz.ir.fields.REFERENCES; forgetting both would leave a reference unchecked.
 PLAIN = {
     "OpNode": "iteration sequence elapsed_ns order",
     "Edge": "output input",

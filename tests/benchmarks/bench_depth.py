@@ -69,8 +69,8 @@ def measure(engine: str, name: str, ops: int) -> dict[str, float]:
 
 def without_sites() -> None:
     """Make the operators anew, without the lines that record sites."""
-    from gradtape import _fast_source as source
-    from gradtape.ops import operators
+    from gradtape._dispatch import pointwise_source as source
+    from gradtape.ops.tensor import operators
 
     before, _, rest = source.PLACE.partition("            frame = get_frame(1)")
     _, end, after = rest.partition("            result._grad_fn = node")

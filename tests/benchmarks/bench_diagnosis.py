@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gradtape as t
-from gradviz._capture.gradtape.log import GradtapeLog
+from gradviz._capture.adapters.gradtape.log import GradtapeLog
 from gradviz.diagnosis.rules import all_rules
 from gradviz.program.history import History
 from gradviz.program.records import Program

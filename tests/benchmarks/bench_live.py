@@ -34,7 +34,8 @@ import numpy as np
 from jupyter_client.session import Session
 
 import gradviz
-from gradviz import ir, ir_columns
+from gradviz import ir
+from gradviz.ir import columns as ir_columns
 from gradviz.live import FLOW_NUMBERS, Delta, LiveFeed, Sent, Source
 
 MOST = 1.05

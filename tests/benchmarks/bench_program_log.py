@@ -130,7 +130,7 @@ def main() -> int:
     parser.add_argument("--scan", action="store_true")
     options = parser.parse_args()
     import gradtape
-    from gradviz._capture.gradtape.log import GradtapeLog
+    from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
     def log() -> Any:
         return GradtapeLog(scan=options.scan)

@@ -23,8 +23,8 @@ from collections.abc import Callable
 from typing import Any
 
 import gradviz
-from gradviz._capture.pytorch.finished import TorchFinished
-from tests.gradviz.whole_models import MODELS
+from gradviz._capture.adapters.pytorch.graph.finished import TorchFinished
+from tests.gradviz.capture.pytorch.whole_models import MODELS
 
 
 def bare_walk(loss: Any) -> int:

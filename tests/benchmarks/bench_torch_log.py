@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from gradviz._capture.pytorch.log import TorchLog
+from gradviz._capture.adapters.pytorch.log import TorchLog
 
 STEPS = 60  # of one turn
 WARM_UP = 20  # steps before: the first passes are looked at more closely

@@ -9,7 +9,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from gradviz import ir, ir_columns
+from gradviz import ir
+from gradviz.ir import columns as ir_columns
 from gradviz.render.html import read_bundle
 
 # A model as notebooks have it; every message waits until the view has drawn it.

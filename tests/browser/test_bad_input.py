@@ -13,7 +13,8 @@ import pytest
 from playwright.sync_api import expect
 
 import gradviz
-from gradviz import ir, ir_columns
+from gradviz import ir
+from gradviz.ir import columns as ir_columns
 from gradviz.render.html import to_html
 from tests.browser.conftest import PATIENCE_MS, Watched
 from tests.browser.test_graph import chain

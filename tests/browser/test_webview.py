@@ -9,7 +9,8 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from gradviz import ir, ir_columns
+from gradviz import ir
+from gradviz.ir import columns as ir_columns
 from gradviz.widget import STUB, _bundle_module
 from tests.browser.conftest import PATIENCE_MS, Watched
 from tests.browser.test_graph import chain, expect_boxes

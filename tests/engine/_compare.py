@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._engines import OURS, theirs
-from .samples._record import OpSample
+from .ops.samples._record import OpSample
 
 TOLERANCES = {
     "float64": (1e-7, 1e-9),

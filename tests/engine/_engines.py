@@ -13,9 +13,9 @@ import pytest
 
 import gradtape
 from gradtape._backend import NUMPY
-from gradtape._tensor import Tensor, wrap, wrap_alias
+from gradtape._tensor.tensor import Tensor, wrap, wrap_alias
 
-from .samples._record import Named, Sample
+from .ops.samples._record import Named, Sample
 
 needs_torch = pytest.mark.skipif(
     find_spec("torch") is None, reason="PyTorch, the oracle, is not installed"

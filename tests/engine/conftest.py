@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .generators import Pair
+    from .random.generators import Pair
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -57,7 +57,7 @@ def forked() -> Iterator[None]:
 @pytest.fixture
 def pair() -> Pair:
     """Two generators of one seed, ours and PyTorch's; skips where that is missing."""
-    from .generators import Pair
+    from .random.generators import Pair
 
     made = Pair()
     made.seed(1234)

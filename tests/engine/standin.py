@@ -11,7 +11,9 @@ import pytest
 import scipy.fft
 import scipy.special
 
-from gradtape import _backend, _cuda, _define
+from gradtape import _backend
+from gradtape._backend import cuda as _cuda
+from gradtape._dispatch import declare as _define
 from gradtape.cuda import memory
 
 from .standin_arrays import LACKING, Device, ndarray, on_device, over

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gradtape import _device
-from gradtape._device import default_device, device, set_default_device
+from gradtape._backend import device as _device
+from gradtape._backend.device import default_device, device, set_default_device
 
 torch = pytest.importorskip("torch")
 

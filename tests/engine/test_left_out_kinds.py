@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .lines import check_line
+from .nn.lines import check_line
 
 KINDS = ("float16", "bfloat16", "float64", "complex64", "int64", "int32", "uint8")
 KINDS = (*KINDS, "bool")

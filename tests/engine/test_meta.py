@@ -9,7 +9,7 @@ import pytest
 
 import gradtape as gt
 
-from .lines import check_line
+from .nn.lines import check_line
 
 SEEN = "(tuple(x.shape),x.stride(),str(x.dtype),str(x.device),x.is_meta,repr(x))"
 MADE = """

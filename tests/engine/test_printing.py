@@ -13,9 +13,13 @@ from hypothesis.extra import numpy as hnp
 
 import gradtape
 from gradtape import _dtypes as dt
-from gradtape._device import device
-from gradtape._print_options import get_printoptions, printoptions, set_printoptions
-from gradtape._printing import contents_str, tensor_str
+from gradtape._backend.device import device
+from gradtape._tensor.print_options import (
+    get_printoptions,
+    printoptions,
+    set_printoptions,
+)
+from gradtape._tensor.printing import contents_str, tensor_str
 
 torch = pytest.importorskip("torch")
 

@@ -11,8 +11,8 @@ import pytest
 from gradtape._dtypes import DTYPES
 
 from ._engines import OURS, Engine, needs_torch, theirs
+from .ops.test_ops_inplace import attempt, errors_differ
 from .oracle import assert_same
-from .test_ops_inplace import attempt, errors_differ
 
 DTYPE_NAMES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64"),

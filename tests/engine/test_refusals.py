@@ -14,7 +14,7 @@ import pytest
 
 import gradtape as gt
 from gradtape import compiler
-from gradtape._refusals import TOPICS, OutOfReachError, sentence
+from gradtape._common.refusals import TOPICS, OutOfReachError, sentence
 
 from .oracle import assert_same
 

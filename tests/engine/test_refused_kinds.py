@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .lines import check_line
+from .nn.lines import check_line
 
 SETUP = """
 F = t.nn.functional

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .lines import check_line
+from .nn.lines import check_line
 
 SETUP = """
 x = t.arange(12.0).view(3, 4).clone().requires_grad_()

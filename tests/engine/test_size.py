@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradtape._size import Size
+from gradtape._tensor.size import Size
 
 torch = pytest.importorskip("torch")
 

@@ -11,7 +11,7 @@ import pytest
 
 import gradtape
 
-from .lines import check_line
+from .nn.lines import check_line
 from .oracle import assert_same
 
 Program = Callable[[Any], Any]

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from gradviz import ir, ir_columns, ir_json
+from gradviz import ir
+from gradviz.ir import columns as ir_columns
+from gradviz.ir import json as ir_json
 from tests.gradviz._sample_cnn import cnn
 from tests.gradviz._sample_findings import overwritten, raised
 from tests.gradviz._sample_parts import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gradviz
-from gradviz.ir_validate import validate
+from gradviz.ir.validate import validate
 from tests.programs.test_programs import HERE, PROGRAMS, output_of
 
 STEPS = 12

@@ -28,9 +28,9 @@ from typing import Any
 import pytest
 
 from gradviz import ir
-from gradviz._alias import alias
 from gradviz.diagnosis.diagnose import Diagnosis, diagnose
 from gradviz.program.records import Program
+from gradviz.running.engine_alias import alias
 
 ENGINES = ("gradtape", "torch")
 MARK = "# CULPRIT"
@@ -162,10 +162,10 @@ def executed(case: Case, recorder: Any) -> Generator[Ran, None, None]:
 def _recorded(program: Program) -> Any:
     """Return the context manager that fills the log while a program runs."""
     if program.engine == "gradtape":
-        from gradviz._capture.gradtape.log import GradtapeLog
+        from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
         return GradtapeLog(program)
-    from gradviz._capture.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.log import TorchLog
 
     return TorchLog(program)
 

@@ -10,8 +10,8 @@ from contextlib import nullcontext
 import pytest
 
 import gradviz
-from gradviz._alias import alias
-from gradviz._capture._program import Engine
+from gradviz._capture.open_log import Engine
+from gradviz.running.engine_alias import alias
 from tests.rules.harness import executed
 from tests.rules.test_untouched import MODULES, cases_of
 

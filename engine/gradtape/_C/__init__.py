@@ -5,33 +5,35 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from .. import _function_modes
-from .._autocast_switches import any_enabled, is_available, supported_devices
-from .._determinism import fill_memory, fills_memory
-from .._device import device as device
+from .._autocast.api import any_enabled, is_available, supported_devices
+from .._backend.device import device as device
+from .._common.refusals import refused_names
+from .._dispatch.operands import common_shape
 from .._dtypes import dtype as dtype
 from .._dtypes import finfo as finfo
 from .._dtypes import iinfo as iinfo
-from .._function_modes import DisableTorchFunction as DisableTorchFunction
-from .._generator import Generator as Generator
-from .._graph_task import current_id, current_node, current_order, will_execute
-from .._mode import is_grad_enabled as is_grad_enabled
-from .._mode import mode, switch_grad_mode
-from .._operands import common_shape
-from .._override import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
-from .._override import disabled
-from .._refusals import refused_names
-from .._silence import DisableTorchDispatch, undispatched
-from .._size import Size
-from .._tensor import Tensor
+from .._engine.graph_task import current_id, current_node, current_order, will_execute
+from .._modes.disable_dispatch import DisableTorchDispatch, undispatched
+from .._modes.grad_mode import is_grad_enabled as is_grad_enabled
+from .._modes.grad_mode import mode, switch_grad_mode
+from .._overrides import modes as _function_modes
+from .._overrides.modes import DisableTorchFunction as DisableTorchFunction
+from .._overrides.torch_function import (
+    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
+)
+from .._overrides.torch_function import disabled
+from .._random.generator import Generator as Generator
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor
 from ..autograd import _multithreading
-from ..autograd._custom_node import CustomNode
 from ..autograd._engine import ImperativeEngine
+from ..autograd._function.node import CustomNode
 from ..autograd._graph_edges import increment_version
 from ..backends import mkldnn
-from ..ops._linalg import LinAlgError
-from ..ops.formats import layout as layout
-from ..ops.formats import memory_format as memory_format
+from ..ops._support.linalg import LinAlgError
+from ..ops.memory.memory_format import layout as layout
+from ..ops.memory.memory_format import memory_format as memory_format
+from ..ops.tensor.determinism import fill_memory, fills_memory
 from . import _autograd as _autograd
 from . import _forward
 from . import _functions as _functions
@@ -154,7 +156,7 @@ _FALLBACK_MODE = {
 def __getattr__(name: str) -> Any:
     """Return what is made after this module."""
     if name in ("_AutoDispatchBelowAutograd", *_FALLBACK_MODE):
-        from .. import _op_library
+        from .._library import library as _op_library
 
         if name in _FALLBACK_MODE:
             return getattr(_op_library.fallback_mode, _FALLBACK_MODE[name])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .._graph_task import keeps_graph
-from .._inference import unsafe_set_version_counter
-from .._saved import SavedTensor as SavedTensor
-from .._saved import make_saved_tensor
+from .._engine.graph_task import keeps_graph
+from .._engine.saved_attributes import SavedTensor as SavedTensor
+from .._engine.saved_attributes import make_saved_tensor
 from ..autograd import _saved_hooks
+from ..ops.tensor.inference import unsafe_set_version_counter
 from ._profiler import profiler_type
 
 _get_current_graph_task_keep_graph = keeps_graph

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._dual_record import enable
-from .._dual_record import is_enabled as is_enabled
-from .._transforms import active
+from .._forward_mode.levels import enable
+from .._forward_mode.levels import is_enabled as is_enabled
+from .._modes.transforms import active
 
 set_enabled = enable
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import OPS
-from .._node import AccumulateGrad as AccumulateGrad
-from .._views import CopySlices as CopySlices
-from ..autograd._delayed_error import DelayedError as DelayedError
-from ..autograd._delayed_error import Error as Error
-from ..autograd._delayed_error import UndefinedGrad as UndefinedGrad
-from ..autograd._delayed_error import UndefinedGradBackward as UndefinedGradBackward
+from .._dispatch.declare import OPS
+from .._dispatch.view_history import CopySlices as CopySlices
+from .._graph.node import AccumulateGrad as AccumulateGrad
+from ..autograd._function.delayed_error import DelayedError as DelayedError
+from ..autograd._function.delayed_error import Error as Error
+from ..autograd._function.delayed_error import UndefinedGrad as UndefinedGrad
+from ..autograd._function.delayed_error import (
+    UndefinedGradBackward as UndefinedGradBackward,
+)
 from ..autograd.graph import Node
 
 Node.register(DelayedError)

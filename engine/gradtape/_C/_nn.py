@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops._to_arguments import read_module_to
+from ..ops._support.to_arguments import read_module_to
 
 
 def parse_to(*given: Any, **named: Any) -> tuple[Any, Any, bool, Any]:

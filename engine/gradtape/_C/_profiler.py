@@ -5,14 +5,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from .._mode import mode
-from .._profile import Recorder
-from .._profile_event import Event
-from ..autograd import _profiler_trace
-from ..autograd._profiler_config import ProfilerActivity as ProfilerActivity
-from ..autograd._profiler_config import ProfilerState as ProfilerState
-from ..autograd._profiler_config import RecordScope as RecordScope
-from ..autograd._profiler_config import _ExperimentalConfig as _ExperimentalConfig
+from .._modes.grad_mode import mode
+from .._profiling.event import Event
+from .._profiling.recorder import Recorder
+from ..autograd._profiler import chrome_trace as _profiler_trace
+from ..autograd._profiler.config import ProfilerActivity as ProfilerActivity
+from ..autograd._profiler.config import ProfilerState as ProfilerState
+from ..autograd._profiler.config import RecordScope as RecordScope
+from ..autograd._profiler.config import _ExperimentalConfig as _ExperimentalConfig
 
 
 class ActiveProfilerType(Enum):

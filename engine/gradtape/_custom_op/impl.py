@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._common.refusals import refused_names
 from .._library.utils import lookup_op
-from .._refusals import refused_names
 
 globals().update(refused_names("_custom_op.impl"))
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .._refusals import refused
+from .._common.refusals import refused
 
 OptimizedModule = refused("_dynamo.OptimizedModule")

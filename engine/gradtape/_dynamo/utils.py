@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._device import device
+from .._backend.device import device
 
 
 def is_compile_supported(device_type: str | device) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._refusals import refused
+from .._common.refusals import refused
 
 FakeTensor = refused("_subclasses.fake_tensor.FakeTensor")
 FakeTensorMode = refused("_subclasses.fake_tensor.FakeTensorMode")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from .._site import user_stacklevel
+from .._common.site import user_stacklevel
 
 
 def warn_deprecated(old: str, new: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, Final
 
-from .._define import FUNCTIONS
-from .._device import device as Device
+from .._backend.device import device as Device
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import float32, int32
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 NOT_SCALED: Final = (
     "Attempted {name} but {missing} is None.  This may indicate your script did not "

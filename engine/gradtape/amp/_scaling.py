@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .._backend import backend_of
-from .._define import public
-from .._inplace import note_write
-from .._mode import mode
-from .._tensor import Tensor
+from .._dispatch.declare import public
+from .._dispatch.inplace import note_write
+from .._modes.grad_mode import mode
+from .._tensor.tensor import Tensor
 
 
 @public

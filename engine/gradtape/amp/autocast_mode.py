@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from .. import _autocast_switches as switches
-from .. import _cuda as cuda
-from .._autocast import state
+from .._autocast import api as switches
+from .._autocast.autocast import state
+from .._backend import cuda
+from .._common.site import user_stacklevel
 from .._dtypes import bfloat16, float16, float64
 from .._dtypes import dtype as DType
-from .._site import user_stacklevel
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any, Final
 
-from .. import _cuda
-from .._define import FUNCTIONS
-from .._device import device as Device
+from .._backend import cuda as _cuda
+from .._backend.device import device as Device
+from .._common.site import user_stacklevel
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import dtype as DType
 from .._dtypes import float16, float32
-from .._mode import no_grad
-from .._site import user_stacklevel
-from .._tensor import Tensor
+from .._modes.grad_mode import no_grad
+from .._tensor.tensor import Tensor
 from ._scale import Scale
 from ._scaling import _amp_foreach_non_finite_check_and_unscale_ as check_and_unscale
 from ._scaling import _amp_update_scale_ as update_scale

@@ -6,17 +6,17 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from .. import _errors
 from .._backend import backend_of
-from .._backward import run_backward
-from .._define import method
-from .._node import Node, accumulator_of
-from .._operands import as_array
-from .._site import user_stacklevel
-from .._tensor import Tensor, edge_of, wrap, wrap_alias
-from .._transforms import active, refuse_backward
-from .._warn import warn_once
-from ._batched_grad import batched_grad
+from .._common import messages as _errors
+from .._common.site import user_stacklevel
+from .._common.warn import warn_once
+from .._dispatch.declare import method
+from .._dispatch.operands import as_array
+from .._engine.backward import run_backward
+from .._graph.node import Node, accumulator_of
+from .._modes.transforms import active, refuse_backward
+from .._tensor.tensor import Tensor, edge_of, wrap, wrap_alias
+from ._functional.batched_grad import batched_grad
 from ._grad_checks import incoming
 from ._graph_edges import GradientEdge
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import _errors
-from .. import _graph_task as graph_task
-from .._mode import mode
+from .._common import messages as _errors
+from .._engine import graph_task
+from .._modes.grad_mode import mode
 from ._api import run_between
 
 

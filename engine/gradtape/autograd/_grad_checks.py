@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _errors
 from .._backend import backend_of
-from .._define import FUNCTIONS
-from .._dispatch import dispatching
+from .._common import messages as _errors
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import DTYPE_OF
-from .._mode import mode
-from .._size import Size
-from .._tensor import Tensor, wrap
+from .._modes.grad_mode import mode
+from .._overrides.torch_dispatch import dispatching
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor, wrap
 from ._graph_edges import GradientEdge
 
 

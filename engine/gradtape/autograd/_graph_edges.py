@@ -6,10 +6,10 @@ import abc
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from .._inplace import note_write
-from .._node import Node as _Node
-from .._node import accumulator_of
-from .._tensor import Tensor
+from .._dispatch.inplace import note_write
+from .._graph.node import Node as _Node
+from .._graph.node import accumulator_of
+from .._tensor.tensor import Tensor
 
 EDGE_NO_GRAD: Final = (
     "It is not possible to get the gradient edge for a Tensor that does not require "

@@ -8,10 +8,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from .._graph_task import current_id, will_execute
-from .._hooks import RemovableHandle
-from .._node import Node, accumulator_of
-from .._tensor import Tensor
+from .._common.handles import RemovableHandle
+from .._engine.graph_task import current_id, will_execute
+from .._graph.node import Node, accumulator_of
+from .._tensor.tensor import Tensor
 from ._graph_edges import node_of
 
 NOT_IN_BACKWARD = "expected this hook to be called inside a backward call"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._mode import _Decorator, mode
+from .._modes.grad_mode import _Decorator, mode
 
 
 class set_multithreading_enabled(_Decorator):

@@ -8,8 +8,8 @@ from collections.abc import Generator, MutableMapping
 from typing import Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from .._before_write import before_write
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
+from .._tensor.write_observers import before_write
 from ._saved_hooks import saved_tensors_hooks
 
 OUTSIDE: Final = (

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any, Final
 
-from .._mode import mode
-from .._packing import Hooks
-from .._tensor import Tensor
+from .._modes.grad_mode import mode
+from .._saved.hooks import Hooks
+from .._tensor.tensor import Tensor
 
 PUSH_TYPES: Final = (
     "_push_saved_tensors_default_hooks(): incompatible function arguments. The "

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-from .._anomaly import anomaly
-from .._anomaly_report import Finding as Finding
-from .._errors import not_bool
-from .._mode import threads, threads_lock
+from .._common.messages import not_bool
+from .._dispatch.anomaly_report import Finding as Finding
+from .._graph.anomaly import anomaly
+from .._modes.grad_mode import threads, threads_lock
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and "

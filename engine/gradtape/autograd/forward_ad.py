@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .. import _dual, _dual_record
-from .._define import OPS, Array, op
-from .._dual import Level
-from .._mode import _Decorator, mode
-from .._strided import geometry_of
-from .._tensor import Tensor
-from .._tensor_parts import dispatching
-from ..ops._view import look, recorded
+from .._dispatch.declare import OPS, Array, op
+from .._dispatch.strided_views import geometry_of
+from .._forward_mode import dual as _dual
+from .._forward_mode import levels as _dual_record
+from .._forward_mode.dual import Level
+from .._modes.grad_mode import _Decorator, mode
+from .._tensor.extra import dispatching
+from .._tensor.tensor import Tensor
+from ..ops._support.declare_view import look, recorded
 
 __all__ = [
     "UnpackedDualTensor",

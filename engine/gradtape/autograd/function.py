@@ -9,14 +9,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .._mode import is_grad_enabled, mode, no_grad
-from .._tensor import Tensor
-from .._transforms import active
-from .._vmap_draws import vmaps
-from ._custom import call, in_order
-from ._custom_ctx import FunctionCtx
-from ._custom_node import CustomNode
-from ._delayed_error import DelayedError
+from .._modes.grad_mode import is_grad_enabled, mode, no_grad
+from .._modes.transforms import active
+from .._random.vmap import vmaps
+from .._tensor.tensor import Tensor
+from ._function.apply import call, in_order
+from ._function.context import FunctionCtx
+from ._function.delayed_error import DelayedError
+from ._function.node import CustomNode
 
 __all__ = [
     "BackwardCFunction",

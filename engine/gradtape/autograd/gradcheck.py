@@ -7,12 +7,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ..testing import make_tensor
-from . import _check_run
-from ._analytical_jacobian import get_analytical_jacobian
 from ._api import grad
-from ._check_case import (
+from ._gradcheck import run as _check_run
+from ._gradcheck.analytical_jacobian import get_analytical_jacobian
+from ._gradcheck.case import (
     GradcheckError,
     Options,
     as_tuple,
@@ -20,7 +20,7 @@ from ._check_case import (
     tensors_in,
     wanted_positions,
 )
-from ._numerical_jacobian import (
+from ._gradcheck.numerical_jacobian import (
     get_numerical_jacobian,
     get_numerical_jacobian_wrt_specific_input,
     jacobian_by_targets,

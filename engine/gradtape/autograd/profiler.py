@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
-from .. import _profile_names
-from .._mode import mode
-from .._profile import Recorder
+from .._modes.grad_mode import mode
+from .._profiling import composite_ops as _profile_names
+from .._profiling.recorder import Recorder
 from ..ops import profiler as _op_names  # noqa: F401 - to be found as torch.ops.profiler
-from ._profiler_config import ProfilerActivity as ProfilerActivity
-from ._profiler_config import _ExperimentalConfig as _ExperimentalConfig
-from ._profiler_config import _supported_activities as _supported_activities
-from ._profiler_config import kineto_available as kineto_available
-from ._profiler_nvtx import EnforceUnique as EnforceUnique
-from ._profiler_nvtx import emit_itt as emit_itt
-from ._profiler_nvtx import emit_nvtx as emit_nvtx
-from ._profiler_nvtx import load_nvprof as load_nvprof
-from ._profiler_nvtx import parse_nvprof_trace as parse_nvprof_trace
-from ._profiler_results import Results
-from ._profiler_steps import KinetoStepTracker as KinetoStepTracker
-from ._profiler_trace import write_trace
-from ._record_function import record_function as record_function
+from ._profiler.chrome_trace import write_trace
+from ._profiler.config import ProfilerActivity as ProfilerActivity
+from ._profiler.config import _ExperimentalConfig as _ExperimentalConfig
+from ._profiler.config import _supported_activities as _supported_activities
+from ._profiler.config import kineto_available as kineto_available
+from ._profiler.nvtx import EnforceUnique as EnforceUnique
+from ._profiler.nvtx import emit_itt as emit_itt
+from ._profiler.nvtx import emit_nvtx as emit_nvtx
+from ._profiler.nvtx import load_nvprof as load_nvprof
+from ._profiler.nvtx import parse_nvprof_trace as parse_nvprof_trace
+from ._profiler.record_function import record_function as record_function
+from ._profiler.results import Results
+from ._profiler.step_count import KinetoStepTracker as KinetoStepTracker
 from .profiler_util import EventList as EventList
 from .profiler_util import FunctionEvent as FunctionEvent
 from .profiler_util import FunctionEventAvg

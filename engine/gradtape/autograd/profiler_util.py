@@ -6,16 +6,16 @@ import bisect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ._profiler_events import DeviceType as DeviceType
-from ._profiler_events import FunctionEvent as FunctionEvent
-from ._profiler_events import FunctionEventAvg as FunctionEventAvg
-from ._profiler_events import Interval as Interval
-from ._profiler_events import Kernel as Kernel
-from ._profiler_format import FormattedTimesMixin as FormattedTimesMixin
-from ._profiler_format import _format_memory as _format_memory
-from ._profiler_format import _format_time as _format_time
-from ._profiler_format import _format_time_share as _format_time_share
-from ._profiler_list import EventList as EventList
+from ._profiler.event_list import EventList as EventList
+from ._profiler.events import DeviceType as DeviceType
+from ._profiler.events import FunctionEvent as FunctionEvent
+from ._profiler.events import FunctionEventAvg as FunctionEventAvg
+from ._profiler.events import Interval as Interval
+from ._profiler.events import Kernel as Kernel
+from ._profiler.table import FormattedTimesMixin as FormattedTimesMixin
+from ._profiler.table import _format_memory as _format_memory
+from ._profiler.table import _format_time as _format_time
+from ._profiler.table import _format_time_share as _format_time_share
 
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .._errors import NEW_LEAF_DTYPE
-from .._node import Node
-from .._tensor import Tensor, wrap_alias
-from ..ops.create import empty
+from .._common.messages import NEW_LEAF_DTYPE
+from .._graph.node import Node
+from .._tensor.tensor import Tensor, wrap_alias
+from ..ops.creation.full import empty
 from ._engine import execution_engine
 
 _NO_GRAD_FN = (

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
-from .. import _cuda
-from .._settings import precision
-from .._site import user_stacklevel
+from .._backend import cuda as _cuda
+from .._common.site import user_stacklevel
+from ..ops.tensor.settings import precision
 
 
 class _BlasBackend(Enum):

@@ -3,13 +3,13 @@
 Without CuPy it answers as PyTorch does where it was built without CUDA.
 """
 
-from .. import _cuda
-from .._cuda import current_device as current_device
-from .._cuda import device_count as device_count
-from .._cuda import is_available as is_available
-from .._cuda import is_bf16_supported as is_bf16_supported
-from .._cuda import is_initialized as is_initialized
-from .._refusals import refused_names as _refused_names
+from .._backend import cuda as _cuda
+from .._backend.cuda import current_device as current_device
+from .._backend.cuda import device_count as device_count
+from .._backend.cuda import is_available as is_available
+from .._backend.cuda import is_bf16_supported as is_bf16_supported
+from .._backend.cuda import is_initialized as is_initialized
+from .._common.refusals import refused_names as _refused_names
 from . import amp as amp
 from . import memory as memory
 from . import nvtx as nvtx

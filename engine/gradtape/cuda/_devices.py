@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from .. import _cuda
-from .._device import device as Device
-from .._tensor import Tensor
+from .._backend import cuda as _cuda
+from .._backend.device import device as Device
+from .._tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)

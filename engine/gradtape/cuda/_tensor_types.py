@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .. import _cuda
-from .._tensor import Tensor
-from ..ops.legacy import BY_FULL_NAME, TYPES, LegacyType, legacy_new
+from .._backend import cuda as _cuda
+from .._tensor.tensor import Tensor
+from ..ops.creation.legacy_types import BY_FULL_NAME, TYPES, LegacyType, legacy_new
 
 NOT_AVAILABLE: Final = (
     "type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."

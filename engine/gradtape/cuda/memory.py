@@ -10,8 +10,8 @@ import warnings
 from collections import OrderedDict
 from typing import Any
 
-from .. import _cuda
-from .._site import user_stacklevel
+from .._backend import cuda as _cuda
+from .._common.site import user_stacklevel
 from ._devices import device as device_block
 
 

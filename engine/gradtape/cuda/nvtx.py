@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from .. import _cuda
+from .._backend import cuda as _cuda
 
 __all__ = ["mark", "range", "range_pop", "range_push"]
 

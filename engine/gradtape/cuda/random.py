@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .. import _cuda
-from .._tensor import Tensor
-from ..ops import random as host
+from .._backend import cuda as _cuda
+from .._tensor.tensor import Tensor
+from ..ops.creation import random as host
 
 __all__ = [
     "get_rng_state",

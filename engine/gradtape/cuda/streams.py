@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _cuda
-from .._device import device as Device
+from .._backend import cuda as _cuda
+from .._backend.device import device as Device
 from ._devices import device as device_block
 
 NO_STREAMS = "torch.cuda.Stream requires CUDA support"

@@ -1,6 +1,6 @@
 """Programs of several processes: ``torch.distributed``."""
 
-from .._refusals import refused_names as _refused_names
+from .._common.refusals import refused_names as _refused_names
 from . import _composable as _composable
 from . import _functional_collectives as _functional_collectives
 from . import _tensor as _tensor

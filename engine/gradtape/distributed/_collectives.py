@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tensor import Tensor, wrap
+from .._tensor.tensor import Tensor, wrap
 from ._backends import Backend
 from ._checks import check_list, check_same_dtype, check_tensor, root_of
 from ._errors import DistBackendError

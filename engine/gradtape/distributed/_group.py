@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._engine import Array, Engine
 from ._nccl import NcclEngine
 from ._store import Store

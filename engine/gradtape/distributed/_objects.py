@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tensor import Tensor, wrap
+from .._tensor.tensor import Tensor, wrap
 from ._checks import group_rank_of, root_of
 from ._collectives import broadcast
 from ._gathering import all_gather, gather, scatter

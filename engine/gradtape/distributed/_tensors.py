@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._backend import backend_of
-from .._inplace import note_write
-from .._tensor import Tensor
+from .._dispatch.inplace import note_write
+from .._tensor.tensor import Tensor
 from ._engine import Array
 
 __all__ = ["flat", "joined", "put", "put_all"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._refusals import refused
+from .._common.refusals import refused
 
 DeviceMesh = refused("distributed.DeviceMesh")
 init_device_mesh = refused("distributed.init_device_mesh")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._functions import F
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import linalg
 from .._dtypes import bool_, finfo
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._constraint import Constraint, _IndependentConstraint
 from ._functions import F
 

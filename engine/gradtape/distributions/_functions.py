@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from .. import special as special  # declares some of them, as `ops` does
-from .._define import FUNCTIONS
+from .._dispatch.declare import FUNCTIONS
 from ..nn import functional
 
 F: Final[Any] = SimpleNamespace(

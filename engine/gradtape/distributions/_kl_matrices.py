@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import linalg
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._functions import F
 from ._kl_registry import register_kl
 from ._matrices import log_diagonal, squared_length

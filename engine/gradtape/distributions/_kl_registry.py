@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._site import user_stacklevel
-from .._tensor import Tensor
+from .._common.site import user_stacklevel
+from .._tensor.tensor import Tensor
 from .distribution import Distribution
 
 Divergence = Callable[[Any, Any], Tensor]

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import autograd
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._functions import F
 from ._kl_registry import kl_divergence, register_kl
 from .bernoulli import Bernoulli

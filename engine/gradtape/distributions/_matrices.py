@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import linalg
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._functions import F
 
 NOT_ONE = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._size import Size
-from .._tensor import Tensor
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor
 from .distribution import Distribution
 from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from .utils import lazy_property, sum_rightmost

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from ._transform import Transform

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._size import Size
-from .._tensor import Tensor
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._transform import FEW, Transform
 from .utils import sum_rightmost

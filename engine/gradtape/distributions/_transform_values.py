@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._dtypes import finfo
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from ._transform import Transform

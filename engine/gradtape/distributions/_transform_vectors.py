@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import linalg
 from .._dtypes import finfo
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from ._transform import FEW, Transform

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from .._mode import no_grad
-from .._tensor import Tensor
+from .._modes.grad_mode import no_grad
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from ._probs_or_logits import ProbsOrLogits

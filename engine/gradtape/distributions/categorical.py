@@ -6,8 +6,8 @@ import math
 from typing import Any, ClassVar
 
 from .._dtypes import finfo, int64
-from .._size import Size
-from .._tensor import Tensor
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from ._probs_or_logits import ProbsOrLogits, check_one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from .gamma import Gamma
 

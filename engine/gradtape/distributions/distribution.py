@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, Final, NoReturn
 
-from .._mode import no_grad
-from .._site import user_stacklevel
-from .._size import Size
-from .._tensor import Tensor
+from .._common.site import user_stacklevel
+from .._modes.grad_mode import no_grad
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from .utils import broadcast_all, lazy_property

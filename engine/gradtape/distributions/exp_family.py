@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .. import autograd
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from .distribution import Distribution
 from .utils import sum_rightmost
 

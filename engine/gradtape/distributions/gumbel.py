@@ -7,7 +7,7 @@ from numbers import Number
 from typing import Any, ClassVar
 
 from .._dtypes import finfo
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from .transformed_distribution import TransformedDistribution

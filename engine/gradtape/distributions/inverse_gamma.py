@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from .gamma import Gamma

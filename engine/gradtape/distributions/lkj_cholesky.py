@@ -6,9 +6,9 @@ import math
 from typing import Any, ClassVar
 
 from .._dtypes import finfo
-from .._mode import no_grad
-from .._size import Size
-from .._tensor import Tensor
+from .._modes.grad_mode import no_grad
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from .beta import Beta

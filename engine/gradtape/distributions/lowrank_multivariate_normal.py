@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from .. import linalg
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from ._matrices import log_diagonal, squared_length, times, with_identity

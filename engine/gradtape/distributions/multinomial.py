@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from .._size import Size
-from .._tensor import Tensor
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from .binomial import Binomial

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from ._probs_or_logits import ProbsOrLogits

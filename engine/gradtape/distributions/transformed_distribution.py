@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from .._mode import no_grad
-from .._size import Size
-from .._tensor import Tensor
+from .._modes.grad_mode import no_grad
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor
 from . import constraints
 from .distribution import SCALAR, Distribution
 from .independent import Independent

@@ -7,10 +7,10 @@ from numbers import Number
 from typing import Any, Final, Generic, TypeVar, overload
 
 from .._dtypes import finfo, get_default_dtype
-from .._function_guard import arm
-from .._function_modes import is_tensor_like
-from .._mode import enable_grad
-from .._tensor import Tensor
+from .._modes.grad_mode import enable_grad
+from .._overrides.modes import is_tensor_like
+from .._tensor.tensor import Tensor
+from ..overrides._guard import arm
 from ._functions import F
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from .. import special
 from .._dtypes import bool_, float64
-from .._mode import no_grad
-from .._tensor import Tensor
+from .._modes.grad_mode import no_grad
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from .distribution import SCALAR, Distribution

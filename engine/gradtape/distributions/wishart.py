@@ -8,9 +8,9 @@ from numbers import Number
 from typing import Any, Final
 
 from .. import linalg
+from .._common.site import user_stacklevel
 from .._dtypes import finfo
-from .._site import user_stacklevel
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from ._matrices import factor_of, log_diagonal, only_given

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
-from .._tensor import Tensor
-from .._transforms import active
+from .._modes.transforms import active
+from .._tensor.tensor import Tensor
 
 ArgNums = int | tuple[int, ...]
 

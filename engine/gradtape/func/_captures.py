@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import Any
 
-from .._before_write import before_write
-from .._shared_names import names_in
-from .._site import internal_files
-from .._tensor import Tensor
-from .._views import check_inplace
+from .._common.site import internal_files
+from .._dispatch.view_history import check_inplace
+from .._tensor.subclass_slots import names_in
+from .._tensor.tensor import Tensor
+from .._tensor.write_observers import before_write
 from ..nn import Module
 from ..utils._pytree import tree_leaves
 

@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Callable, Generator
 from typing import Any
 
-from .. import _dual, _dual_record
-from .._define import tensor_ops
-from .._tensor import Tensor
+from .._dispatch.declare import tensor_ops
+from .._forward_mode import dual as _dual
+from .._forward_mode import levels as _dual_record
+from .._tensor.tensor import Tensor
 from ..autograd import forward_ad
 from ..utils._pytree import tree_flatten, tree_map
 from ._arguments import (

@@ -12,12 +12,12 @@ import weakref
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
-from .. import _errors
-from .._define import tensor_ops
-from .._mode import enable_grad, inference_mode, is_grad_enabled, mode
-from .._node import Node, accumulator_of
-from .._tensor import Tensor, edge_of, wrap_alias
-from .._tensor_parts import dispatching
+from .._common import messages as _errors
+from .._dispatch.declare import tensor_ops
+from .._graph.node import Node, accumulator_of
+from .._modes.grad_mode import enable_grad, inference_mode, is_grad_enabled, mode
+from .._tensor.extra import dispatching
+from .._tensor.tensor import Tensor, edge_of, wrap_alias
 from ..autograd import grad as autograd_grad
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import tree_map

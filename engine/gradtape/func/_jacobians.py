@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .._define import FUNCTIONS
-from .._tensor import Tensor
+from .._dispatch.declare import FUNCTIONS
+from .._tensor.tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_leaves
 from ._arguments import ArgNums, chosen, refuse_complex
 from ._forward import jvp_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._define import tensor_ops
-from .._mode import is_grad_enabled
-from .._tensor import Tensor
+from .._dispatch.declare import tensor_ops
+from .._modes.grad_mode import is_grad_enabled
+from .._tensor.tensor import Tensor
 from ..utils._pytree import tree_flatten, treespec_pprint
 from ._arguments import check_outputs, chosen, replaced, with_aux
 from ._captures import guarding

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from .._define import FUNCTIONS
-from .._tensor import Tensor
+from .._dispatch.declare import FUNCTIONS
+from .._tensor.tensor import Tensor
 
 State = dict[str, Tensor]
 

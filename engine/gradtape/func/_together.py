@@ -14,11 +14,11 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._define import FUNCTIONS
-from .._mode import mode
-from .._tensor import Tensor
-from .._transforms import active
-from .._vmap_draws import vmaps
+from .._dispatch.declare import FUNCTIONS
+from .._modes.grad_mode import mode
+from .._modes.transforms import active
+from .._random.vmap import vmaps
+from .._tensor.tensor import Tensor
 from ..autograd import forward_ad
 from ..utils._pytree import broadcast_to_leaves, tree_flatten
 

@@ -7,12 +7,12 @@ import functools
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from .._define import FUNCTIONS
-from .._generator import default_generator
-from .._strided import as_strided, geometry_of
-from .._tensor import Tensor
-from .._transforms import active
-from .._vmap_draws import Batch, vmaps
+from .._dispatch.declare import FUNCTIONS
+from .._dispatch.strided_views import as_strided, geometry_of
+from .._modes.transforms import active
+from .._random.generator import default_generator
+from .._random.vmap import Batch, vmaps
+from .._tensor.tensor import Tensor
 from ..utils._pytree import TreeSpec, broadcast_to_leaves, tree_flatten, tree_leaves
 from ._arguments import transforming
 from ._together import Examples

@@ -13,14 +13,14 @@ import weakref
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
-from .._define import OPS
-from .._function_guard import Entry
-from .._mode import mode
-from .._observe import Event, OpCalled, observe
-from .._site import internal_files
-from .._tensor import Tensor
-from .._transforms import active
-from .._vmap_draws import vmaps
+from .._common.site import internal_files
+from .._dispatch.declare import OPS
+from .._graph.observe import Event, OpCalled, observe
+from .._modes.grad_mode import mode
+from .._modes.transforms import active
+from .._random.vmap import vmaps
+from .._tensor.tensor import Tensor
+from ..overrides._guard import Entry
 
 WATCHED = 2
 """The second example shows which of the tensors written to are not its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._refusals import refused_names
+from .._common.refusals import refused_names
 from . import experimental as experimental
 from . import graph_module as graph_module
 from . import node as node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._refusals import refused, refused_names
+from .._common.refusals import refused, refused_names
 
 globals().update(refused_names("fx.graph_module"))
 GraphModule = refused("fx.GraphModule")

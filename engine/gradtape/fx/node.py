@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from .._refusals import refused
+from .._common.refusals import refused
 
 Node = refused("fx.Node")
 map_arg = refused("fx.map_arg")

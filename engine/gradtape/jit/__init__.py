@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from .._refusals import refused_names
+from .._common.refusals import refused_names
 from ..futures import Future
 from ..nn.modules import Module
 from .annotations import BroadcastingListCls as BroadcastingListCls

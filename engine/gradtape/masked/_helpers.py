@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._dtypes import float32
-from .._tensor import Tensor
-from ..ops.build import tensor
+from .._tensor.tensor import Tensor
+from ..ops.creation.from_data import tensor
 from ._identity import identity
 from ._mask import dims_of, filled, mask_of
 

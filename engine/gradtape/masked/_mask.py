@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._define import FUNCTIONS
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import bool_, float32
 from .._dtypes import dtype as DType
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._identity import identity
 from ._sparse import is_sparse, where_sparse
 

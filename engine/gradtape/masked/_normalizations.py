@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .._define import FUNCTIONS
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import dtype as DType
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._mask import filled, one_dim
 from ._reductions import norm
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import FUNCTIONS
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import dtype as DType
 from .._dtypes import float32, int64
-from .._tensor import Tensor
-from ..ops.norms import linalg_vector_norm
+from .._tensor.tensor import Tensor
+from ..ops.reduction.norms import linalg_vector_norm
 from ._mask import Dims, counts, dims_of, filled, is_inexact, mask_of, one_dim
 from ._sparse import is_sparse, reduced
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import FUNCTIONS
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import bfloat16, float16, float32, int64
 from .._dtypes import dtype as DType
-from .._tensor import Tensor
-from ..ops.formats import sparse_coo
+from .._tensor.tensor import Tensor
+from ..ops.memory.memory_format import sparse_coo
 from ._identity import identity
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._dtypes import dtype as DType
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._mask import Dims, counts, fractional, mask_of
 from ._reductions import sum as total_of
 

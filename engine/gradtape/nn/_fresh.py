@@ -7,9 +7,9 @@ from typing import Any
 
 from .._dtypes import dtype as DType
 from .._dtypes import get_default_dtype
-from .._tensor import Tensor
-from ..ops._arguments import sizes
-from ..ops._place import made, module_on
+from .._tensor.tensor import Tensor
+from ..ops._support.arguments import sizes
+from ..ops._support.new_tensor import made, module_on
 from .parameter import Parameter
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from .._site import user_stacklevel
+from .._common.site import user_stacklevel
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _random_fill as fill
+from .._random import continuous as fill
 
 
 def normal_cdf(x: float) -> float:

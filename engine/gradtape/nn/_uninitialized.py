@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from .._dtypes import get_default_dtype
-from .._tensor import Tensor
-from ..ops._arguments import spread
-from ..ops._place import made, module_on
+from .._tensor.tensor import Tensor
+from ..ops._support.arguments import spread
+from ..ops._support.new_tensor import made, module_on
 
 _NO_SHAPE = (
     "Can't access the shape of an uninitialized parameter or buffer. This error "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 T = TypeVar("T")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from .._function_ask import handle_torch_function as handle_torch_function
-from .._function_ask import has_torch_function as has_torch_function
-from .._function_ask import has_torch_function_unary as has_torch_function_unary
-from .._function_ask import has_torch_function_variadic as has_torch_function_variadic
-from ..ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
-from ..ops.linalg_distance import pdist as pdist
-from ..ops.linalg_products import bilinear as bilinear
+from ..ops.linalg.distances import pdist as pdist
+from ..ops.linalg.products import bilinear as bilinear
+from ..ops.nn.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
+from ..overrides._ask import handle_torch_function as handle_torch_function
+from ..overrides._ask import has_torch_function as has_torch_function
+from ..overrides._ask import has_torch_function_unary as has_torch_function_unary
+from ..overrides._ask import has_torch_function_variadic as has_torch_function_variadic
 from . import _reduction as _Reduction
 from . import grad as grad
 from ._functional.activation import celu as celu

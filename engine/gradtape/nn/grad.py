@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._define import tensor_ops
-from .._tensor import Tensor
-from ..ops._windows import spread
+from .._dispatch.declare import tensor_ops
+from .._tensor.tensor import Tensor
+from ..ops._kernels.sliding_windows import spread
 
 _NAMES = ("stride", "padding", "dilation")
 

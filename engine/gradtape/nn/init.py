@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import _random_fill as fill
 from .._backend import backend_of
-from .._generator import Generator
-from .._inplace import note_write
-from .._mode import no_grad
-from .._random_sample import randperm
-from .._site import user_stacklevel
-from .._tensor import Tensor, wrap
+from .._common.site import user_stacklevel
+from .._dispatch.inplace import note_write
+from .._modes.grad_mode import no_grad
+from .._random import continuous as fill
+from .._random.generator import Generator
+from .._random.sample import randperm
+from .._tensor.tensor import Tensor, wrap
 from ._truncated import normal_cdf, redraw_normal, reject_uniform
 
 _LINEAR = {

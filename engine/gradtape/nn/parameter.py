@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._common.messages import NEW_LEAF_DTYPE
 from .._dtypes import get_default_dtype
-from .._errors import NEW_LEAF_DTYPE
-from .._node import new_object
-from .._override import disabled
-from .._tensor import Tensor, view_info, wrap
-from ..ops.rebuild import _rebuild_parameter, _rebuild_parameter_with_state
-from ..ops.subclasses import state_of
+from .._graph.node import new_object
+from .._overrides.torch_function import disabled
+from .._tensor.tensor import Tensor, view_info, wrap
+from ..ops.memory.pickling import _rebuild_parameter, _rebuild_parameter_with_state
+from ..ops.tensor.subclasses import state_of
 from ._uninitialized import UninitializedTensorMixin as UninitializedTensorMixin
 from ._uninitialized import is_lazy as is_lazy
 from ._uninitialized import without_shape

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._dtypes import bool_
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from .errors import OnnxExporterError
 
 Axes: TypeAlias = dict[tuple[int, int], str]

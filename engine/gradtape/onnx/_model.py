@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 from onnx import helper
 
-from .._site import user_stacklevel
+from .._common.site import user_stacklevel
 from .._version import __version__
 from ..nn import Module
 from ._align import Seen

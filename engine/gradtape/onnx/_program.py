@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._tensor import Tensor
-from ..ops.build import tensor as make_tensor
+from .._tensor.tensor import Tensor
+from ..ops.creation.from_data import tensor as make_tensor
 from .errors import OnnxExporterError
 
 if TYPE_CHECKING:

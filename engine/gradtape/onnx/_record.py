@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .._before_write import before_write
-from .._mode import mode
-from .._observe import OpCalled, observe
-from .._site import caller_site, resolve
-from .._tensor import Tensor
+from .._common.site import caller_site, resolve
+from .._graph.observe import OpCalled, observe
+from .._modes.grad_mode import mode
+from .._tensor.tensor import Tensor
+from .._tensor.write_observers import before_write
 from ..backends import mha
 from ..nn import EmbeddingBag, Module, RNNBase
 

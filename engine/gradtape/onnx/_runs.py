@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .._mode import no_grad
-from .._tensor import Tensor
+from .._modes.grad_mode import no_grad
+from .._tensor.tensor import Tensor
 from ..nn import Module
 from ..random import fork_rng
 from ._align import Seen, align, check_same_work, kinds_of, merged

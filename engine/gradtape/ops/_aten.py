@@ -7,11 +7,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-from .._define import FUNCTIONS, OPS, tensor_ops
-from .._mode import mode
-from .._op import Op
-from .._tensor import Tensor
-from .native import ONLY_ATEN
+from .._dispatch.declare import FUNCTIONS, OPS, tensor_ops
+from .._graph.op import Op
+from .._modes.grad_mode import mode
+from .._tensor.tensor import Tensor
+from .tensor.native_functions import ONLY_ATEN
 
 _ARITHMETIC: Final = frozenset(("add", "sub", "mul", "div"))
 _BY_OPERAND: Final = frozenset(
@@ -212,7 +212,7 @@ def overload_of(op: Op, args: Sequence[Any], suffix: str = "") -> OpOverload:
     ``suffix`` is "_" for its twin in place.
 
     >>> import gradtape as torch
-    >>> from gradtape._define import OPS
+    >>> from gradtape._dispatch.declare import OPS
     >>> from gradtape.ops._aten import overload_of
     >>> x = torch.ones(2)
     >>> overload_of(OPS["mul"], (x, x))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..autograd import _record_function as blocks
+from ..autograd._profiler import record_function as blocks
 
 _record_function_enter = blocks.enter
 _record_function_enter_new = blocks.enter

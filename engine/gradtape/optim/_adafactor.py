@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from .._backend import backend_of
 from .._dtypes import finfo
-from .._tensor import Tensor, wrap
+from .._tensor.tensor import Tensor, wrap
 from ._rules import RuledOptimizer, move_towards, numbers_of, scalar, zeros_beside
 from .optimizer import Group, Parameters
 

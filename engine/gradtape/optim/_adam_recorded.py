@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import FUNCTIONS
-from .._tensor import Tensor
+from .._dispatch.declare import FUNCTIONS
+from .._tensor.tensor import Tensor
 from ._custom import scalar_of
 from .optimizer import Group
 

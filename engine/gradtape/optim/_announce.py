@@ -8,10 +8,10 @@ from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from .._hooks import RemovableHandle, register
-from .._mode import mode
-from .._observe import OptimizerStepped, notify, observers
-from .._site import caller_site
+from .._common.handles import RemovableHandle, register
+from .._common.site import caller_site
+from .._graph.observe import OptimizerStepped, notify, observers
+from .._modes.grad_mode import mode
 
 if TYPE_CHECKING:
     from .optimizer import Optimizer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from .._mode import no_grad
-from .._tensor import Tensor
+from .._modes.grad_mode import no_grad
+from .._tensor.tensor import Tensor
 
 Tensors: TypeAlias = Sequence[Tensor]
 Average: TypeAlias = Callable[[Tensor, Tensor, Any], Tensor]

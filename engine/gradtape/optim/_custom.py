@@ -8,10 +8,10 @@ from typing import Any
 
 from .. import _dtypes
 from .._C._groups import other_backend
-from .._define import FUNCTIONS
-from .._dtype_promotion import get_default_dtype
-from .._mode import enable_grad, no_grad
-from .._tensor import Tensor
+from .._dispatch.declare import FUNCTIONS
+from .._dtypes.promotion import get_default_dtype
+from .._modes.grad_mode import enable_grad, no_grad
+from .._tensor.tensor import Tensor
 from ..nn.parameter import Parameter
 from ..utils import _foreach_utils
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._C._groups import fused_devices
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 
 def check_fused(foreach: bool | None, differentiable: bool) -> None:

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from .. import _dtypes
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._rules import RuledOptimizer, move_towards, numbers_of, zeros_beside
 from .optimizer import Group, Parameters
 

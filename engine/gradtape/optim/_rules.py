@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from .. import _dtypes
 from .._backend import backend_of
-from .._before_write import before_write
-from .._define import FUNCTIONS
-from .._dispatch import dispatching
-from .._mode import enable_grad, mode, no_grad
-from .._sparse import SparseArray
-from .._tensor import Tensor, wrap
+from .._dispatch.declare import FUNCTIONS
+from .._modes.grad_mode import enable_grad, mode, no_grad
+from .._overrides.torch_dispatch import dispatching
+from .._sparse.array import SparseArray
+from .._tensor.tensor import Tensor, wrap
+from .._tensor.write_observers import before_write
 from ._custom import scalar_dtype, scalar_of
 from .optimizer import Group, Optimizer
 

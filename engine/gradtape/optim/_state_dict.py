@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from .._dtypes import float32
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from .optimizer import Optimizer

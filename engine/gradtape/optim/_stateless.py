@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from .optimizer import Group, Optimizer
 
 _WHO = "swap_in_optimizer_params_and_state requires "

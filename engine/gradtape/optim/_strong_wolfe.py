@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 ENOUGH_DECREASE = 1e-4
 ENOUGH_FLATTENING = 0.9

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._sparse import SparseArray
-from .._tensor import Tensor
+from .._sparse.array import SparseArray
+from .._tensor.tensor import Tensor
 from ._fused import check_fused, check_fused_member
 from ._rules import (
     RuledOptimizer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._adam_recorded import step_recorded
 from ._custom import number_of, scalar_of
 from ._fused import check_fused, check_fused_member

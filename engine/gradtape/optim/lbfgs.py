@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._before_write import before_write
-from .._define import FUNCTIONS
-from .._mode import enable_grad, mode, no_grad
-from .._tensor import Tensor
+from .._dispatch.declare import FUNCTIONS
+from .._modes.grad_mode import enable_grad, mode, no_grad
+from .._tensor.tensor import Tensor
+from .._tensor.write_observers import before_write
 from ._custom import scalar_of
 from ._rules import check_rate
 from ._strong_wolfe import Evaluation, Objective, search

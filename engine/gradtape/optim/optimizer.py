@@ -7,12 +7,12 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeAlias
 
-from .._errors import legacy_type_name
-from .._hooks import RemovableHandle, register
-from .._inplace import note_write
-from .._mode import mode
-from .._tensor import Tensor
-from ..ops.queries import typename
+from .._common.handles import RemovableHandle, register
+from .._common.messages import legacy_type_name
+from .._dispatch.inplace import note_write
+from .._modes.grad_mode import mode
+from .._tensor.tensor import Tensor
+from ..ops.tensor.queries import typename
 from ._announce import _global_optimizer_post_hooks as _global_optimizer_post_hooks
 from ._announce import _global_optimizer_pre_hooks as _global_optimizer_pre_hooks
 from ._announce import announced

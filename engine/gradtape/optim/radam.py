@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ._rules import (
     RuledOptimizer,
     average_square,

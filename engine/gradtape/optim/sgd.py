@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._before_write import before_write
-from .._mode import mode
-from .._operands import as_array
-from .._sparse import SPARSE_PLUS_DENSE
-from .._tensor import Tensor, wrap
+from .._dispatch.operands import as_array
+from .._modes.grad_mode import mode
+from .._sparse.array import SPARSE_PLUS_DENSE
+from .._tensor.tensor import Tensor, wrap
+from .._tensor.write_observers import before_write
 from ._custom import number_of, scalar_of
 from ._fused import check_fused, check_fused_member
 from ._rules import RuledOptimizer, is_plain

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
-from .._before_write import before_write
-from .._mode import enable_grad, mode, no_grad
-from .._sparse import SparseArray
-from .._tensor import Tensor
+from .._modes.grad_mode import enable_grad, mode, no_grad
+from .._sparse.array import SparseArray
+from .._tensor.tensor import Tensor
+from .._tensor.write_observers import before_write
 from ._rules import filled_beside
 from .optimizer import Group, Optimizer, Parameters
 

@@ -9,9 +9,9 @@ from itertools import chain
 from typing import Any, Literal
 
 from .. import _dtypes
-from .._define import FUNCTIONS
-from .._mode import no_grad
-from .._tensor import Tensor
+from .._dispatch.declare import FUNCTIONS
+from .._modes.grad_mode import no_grad
+from .._tensor.tensor import Tensor
 from ..nn import Module
 from ..nn.modules._batchnorm import _BatchNorm
 from ._averages import Average, MultiAverage

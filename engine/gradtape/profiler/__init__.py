@@ -1,9 +1,9 @@
 """The profiler: record what every op takes, step by step, and see it as a trace."""
 
-from ..autograd._profiler_config import ProfilerActivity as ProfilerActivity
-from ..autograd._profiler_config import RecordScope as RecordScope
-from ..autograd._profiler_config import _ExperimentalConfig as _ExperimentalConfig
-from ..autograd._profiler_config import kineto_available as kineto_available
+from ..autograd._profiler.config import ProfilerActivity as ProfilerActivity
+from ..autograd._profiler.config import RecordScope as RecordScope
+from ..autograd._profiler.config import _ExperimentalConfig as _ExperimentalConfig
+from ..autograd._profiler.config import kineto_available as kineto_available
 from ..autograd.profiler import KinetoStepTracker as KinetoStepTracker
 from ..autograd.profiler import record_function as record_function
 from ..autograd.profiler_util import DeviceType as DeviceType

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from ..autograd._profiler_nvtx import NO_ITT
+from ..autograd._profiler.nvtx import NO_ITT
 
 
 def is_available() -> bool:

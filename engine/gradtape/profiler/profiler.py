@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._site import user_stacklevel
+from .._common.site import user_stacklevel
 from ..autograd import profiler as autograd_profiler
-from ..autograd._profiler_config import (
+from ..autograd._profiler.config import (
     ProfilerActivity,
     _ExperimentalConfig,
     _supported_activities,

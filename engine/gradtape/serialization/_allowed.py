@@ -13,14 +13,14 @@ from functools import cache
 from typing import Any
 
 from .. import _utils
-from .._device import device as Device
+from .._backend.device import device as Device
 from .._dtypes import DTYPES
-from .._size import Size
-from .._tensor import Tensor
-from .._untyped_storage import UntypedStorage
+from .._tensor.size import Size
+from .._tensor.tensor import Tensor
 from ..nn.parameter import Parameter
-from ..ops.formats import _get_layout
-from ..ops.storages import storage_classes
+from ..ops.memory.memory_format import _get_layout
+from ..ops.memory.storages import storage_classes
+from ..ops.memory.untyped_storage import UntypedStorage
 from ._refusals import broken
 
 _ENCODINGS = ("latin1", "latin-1", "ascii", "utf-8")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._dtypes import uint8
-from .._storage import new_storage
-from .._typed_storage import TypedStorage, typed
-from .._untyped_storage import UntypedStorage
-from ..ops.storages import LegacyStorage
+from .._storage.storage import new_storage
+from ..ops.memory.storages import LegacyStorage
+from ..ops.memory.typed_storage import TypedStorage, typed
+from ..ops.memory.untyped_storage import UntypedStorage
 from ._options import LoadEndianness, get_default_load_endianness, skipping
 from ._refusals import broken
 from ._unpickler import Reading

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._dtypes import uint8
-from .._storage import new_storage
-from .._typed_storage import TypedStorage, typed
-from .._untyped_storage import UntypedStorage
-from ..ops.rebuild import coordinates_checked_last
+from .._storage.storage import new_storage
+from ..ops.memory.pickling import coordinates_checked_last
+from ..ops.memory.typed_storage import TypedStorage, typed
+from ..ops.memory.untyped_storage import UntypedStorage
 from ._archive import storage_id, text_of
 from ._legacy_save import MAGIC_NUMBER, PROTOCOL_VERSION
 from ._options import skipping

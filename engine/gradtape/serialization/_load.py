@@ -8,7 +8,7 @@ import pickle
 import warnings
 from typing import Any
 
-from .._device import device as Device
+from .._backend.device import device as Device
 from ..utils.serialization import config
 from ._archive import load_archive
 from ._legacy_load import legacy_load

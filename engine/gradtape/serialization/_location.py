@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from .._device import device as Device
-from .._untyped_storage import UntypedStorage
+from .._backend.device import device as Device
+from ..ops.memory.untyped_storage import UntypedStorage
 
 Tagger = Callable[[Any], str | None]
 Deserializer = Callable[[Any, str], Any]

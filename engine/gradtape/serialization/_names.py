@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .._define import FUNCTIONS
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import dtype as DType
-from ..ops.formats import memory_format as MemoryFormat
-from ..ops.legacy import LegacyType
-from ..ops.storages import LegacyStorage
+from ..ops.creation.legacy_types import LegacyType
+from ..ops.memory.memory_format import memory_format as MemoryFormat
+from ..ops.memory.storages import LegacyStorage
 
 _MODULES = {
     "distributions._constraint": "torch.distributions.constraints",
@@ -19,16 +19,16 @@ _MODULES = {
     "distributions._transform_shapes": "torch.distributions.transforms",
     "distributions._transform_values": "torch.distributions.transforms",
     "distributions._transform_vectors": "torch.distributions.transforms",
-    "_device": "torch",
-    "_dtype_limits": "torch",
-    "_dtype_table": "torch",
-    "_generator": "torch._C",
-    "_hooks": "torch.utils.hooks",
-    "_mode": "torch.autograd.grad_mode",
-    "_size": "torch",
-    "_tensor": "torch",
-    "_typed_storage": "torch.storage",
-    "_untyped_storage": "torch.storage",
+    "_backend.device": "torch",
+    "_dtypes.limits": "torch",
+    "_dtypes.table": "torch",
+    "_random.generator": "torch._C",
+    "_common.handles": "torch.utils.hooks",
+    "_modes.grad_mode": "torch.autograd.grad_mode",
+    "_tensor.size": "torch",
+    "_tensor.tensor": "torch",
+    "ops.memory.typed_storage": "torch.storage",
+    "ops.memory.untyped_storage": "torch.storage",
     "nn._uninitialized": "torch.nn.parameter",
     "nn.modules._activation": "torch.nn.modules.activation",
     "nn.modules._activation_options": "torch.nn.modules.activation",
@@ -59,8 +59,8 @@ _MODULES = {
     "nn.utils._parametrization_list": "torch.nn.utils.parametrize",
     "nn.utils._prune_methods": "torch.nn.utils.prune",
     "nn.utils._pruning": "torch.nn.utils.prune",
-    "ops.formats": "torch",
-    "ops.rebuild": "torch._utils",
+    "ops.memory.memory_format": "torch",
+    "ops.memory.pickling": "torch._utils",
 }
 """Where PyTorch keeps what our private modules hold."""
 

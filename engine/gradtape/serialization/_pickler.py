@@ -11,10 +11,10 @@ import numpy as np
 
 from .._backend import backend_of
 from .._dtypes import dtype as DType
-from .._typed_storage import TypedStorage
-from .._untyped_storage import UntypedStorage
-from ..ops.formats import memory_format as MemoryFormat
-from ..ops.storages import storage_class
+from ..ops.memory.memory_format import memory_format as MemoryFormat
+from ..ops.memory.storages import storage_class
+from ..ops.memory.typed_storage import TypedStorage
+from ..ops.memory.untyped_storage import UntypedStorage
 from ._location import location_tag
 from ._names import name_in_file
 from ._source_change import source_of

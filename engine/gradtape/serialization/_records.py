@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from typing import Any
 
-from .._tensor import wrap
-from .._typed_storage import TypedStorage
-from .._untyped_storage import UntypedStorage
+from .._tensor.tensor import wrap
+from ..ops.memory.typed_storage import TypedStorage
+from ..ops.memory.untyped_storage import UntypedStorage
 from ..utils.serialization import config
 from ._pickler import content
 from ._save import opened

@@ -11,8 +11,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from .._site import user_stacklevel
-from ..ops.queries import typename
+from .._common.site import user_stacklevel
+from ..ops.tensor.queries import typename
 
 
 class SourceChangeWarning(Warning):

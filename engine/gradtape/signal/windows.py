@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from math import pi, sqrt
 from typing import Any, NamedTuple
 
-from .._define import FUNCTIONS
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import dtype as DType
 from .._dtypes import float32, float64, get_default_dtype
-from .._tensor import Tensor
-from ..ops.formats import layout as Layout
-from ..ops.formats import strided
+from .._tensor.tensor import Tensor
+from ..ops.memory.memory_format import layout as Layout
+from ..ops.memory.memory_format import strided
 
 
 class _Maker(NamedTuple):

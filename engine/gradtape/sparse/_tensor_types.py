@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .._tensor import Tensor
-from .._warn import warn_once
-from ..ops.legacy import BY_FULL_NAME, TYPES, LegacyType, check_device
-from ..ops.sparse_new import sparse_new
+from .._common.warn import warn_once
+from .._tensor.tensor import Tensor
+from ..ops.creation.legacy_types import BY_FULL_NAME, TYPES, LegacyType, check_device
+from ..ops.sparse.legacy import sparse_new
 
 _NAME: Final = "torch.sparse.SparseTensor"
 _DEPRECATED: Final = (

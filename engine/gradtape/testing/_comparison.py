@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._dtypes import float16, float32, float64
-from .._tensor import Tensor
-from ..ops.build import tensor
+from .._tensor.tensor import Tensor
+from ..ops.creation.from_data import tensor
 from ._pairs import (
     BooleanPair,
     Message,

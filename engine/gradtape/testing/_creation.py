@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from .._device import device as Device
+from .._backend.device import device as Device
+from .._common.site import user_stacklevel
 from .._dtypes import bool_, finfo, iinfo, int64
 from .._dtypes import dtype as DType
-from .._site import user_stacklevel
-from .._tensor import Tensor
-from ..ops.create import empty
-from ..ops.random import randint
-from ..ops.reinterpret import view_as_real
+from .._tensor.tensor import Tensor
+from ..ops.creation.full import empty
+from ..ops.creation.random import randint
+from ..ops.views.reinterpret import view_as_real
 
 Bounds = tuple[float, float]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._dtypes import int64
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 
 def scalars_differ(actual: Any, expected: Any, rtol: float, atol: float) -> str:

@@ -18,9 +18,9 @@ from .._dtypes import (
     uint32,
     uint64,
 )
-from .._tensor import Tensor
-from ..ops.build import as_tensor
-from ..ops.compare import isclose
+from .._tensor.tensor import Tensor
+from ..ops.creation.from_data import as_tensor
+from ..ops.pointwise.comparison import isclose
 from ._mismatch import scalars_differ, tensors_differ
 from ._tolerances import default_tolerances
 

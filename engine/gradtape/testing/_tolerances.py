@@ -15,7 +15,7 @@ from .._dtypes import (
     float64,
 )
 from .._dtypes import dtype as DType
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 PRECISIONS: dict[DType, tuple[float, float]] = {
     float16: (1e-3, 1e-5),

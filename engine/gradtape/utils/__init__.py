@@ -1,6 +1,6 @@
 """Tools around tensors and graphs."""
 
-from .._swap import swap_tensors as swap_tensors
+from ..ops.memory.swap import swap_tensors as swap_tensors
 from . import _mode_utils as _mode_utils
 from . import _python_dispatch as _python_dispatch
 from . import checkpoint as checkpoint

@@ -7,9 +7,9 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple, NoReturn
 
-from .._observe import Event, OpCalled, observe
-from .._site import RawSite, resolve, user_stack
-from .._tensor import Tensor
+from .._common.site import RawSite, resolve, user_stack
+from .._graph.observe import Event, OpCalled, observe
+from .._tensor.tensor import Tensor
 from ._checkpoint_errors import CheckpointError
 
 _RULE: Final = "-" * 78

@@ -15,12 +15,12 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._graph_task import current_id
-from .._mode import enable_grad
-from .._node import Node
-from .._saved import SavedTensor, make_saved_tensor
-from .._site import RawSite, caller_site, resolve
-from .._tensor import Tensor
+from .._common.site import RawSite, caller_site, resolve
+from .._engine.graph_task import current_id
+from .._engine.saved_attributes import SavedTensor, make_saved_tensor
+from .._graph.node import Node
+from .._modes.grad_mode import enable_grad
+from .._tensor.tensor import Tensor
 from ..autograd._saved_hooks import pop_hooks, push_hooks
 from . import _checkpoint_errors as errors
 from ._sketch import Sketch, differences, sketch_of

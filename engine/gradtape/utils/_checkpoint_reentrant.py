@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._mode import enable_grad, mode, no_grad
-from .._tensor import Tensor
+from .._modes.grad_mode import enable_grad, mode, no_grad
+from .._tensor.tensor import Tensor
 from ..autograd import _api
 from ..autograd.function import Function
-from ..ops.random import get_rng_state, set_rng_state
+from ..ops.creation.random import get_rng_state, set_rng_state
 from ..random import fork_rng
 from . import _checkpoint_errors as errors
 from ._checkpoint_state import Surroundings

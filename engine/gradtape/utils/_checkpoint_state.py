@@ -11,9 +11,9 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .._autocast import state as autocast
-from .._mode import mode
-from .._tensor import Tensor
+from .._autocast.autocast import state as autocast
+from .._modes.grad_mode import mode
+from .._tensor.tensor import Tensor
 from ._pytree import tree_leaves
 
 

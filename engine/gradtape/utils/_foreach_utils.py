@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._C._groups import fused_devices, grouped, other_backend
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 _foreach_supported_types = [Tensor]
 _group_tensors_by_device_and_dtype = grouped

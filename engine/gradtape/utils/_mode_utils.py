@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._silence import DisableTorchDispatch
+from .._modes.disable_dispatch import DisableTorchDispatch
 
 no_dispatch = DisableTorchDispatch
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._function_guard import arm
-from .._mode import mode
-from .._tensor import Tensor
+from .._modes.grad_mode import mode
+from .._tensor.tensor import Tensor
+from ..overrides._guard import arm
 
 
 class TorchDispatchMode:

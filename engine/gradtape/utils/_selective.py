@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ..ops._aten import OpOverload, OpOverloadPacket, aten
 from ._python_dispatch import TorchDispatchMode
 from ._pytree import tree_map

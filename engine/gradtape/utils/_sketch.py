@@ -10,9 +10,9 @@ import numpy as np
 
 from .._backend import backend_of
 from .._dtypes import DTYPE_OF, finfo
-from .._fingerprint import fingerprint
-from .._sparse import SparseArray
-from .._tensor import Tensor
+from .._sparse.array import SparseArray
+from .._storage.fingerprint import fingerprint
+from .._tensor.tensor import Tensor
 
 _SAMPLES = 64
 _SUMMED = 65_536

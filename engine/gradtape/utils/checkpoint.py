@@ -14,11 +14,11 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
-from .._device import default_device
-from .._mode import is_grad_enabled
-from .._tensor import Tensor
+from .._backend.device import default_device
+from .._modes.grad_mode import is_grad_enabled
+from .._tensor.tensor import Tensor
 from ..nn import Sequential
-from ..ops.random import get_rng_state, set_rng_state
+from ..ops.creation.random import get_rng_state, set_rng_state
 from ..random import fork_rng
 from . import _checkpoint_errors as errors
 from ._checkpoint_debug import debug_contexts

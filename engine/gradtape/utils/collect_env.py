@@ -15,7 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import _cuda, version
+from .. import version
+from .._backend import cuda as _cuda
 
 _PACKAGES = ("cupy", "gradviz", "ml_dtypes", "numpy", "onnx", "safetensors", "scipy")
 _LAYOUT = """

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 from ..ops._aten import aten
 from ._python_dispatch import TorchDispatchMode
 from ._pytree import tree_map

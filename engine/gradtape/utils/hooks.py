@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._hooks import RemovableHandle as RemovableHandle
+from .._common.handles import RemovableHandle as RemovableHandle
 from ..nn.modules._backward_hook import BackwardHook as BackwardHook
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -7,9 +7,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .. import _graph_task as graph_task
-from .._hooks import RemovableHandle
-from .._tensor import Tensor
+from .._common.handles import RemovableHandle
+from .._engine import graph_task
+from .._tensor.tensor import Tensor
 from ..autograd.graph import register_multi_grad_hook
 from ..nn.modules.module import (
     register_module_forward_hook,

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
-from .._tensor import Tensor
+from .._tensor.tensor import Tensor
 
 WeakRef = weakref.ref
 

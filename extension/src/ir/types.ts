@@ -1,5 +1,5 @@
 // The records of a snapshot, and what a decoder must know about their fields.
-// Generated from gradviz/ir.py by `python -m tools.ir_typescript`; do not edit.
+// Generated from gradviz/ir by `python -m tools.ir_typescript`; do not edit.
 
 export const SCHEMA_VERSION = [1, 2] as const;
 

@@ -1,6 +1,6 @@
 // Which items of two sequences correspond: a diff of keys in nearly linear time.
 //
-// The same rules as gradviz/_align.py: trim equal ends, trust what is unique on both
+// The same rules as gradviz/analysis/align.py: trim equal ends, trust what is unique on both
 // sides (patience), and between those a longest common subsequence, where it is short.
 
 /** Keys of one item, the strictest first; items pair only where the last ones are equal. */

@@ -1,6 +1,6 @@
 // Two passes compared, node by node: what corresponds, and in what it differs.
 //
-// The same rules as gradviz/_compare.py, so that the view says what the text says.
+// The same rules as gradviz/analysis/compare.py, so that the view says what the text says.
 
 import { unfolded } from "../graph/fold.js";
 import type { Change } from "../graph/mark.js";

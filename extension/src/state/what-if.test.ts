@@ -5,7 +5,7 @@ import cases from "./what-if.cases.json";
 import { applyStep, presets } from "./what-if.js";
 import { splitSteps } from "./what-if-parse.js";
 
-// What PyTorch gives for the same steps; tests/gradviz/test_what_if_cases.py asks it again.
+// What PyTorch gives for the same steps; tests/gradviz/capture/test_what_if_cases.py asks it again.
 test.each(cases)("$shape, strides $strides: $step", (given) => {
   const { shape, strides, offset, step, gives } = given;
   const found = applyStep({ shape, strides, offset }, step, 40);

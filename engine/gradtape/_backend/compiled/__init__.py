@@ -60,7 +60,7 @@ def _compiled(name: str) -> Callable[..., Any] | None:
     try:
         return getattr(import_module(f".{family}", __name__), function).compiled()
     except Exception as error:  # whatever it is, NumPy can do without
-        from ..._warn import warn_once  # late: it knows the layers above
+        from ..._common.warn import warn_once  # late: it knows the layers above
 
         switch.on = False
         what = str(error).partition("\n")[0]

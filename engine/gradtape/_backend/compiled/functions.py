@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._normal_terms import GELU_TERMS
+from ..normal_terms import GELU_TERMS
 from ._jit import inlined
 
 _F = np.float32

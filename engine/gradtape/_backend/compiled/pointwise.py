@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._normal_terms import INV_ROOT_TAU
+from ..normal_terms import INV_ROOT_TAU
 from ._jit import kernel
 from .functions import ONE, ZERO, exp, normal_share, power_of_two
 

@@ -1,4 +1,4 @@
-"""A step of an LSTM between its matrix products: see ``ops/_lstm_kernels.py``.
+"""A step of an LSTM between its matrix products: see ``ops/_kernels/lstm.py``.
 
 A row of units at a time, in loops over few arrays each: more of them, and the compiler
 no longer makes vectors of a loop, as it would have to ask which ones overlap.

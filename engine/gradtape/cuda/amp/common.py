@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import _cuda
+from ..._backend import cuda as _cuda
 
 __all__ = ["amp_definitely_not_available"]
 

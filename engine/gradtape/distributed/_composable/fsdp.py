@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._refusals import refused
+from ..._common.refusals import refused
 
 FSDPModule = refused("distributed.fsdp.FSDPModule")
 fully_shard = refused("distributed.fsdp.fully_shard")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._refusals import refused_names
+from ..._common.refusals import refused_names
 from . import hf_storage as hf_storage
 
 globals().update(refused_names("distributed.checkpoint"))

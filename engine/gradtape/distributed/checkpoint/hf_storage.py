@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._refusals import refused
+from ..._common.refusals import refused
 
 HuggingFaceStorageReader = refused("distributed.checkpoint.HuggingFaceStorageReader")
 HuggingFaceStorageWriter = refused("distributed.checkpoint.HuggingFaceStorageWriter")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._refusals import refused_names
+from ..._common.refusals import refused_names
 from . import fully_sharded_data_parallel as fully_sharded_data_parallel
 from . import sharded_grad_scaler as sharded_grad_scaler
 from . import wrap as wrap

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._refusals import refused
+from ..._common.refusals import refused
 
 BackwardPrefetch = refused("distributed.fsdp.BackwardPrefetch")
 CPUOffload = refused("distributed.fsdp.CPUOffload")

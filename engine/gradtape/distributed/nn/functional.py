@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 from ...autograd import Function
 from .. import _collectives as collectives
 from .. import _gathering as gathering

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._refusals import refused_names
+from ..._common.refusals import refused_names
 from .placement_types import Partial as Partial
 from .placement_types import Placement as Placement
 from .placement_types import Replicate as Replicate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._refusals import refused_names
+from ..._common.refusals import refused_names
 
 globals().update(refused_names("distributed.tensor.placement_types"))
 

@@ -7,9 +7,9 @@ from math import prod
 from typing import Any
 
 from ..._dtypes import int64
-from ..._tensor import Tensor
-from ...ops._arguments import check_tensor
-from ...ops._windows import Window, spread
+from ..._tensor.tensor import Tensor
+from ...ops._kernels.sliding_windows import Window, spread
+from ...ops._support.arguments import check_tensor
 
 
 def sizes(dims: int, name: str, **given: Any) -> list[tuple[int, ...]]:

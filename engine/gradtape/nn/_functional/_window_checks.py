@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
-from ..._tensor import Tensor
-from ...ops._arguments import check_tensor, is_integer, wrap_dim
-from ...ops._windows import Window
+from ..._tensor.tensor import Tensor
+from ...ops._kernels.sliding_windows import Window
+from ...ops._support.arguments import check_tensor, is_integer, wrap_dim
 
 Sizes = tuple[int, ...]
 

@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ..._autocast import autocasts
-from ..._define import FUNCTIONS, OPS, compile_function
+from ..._autocast.autocast import autocasts
+from ..._common.site import user_stacklevel
+from ..._dispatch.declare import FUNCTIONS, OPS, compile_function
+from ..._dispatch.inplace import write
 from ..._dtypes import dtype as DType
-from ..._generator import default_generator
-from ..._inplace import write
-from ..._site import user_stacklevel
-from ..._tensor import Tensor, wrap
-from ...ops import activation_cut as cutting
-from ...ops import activation_gated as gated
-from ...ops import activation_pieces as straight
-from ...ops import activation_smooth as smooth
-from ...ops._arguments import check_tensor, check_tensors, wrap_dim
-from ...ops._operand import not_implemented
-from ...ops.formats import contiguous_format
-from ...ops.softmax import log_softmax as _log_softmax
-from ...ops.softmax import softmax as _softmax
+from ..._random.generator import default_generator
+from ..._tensor.tensor import Tensor, wrap
+from ...ops._support.arguments import check_tensor, check_tensors, wrap_dim
+from ...ops._support.operands import not_implemented
+from ...ops.memory.memory_format import contiguous_format
+from ...ops.pointwise import activation_clipped as cutting
+from ...ops.pointwise import activation_gated as gated
+from ...ops.pointwise import activation_piecewise as straight
+from ...ops.pointwise import activation_smooth as smooth
+from ...ops.reduction.softmax import log_softmax as _log_softmax
+from ...ops.reduction.softmax import softmax as _softmax
 
 _NO_DIM = (
     "Implicit dimension choice for {name} has been deprecated. Change the call to "

@@ -6,13 +6,13 @@ import math
 import warnings
 from typing import Any, NamedTuple
 
-from ..._define import FUNCTIONS
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
-from ...ops.attention import scaled_dot_product_attention
-from ...ops.create import full, zeros
-from ...ops.linear import linear
-from ...ops.softmax import softmax
+from ..._common.site import user_stacklevel
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
+from ...ops.creation.full import full, zeros
+from ...ops.linalg.linear import linear
+from ...ops.nn.attention import scaled_dot_product_attention
+from ...ops.reduction.softmax import softmax
 from .conv import pad
 from .dropout import dropout
 from .projections import projected

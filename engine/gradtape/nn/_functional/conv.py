@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..._autocast import autocasts
-from ..._define import FUNCTIONS, tensor_ops
-from ..._tensor import Tensor
-from ..._type_name import type_name
-from ...ops._arguments import check_tensor, check_tensors, sizes
-from ...ops._conv_checks import check_convolution, check_transposed
-from ...ops._windows import Window, spread
-from ...ops.conv import col2im, convolution, im2col
-from ...ops.linear import linear as linear
-from ...ops.pad import constant_pad_nd
+from ..._autocast.autocast import autocasts
+from ..._common.type_name import type_name
+from ..._dispatch.declare import FUNCTIONS, tensor_ops
+from ..._tensor.tensor import Tensor
+from ...ops._kernels.sliding_windows import Window, spread
+from ...ops._support.arguments import check_tensor, check_tensors, sizes
+from ...ops._support.conv_checks import check_convolution, check_transposed
+from ...ops.linalg.linear import linear as linear
+from ...ops.nn.conv import col2im, convolution, im2col
+from ...ops.rearrange.pad import constant_pad_nd
 from ._window_checks import (
     check_border,
     check_border_rank,

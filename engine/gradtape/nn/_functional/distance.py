@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..._autocast import autocasts
-from ..._define import FUNCTIONS
+from ..._autocast.autocast import autocasts
+from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import promote_types
-from ..._mode import no_grad
-from ..._tensor import Tensor
-from ...ops._arguments import check_tensors
-from ...ops.norms import linalg_vector_norm
-from ...ops.scalar import add_number, norm
+from ..._modes.grad_mode import no_grad
+from ..._tensor.tensor import Tensor
+from ...ops._support.arguments import check_tensors
+from ...ops.pointwise.scalar import add_number, norm
+from ...ops.reduction.norms import linalg_vector_norm
 
 
 def normalize(

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..._backend import backend_of, host_like
-from ..._define import FUNCTIONS
-from ..._errors import CAST_REFUSED
-from ..._random_fill import bernoulli_
-from ..._random_sample import dropout_mask
-from ..._site import user_stacklevel
-from ..._tensor import Tensor, wrap
-from ..._vmap_draws import vmaps
-from ...ops._arguments import check_tensor, float_argument
-from ...ops._place import array_like
+from ..._common.messages import CAST_REFUSED
+from ..._common.site import user_stacklevel
+from ..._dispatch.declare import FUNCTIONS
+from ..._random.continuous import bernoulli_
+from ..._random.sample import dropout_mask
+from ..._random.vmap import vmaps
+from ..._tensor.tensor import Tensor, wrap
+from ...ops._support.arguments import check_tensor, float_argument
+from ...ops._support.new_tensor import array_like
 
 _SELU_LIMIT = 1.7580993408473766
 

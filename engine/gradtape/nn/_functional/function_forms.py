@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._define import FUNCTIONS, method, public
-from ..._tensor import Tensor
-from ..._type_name import type_name
-from ...ops._arguments import float_argument
+from ..._common.type_name import type_name
+from ..._dispatch.declare import FUNCTIONS, method, public
+from ..._tensor.tensor import Tensor
+from ...ops._support.arguments import float_argument
 from . import (
     activation,
     distance,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
-from ...ops._arguments import check_tensors
-from ...ops.grid_sample import affine_grid_generator, grid_sampler
+from ..._common.site import user_stacklevel
+from ..._tensor.tensor import Tensor
+from ...ops._support.arguments import check_tensors
+from ...ops.nn.grid_sample import affine_grid_generator, grid_sampler
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}

@@ -6,15 +6,15 @@ import math
 import warnings
 from typing import Any
 
-from ..._autocast import autocasts
-from ..._define import FUNCTIONS
-from ..._mode import no_grad
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
-from ...ops import loss as kernels
-from ...ops import loss_binary as binary
-from ...ops._arguments import check_tensors
-from ...ops.scalar import add_number
+from ..._autocast.autocast import autocasts
+from ..._common.site import user_stacklevel
+from ..._dispatch.declare import FUNCTIONS
+from ..._modes.grad_mode import no_grad
+from ..._tensor.tensor import Tensor
+from ...ops._support.arguments import check_tensors
+from ...ops.nn import loss as kernels
+from ...ops.nn import loss_binary as binary
+from ...ops.pointwise.scalar import add_number
 from .._reduction import get_enum as reduction_number
 from .._reduction import legacy_get_string
 

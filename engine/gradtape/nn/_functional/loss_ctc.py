@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._autocast import autocasts
-from ..._define import FUNCTIONS, public
-from ..._tensor import Tensor
-from ...ops.build import as_tensor
-from ...ops.ctc import _ctc_loss
+from ..._autocast.autocast import autocasts
+from ..._dispatch.declare import FUNCTIONS, public
+from ..._tensor.tensor import Tensor
+from ...ops.creation.from_data import as_tensor
+from ...ops.nn.ctc import _ctc_loss
 from .loss import reduction_number
 
 

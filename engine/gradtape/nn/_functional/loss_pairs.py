@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._autocast import autocasts
-from ..._define import FUNCTIONS
-from ..._tensor import Tensor
-from ...ops._arguments import check_tensors
-from ...ops.scalar import (
-    add_number,
-    as_tensor,
-    sub_number,
-)
+from ..._autocast.autocast import autocasts
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
+from ...ops._support.arguments import check_tensors
+from ...ops.pointwise.scalar import add_number, as_tensor, sub_number
 from .distance import pairwise_distance
 from .loss import legacy_reduction, reduce_losses
 

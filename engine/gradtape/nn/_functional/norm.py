@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..._autocast import autocasts
-from ..._define import FUNCTIONS
+from ..._autocast.autocast import autocasts
+from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import finfo
-from ..._mode import mode
-from ..._tensor import Tensor
-from ...ops import norm as ops
-from ...ops._arguments import check_tensor, sizes
-from ...ops._memory_formats import suggested
-from ...ops._norm_checks import check_normalized
-from ...ops._operand import not_implemented
-from ...ops.scalar import add_number
+from ..._modes.grad_mode import mode
+from ..._tensor.tensor import Tensor
+from ...ops._support.arguments import check_tensor, sizes
+from ...ops._support.memory_formats import suggested
+from ...ops._support.norm_checks import check_normalized
+from ...ops._support.operands import not_implemented
+from ...ops.nn import norm as ops
+from ...ops.pointwise.scalar import add_number
 from .pool import avg_pool2d, avg_pool3d
 
 

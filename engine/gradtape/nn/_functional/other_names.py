@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._autocast import autocasts
-from ..._define import FUNCTIONS, public
-from ..._tensor import Tensor
+from ..._autocast.autocast import autocasts
+from ..._dispatch.declare import FUNCTIONS, public
+from ..._tensor.tensor import Tensor
 from . import pool, pool_adaptive, pool_fractional
 from .activation import rrelu
 from .conv import conv1d

@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..._autocast import autocasts
-from ..._define import FUNCTIONS
-from ..._determinism import check_determinism
+from ..._autocast.autocast import autocasts
+from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import int64
-from ..._tensor import Tensor
-from ...ops import pool as ops
-from ...ops import pool_average as averages
-from ...ops._into import SAME_DTYPE, with_out
-from ...ops._windows import Window, spread
+from ..._tensor.tensor import Tensor
+from ...ops._kernels.sliding_windows import Window, spread
+from ...ops._support.out_argument import SAME_DTYPE, with_out
+from ...ops.nn import pool as ops
+from ...ops.nn import pool_average as averages
+from ...ops.tensor.determinism import check_determinism
 from ._pool_checks import check, check_kind, check_unpool, sizes, unpooled_size
 
 Indices = tuple[Tensor, Tensor]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..._tensor import Tensor
-from ...ops import pool as ops
-from ...ops import pool_average as averages
-from ...ops._arguments import check_tensor, is_integer
-from ...ops._memory_formats import contiguous_format, suggested
+from ..._tensor.tensor import Tensor
+from ...ops._support.arguments import check_tensor, is_integer
+from ...ops._support.memory_formats import contiguous_format, suggested
+from ...ops.nn import pool as ops
+from ...ops.nn import pool_average as averages
 from ._pool_checks import check_kind
 
 # ---- adaptive ----

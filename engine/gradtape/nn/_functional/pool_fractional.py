@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._define import FUNCTIONS
-from ..._tensor import Tensor
-from ...ops import pool_fractional as ops
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
+from ...ops.nn import pool_fractional as ops
 
 _COUNTS = {2: "Ints", 3: "three Ints"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._tensor import Tensor
-from ...ops.linear import linear
+from ..._tensor.tensor import Tensor
+from ...ops.linalg.linear import linear
 
 Three = tuple[Tensor, Tensor, Tensor]
 

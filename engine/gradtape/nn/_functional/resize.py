@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, cast
 
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
-from ...ops._arguments import is_integer
-from ...ops.resize import MODES
+from ..._common.site import user_stacklevel
+from ..._tensor.tensor import Tensor
+from ...ops._support.arguments import is_integer
+from ...ops.nn.interpolate import MODES
 from .pool_adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 _AREA = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from typing import Final
 
-from ..._define import FUNCTIONS
+from ..._common.messages import legacy_type_name
+from ..._common.site import user_stacklevel
+from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import int64
-from ..._errors import legacy_type_name
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
-from ...ops import embedding as ops
-from ...ops import pixels
-from ...ops.embedding_bag import embedding_bag as bags_of_rows
+from ..._tensor.tensor import Tensor
+from ...ops.nn import embedding as ops
+from ...ops.nn.embedding_bag import embedding_bag as bags_of_rows
+from ...ops.rearrange import pixel_shuffle as pixels
 from ._window_checks import check_channels, check_pixels
 
 _MODES: Final = ("sum", "mean", "max")

@@ -6,10 +6,10 @@ import warnings
 from enum import IntEnum, auto
 from typing import Any
 
-from ..._define import FUNCTIONS
+from ..._common.site import user_stacklevel
+from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import bool_
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 

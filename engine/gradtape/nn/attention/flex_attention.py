@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._refusals import refused_names
+from ..._common.refusals import refused_names
 
 globals().update(refused_names("nn.attention.flex_attention"))
 _DEFAULT_SPARSE_BLOCK_SIZE = 128

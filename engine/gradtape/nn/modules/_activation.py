@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from ..._define import FUNCTIONS
-from ..._tensor import Tensor
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
 from .. import functional as F
 from ._module import Module
 

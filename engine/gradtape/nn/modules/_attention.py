@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dtypes import bool_
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 from .. import functional as F
 from .. import init
 from .._fresh import parameter

@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._mode import mode
-from ..._node import Node
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
+from ..._common.site import user_stacklevel
+from ..._graph.node import Node
+from ..._modes.grad_mode import mode
+from ..._tensor.tensor import Tensor
 from ._functions import BackwardHookFunction
 
 _NO_INPUT_GRADIENT = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._dtypes import int64
-from ..._tensor import Tensor, wrap
+from ..._tensor.tensor import Tensor, wrap
 from .. import functional as F
 from .. import init
 from .._fresh import empty, parameter

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ... import distributed
-from ..._define import tensor_ops
-from ..._mode import no_grad
-from ..._tensor import Tensor
+from ..._dispatch.declare import tensor_ops
+from ..._modes.grad_mode import no_grad
+from ..._tensor.tensor import Tensor
 from ...distributed.nn.functional import all_reduce
 from ._batchnorm import _BatchNorm
 from ._module import Module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._device import device
+from ..._backend.device import device
 from ._module import Module
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from ..._autocast_switches import is_autocast_enabled
-from ..._mode import is_grad_enabled
-from ..._tensor import Tensor
+from ..._autocast.api import is_autocast_enabled
+from ..._modes.grad_mode import is_grad_enabled
+from ..._tensor.tensor import Tensor
 from ...backends.mha import get_fastpath_enabled
 from ...overrides import has_torch_function
 from ._tree import Tree

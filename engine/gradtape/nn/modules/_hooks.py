@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._hooks import Registry, RemovableHandle, new_registry, register
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
+from ..._common.handles import Registry, RemovableHandle, new_registry, register
+from ..._common.site import user_stacklevel
+from ..._tensor.tensor import Tensor
 from . import module as shared
 from ._backward_hook import BackwardHook
 from ._partial_hook import register_module_node_hook

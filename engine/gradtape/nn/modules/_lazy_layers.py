@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._mode import no_grad
-from ..._tensor import Tensor, wrap
+from ..._modes.grad_mode import no_grad
+from ..._tensor.tensor import Tensor, wrap
 from ..parameter import UninitializedBuffer, UninitializedParameter
 from ._batchnorm import (
     BatchNorm1d,

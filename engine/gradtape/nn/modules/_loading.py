@@ -6,10 +6,10 @@ import warnings
 from typing import Any
 
 from ... import __future__ as switches
-from ..._mode import no_grad
-from ..._site import user_stacklevel
-from ..._swap import swap_tensors
-from ..._tensor import Tensor
+from ..._common.site import user_stacklevel
+from ..._modes.grad_mode import no_grad
+from ..._tensor.tensor import Tensor
+from ...ops.memory.swap import swap_tensors
 from ..parameter import Parameter, is_lazy
 
 _FAILED = (

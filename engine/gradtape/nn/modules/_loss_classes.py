@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 from .. import functional as F
 from ._linear import Linear
 from ._loss import _Loss, _WeightedLoss

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any, TypeVar
 
-from ..._mode import mode
-from ..._observe import ModuleEntered, ModuleLeft, notify, observers
-from ..._scope import Scope
+from ..._graph.observe import ModuleEntered, ModuleLeft, notify, observers
+from ..._graph.scope import Scope
+from ..._modes.grad_mode import mode
 from ...compiler import compile as compile_nothing
 from ._hooks import Hooked
 from .module import has_any_global_hook

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tensor import Tensor, wrap
+from ..._tensor.tensor import Tensor, wrap
 from ._module import Module
 
 

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..._tensor import Tensor
-from ...ops.queries import typename
+from ..._tensor.tensor import Tensor
+from ...ops.tensor.queries import typename
 from ..parameter import Parameter
 from ._container import named_pairs
 from ._module import Module

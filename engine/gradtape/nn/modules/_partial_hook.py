@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
+from ..._common.site import user_stacklevel
+from ..._tensor.tensor import Tensor
 from ._state_types import WrappedHook
 
 _OUTPUT_KIND = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..._tensor import Tensor
-from ...ops.queries import typename
+from ..._tensor.tensor import Tensor
+from ...ops.tensor.queries import typename
 from ..parameter import Buffer, Parameter
 from . import module as shared
 

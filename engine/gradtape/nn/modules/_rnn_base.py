@@ -8,10 +8,10 @@ import warnings
 import weakref
 from typing import Any
 
-from ..._define import FUNCTIONS
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
-from ...ops.create import zeros
+from ..._common.site import user_stacklevel
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
+from ...ops.creation.full import zeros
 from .. import init
 from .._fresh import parameter
 from ..utils.rnn import PackedSequence

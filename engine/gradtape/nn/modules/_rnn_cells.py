@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._tensor import Tensor
-from ...ops import recurrent
-from ...ops.create import zeros
+from ..._tensor.tensor import Tensor
+from ...ops.creation.full import zeros
+from ...ops.nn import recurrent
 from .. import init
 from .._fresh import parameter
 from ._module import Module

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._hooks import Registry, RemovableHandle, register
-from ..._tensor import Tensor
+from ..._common.handles import Registry, RemovableHandle, register
+from ..._tensor.tensor import Tensor
 from ._loading import load_one
 from ._state_types import EXTRA_STATE, IncompatibleKeys, WrappedHook
 from ._tree import Tree

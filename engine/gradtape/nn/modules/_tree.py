@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from ..._define import FUNCTIONS
-from ..._tensor import Tensor
-from ...ops._to_arguments import read_module_to
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
+from ...ops._support.to_arguments import read_module_to
 from ..parameter import Parameter
 from ._conversion import converted, converted_buffer
 from ._registry import Registry

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..._define import FUNCTIONS
-from ..._tensor import Tensor
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
 from .. import functional as F
 from ._container import ModuleList, Sequential
 from ._linear import Linear

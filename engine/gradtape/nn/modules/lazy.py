@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ..._mode import no_grad
+from ..._modes.grad_mode import no_grad
 from .._uninitialized import is_lazy
 
 __all__ = ["LazyModuleMixin"]

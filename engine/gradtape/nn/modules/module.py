@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..._hooks import RemovableHandle, new_registry, register
+from ..._common.handles import RemovableHandle, new_registry, register
 from ._state_types import EXTRA_STATE, IncompatibleKeys
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 from ._rnn_base import RNNBase as RNNBase
 from ._rnn_cells import GRUCell as GRUCell
 from ._rnn_cells import LSTMCell as LSTMCell

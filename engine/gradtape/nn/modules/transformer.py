@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._mode import is_grad_enabled
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
+from ..._common.site import user_stacklevel
+from ..._modes.grad_mode import is_grad_enabled
+from ..._tensor.tensor import Tensor
 from .. import functional as F
 from .. import init
 from .._functional.attention import (

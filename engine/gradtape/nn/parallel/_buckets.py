@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from ... import _graph_task as graph_task
 from ..._backend import backend_of
-from ..._tensor import Tensor, edge_of, wrap
+from ..._engine import graph_task
+from ..._tensor.tensor import Tensor, edge_of, wrap
 from ...distributed import ProcessGroup, ReduceOp, Work, all_reduce
 from ...distributed._tensors import flat, joined, put
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 
 __all__ = ["changed", "tensors_in"]
 

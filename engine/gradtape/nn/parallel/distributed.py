@@ -7,10 +7,10 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..._device import device
-from ..._mode import is_grad_enabled, no_grad
-from ..._refusals import OutOfReachError
-from ..._tensor import Tensor
+from ..._backend.device import device
+from ..._common.refusals import OutOfReachError
+from ..._modes.grad_mode import is_grad_enabled, no_grad
+from ..._tensor.tensor import Tensor
 from ...distributed import ProcessGroup, all_gather_object, broadcast
 from ...distributed._world import registered
 from .._uninitialized import is_lazy

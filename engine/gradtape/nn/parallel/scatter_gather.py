@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..._define import FUNCTIONS
-from ..._device import device as Device
-from ..._tensor import Tensor
+from ..._backend.device import device as Device
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
 
 __all__ = ["gather", "scatter", "scatter_kwargs"]
 

@@ -6,9 +6,9 @@ from enum import Enum, auto
 from typing import Any
 
 from ... import linalg
-from ..._define import FUNCTIONS
+from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import finfo
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 from ..modules._module import Module
 from .parametrize import register_parametrization
 

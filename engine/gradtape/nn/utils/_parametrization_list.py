@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import __future__ as switches
-from ..._mode import no_grad
-from ..._swap import swap_tensors
-from ..._tensor import Tensor
+from ..._modes.grad_mode import no_grad
+from ..._tensor.tensor import Tensor
+from ...ops.memory.swap import swap_tensors
 from ...utils._python_dispatch import is_traceable_wrapper_subclass
 from ..modules._container import ModuleList
 from ..modules._module import Module

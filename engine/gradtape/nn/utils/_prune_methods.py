@@ -5,8 +5,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any
 
-from ..._define import FUNCTIONS
-from ..._tensor import Tensor
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
 from ._pruning import BasePruningMethod
 
 

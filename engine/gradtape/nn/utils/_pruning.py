@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from ..._define import FUNCTIONS
-from ..._tensor import Tensor
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
 
 
 class BasePruningMethod(ABC):

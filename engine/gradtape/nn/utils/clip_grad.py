@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._inplace import note_write
-from ..._mode import no_grad
-from ..._site import user_stacklevel
-from ..._sparse import SparseArray, refused
-from ..._tensor import Tensor, wrap
+from ..._common.site import user_stacklevel
+from ..._dispatch.inplace import note_write
+from ..._modes.grad_mode import no_grad
+from ..._sparse.array import SparseArray, refused
+from ..._tensor.tensor import Tensor, wrap
 
 Tensors = Tensor | Iterable[Tensor]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..._define import FUNCTIONS
-from ..._tensor import Tensor
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..._generator import default_generator
-from ..._mode import no_grad
+from ..._modes.grad_mode import no_grad
+from ..._random.generator import default_generator
 from ..modules._module import Module
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._define import FUNCTIONS
-from ..._mode import no_grad
-from ..._tensor import Tensor
+from ..._dispatch.declare import FUNCTIONS
+from ..._modes.grad_mode import no_grad
+from ..._tensor.tensor import Tensor
 from .. import functional as nnf
 from ..modules._conv_transpose import (
     ConvTranspose1d,

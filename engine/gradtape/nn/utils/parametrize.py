@@ -7,8 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from ..._mode import no_grad
-from ..._tensor import Tensor
+from ..._modes.grad_mode import no_grad
+from ..._tensor.tensor import Tensor
 from ..modules._container import ModuleDict
 from ..modules._module import Module
 from ..parameter import Parameter

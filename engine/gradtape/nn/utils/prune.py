@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..._define import FUNCTIONS
-from ..._tensor import Tensor
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
 from ._prune_methods import CustomFromMask as CustomFromMask
 from ._prune_methods import Identity as Identity
 from ._prune_methods import L1Unstructured as L1Unstructured

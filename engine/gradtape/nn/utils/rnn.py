@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..._define import FUNCTIONS
+from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import (
     float16,
     float32,
@@ -16,11 +16,11 @@ from ..._dtypes import (
     int64,
     uint8,
 )
-from ..._tensor import Tensor
-from ...ops.build import as_tensor
-from ...ops.create import full
-from ...ops.packing import _pack_padded_sequence, _pad_packed_sequence
-from ...ops.sequences import arange
+from ..._tensor.tensor import Tensor
+from ...ops.creation.from_data import as_tensor
+from ...ops.creation.full import full
+from ...ops.creation.ranges import arange
+from ...ops.nn.packed_sequence import _pack_padded_sequence, _pad_packed_sequence
 
 __all__ = [
     "PackedSequence",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._site import user_stacklevel
+from ..._common.site import user_stacklevel
 
 _DEPRECATED = (
     "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and "

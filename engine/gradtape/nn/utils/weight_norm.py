@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._define import FUNCTIONS
-from ..._site import user_stacklevel
-from ..._tensor import Tensor
+from ..._common.site import user_stacklevel
+from ..._dispatch.declare import FUNCTIONS
+from ..._tensor.tensor import Tensor
 from ..parameter import Parameter, UninitializedParameter
 
 _DEPRECATED = (

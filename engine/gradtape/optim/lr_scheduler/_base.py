@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeAlias
 
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 from .._custom import scalar_of
 from ..optimizer import Group, Optimizer
 

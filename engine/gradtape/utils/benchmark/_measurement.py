@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._settings import get_num_threads, set_num_threads
+from ...ops.tensor.settings import get_num_threads, set_num_threads
 
 _NOISY, _VERY_NOISY = 0.1, 0.25
 """Shares of the median above which the middle half of the times is too wide."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ..._refusals import OutOfReachError
+from ..._common.refusals import OutOfReachError
 from ._measurement import Measurement, TaskSpec, set_torch_threads
 
 timer = timeit.default_timer

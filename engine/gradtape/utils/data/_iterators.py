@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ..._cuda import is_available
+from ..._backend.cuda import is_available
 from ...autograd.profiler import record_function
 from ._utils.fetch import DatasetKind
 from ._utils.pin_memory import pin_memory

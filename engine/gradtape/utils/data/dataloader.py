@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from ..._generator import Generator
+from ..._random.generator import Generator
 from ._iterators import _BaseDataLoaderIter as _BaseDataLoaderIter
 from ._iterators import _SingleProcessDataLoaderIter as _SingleProcessDataLoaderIter
 from ._options import check_counts, check_iterable, check_samplers, context_of

@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..._generator import Generator, default_generator
-from ..._tensor import Tensor
-from ...ops.random import randperm
+from ..._random.generator import Generator, default_generator
+from ..._tensor.tensor import Tensor
+from ...ops.creation.random import randperm
 
 __all__ = [
     "ChainDataset",

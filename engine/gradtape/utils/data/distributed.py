@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from ..._generator import Generator
-from ...ops.random import randperm
+from ..._random.generator import Generator
+from ...ops.creation.random import randperm
 from .sampler import Sampler
 
 __all__ = ["DistributedSampler"]

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from ..._dtypes import float64, int64
-from ..._generator import Generator
-from ..._tensor import Tensor
-from ...ops.build import as_tensor
-from ...ops.create import empty
-from ...ops.random import randint, randperm
-from ...ops.random_sample import multinomial
+from ..._random.generator import Generator
+from ..._tensor.tensor import Tensor
+from ...ops.creation.from_data import as_tensor
+from ...ops.creation.full import empty
+from ...ops.creation.random import randint, randperm
+from ...ops.creation.random_sample import multinomial
 
 __all__ = [
     "BatchSampler",

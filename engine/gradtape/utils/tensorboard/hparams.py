@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 from ._files import Summary, SummaryMetadata, hparams_record
 from .summary import make_np
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tensor import Tensor
+from ..._tensor.tensor import Tensor
 from ._files import (
     HistogramProto,
     Summary,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._refusals import refused
+from ..._common.refusals import refused
 from . import summary
 from ._files import Event, SessionLog
 from .curves import pr_curve

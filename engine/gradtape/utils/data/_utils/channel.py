@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...._tensor import Tensor, wrap
-from ....ops.formats import strided
+from ...._tensor.tensor import Tensor, wrap
+from ....ops.memory.memory_format import strided
 
 # Below this, a copy through the pipe is faster than making memory to share.
 _APART = 64 * 1024

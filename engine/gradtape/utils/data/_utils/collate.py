@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...._dtypes import float64
-from ...._tensor import Tensor
-from ....ops.build import as_tensor, tensor
-from ....ops.formats import strided
-from ....ops.join import stack
+from ...._tensor.tensor import Tensor
+from ....ops.creation.from_data import as_tensor, tensor
+from ....ops.memory.memory_format import strided
+from ....ops.rearrange.cat import stack
 from . import worker
 
 CollateMap: TypeAlias = dict[type | tuple[type, ...], Callable[..., Any]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._tensor import Tensor
-from ....ops.build import tensor
-from ....ops.formats import strided
+from ...._tensor.tensor import Tensor
+from ....ops.creation.from_data import tensor
+from ....ops.memory.memory_format import strided
 from ..dataset import Subset, TensorDataset
 from .collate import collate_tensor_fn, default_collate, default_collate_fn_map
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...._settings import set_num_threads
-from ....ops.random import manual_seed
+from ....ops.creation.random import manual_seed
+from ....ops.tensor.settings import set_num_threads
 from . import worker
 from .channel import Sender, packed
 from .errors import ExceptionWrapper

@@ -1,0 +1,1 @@
+"""_saved: say here what this room is for, and what must stay true in it."""

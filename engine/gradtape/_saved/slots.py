@@ -1,0 +1,71 @@
+"""Nodes of pointwise ops keep their one or two saved values in slots of their own.
+
+Long chains of such ops grow to millions of nodes, and every Python object in them costs
+memory and the garbage collector's time. So these nodes have no tuple of saved values,
+and an input that nobody wrote is kept as the bare tensor: at version 0, with nothing to
+remember. All other code asks for ``node.saved`` and sees a tuple of SavedTensors, made
+when it looks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._graph.node import SavedTensor, new_object
+from .._tensor.tensor import Tensor
+
+
+class _Freed:
+    """What stands in the first slot once the graph was freed."""
+
+
+FREED: Any = _Freed()
+
+
+def slots_for(count: int) -> dict[str, Any]:
+    """Return the members of a node class that keeps ``count`` values, 1 or 2."""
+    if count == 1:
+        saved, slots, free = property(_one, _keep_one), ("kept0",), _free_one
+    else:
+        saved, slots, free = property(_two, _keep_two), ("kept0", "kept1"), _free_two
+    return {"__slots__": slots, "saved": saved, "free": free}
+
+
+def _one(node: Any) -> tuple[Any, ...] | None:
+    if node.kept0 is FREED:
+        return None
+    node.kept0 = _as_saved(node.kept0)
+    return (node.kept0,)
+
+
+def _two(node: Any) -> tuple[Any, ...] | None:
+    if node.kept0 is FREED:
+        return None
+    node.kept0, node.kept1 = _as_saved(node.kept0), _as_saved(node.kept1)
+    return node.kept0, node.kept1
+
+
+def _keep_one(node: Any, saved: tuple[Any, ...] | None) -> None:
+    (node.kept0,) = (FREED,) if saved is None else saved
+
+
+def _keep_two(node: Any, saved: tuple[Any, ...] | None) -> None:
+    node.kept0, node.kept1 = (FREED, None) if saved is None else saved
+
+
+def _free_one(node: Any) -> None:
+    node.kept0 = FREED
+
+
+def _free_two(node: Any) -> None:
+    node.kept0, node.kept1 = FREED, None
+
+
+def _as_saved(kept: Any) -> Any:
+    if type(kept) is not Tensor:
+        return kept
+    saved = new_object(SavedTensor)
+    saved.memory = kept._memory
+    saved.version = 0
+    saved.tensor = kept
+    return saved

@@ -1,0 +1,150 @@
+"""Tensors over memory that others made: asarray, frombuffer, from_file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._common.warn import warn_once
+from ..._dispatch.declare import public
+from ..._dtypes import get_default_dtype, parse_dtype
+from ..._tensor.tensor import Tensor
+from .._support.new_tensor import made
+from ..memory.resize_storage import fix
+from .dlpack import from_dlpack
+from .from_data import as_tensor, tensor
+
+_NUMPY_SCALAR = (
+    "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. "
+)
+_GRAD_KEPT = (
+    "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
+    "instead of False. Pass requires_grad=False explicitly to get the old behavior and "
+    "silence this warning."
+)
+
+
+@public
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """Return ``obj`` as a tensor; ``copy`` says whether memory must or may not be new.
+
+    A buffer is read as numbers of the dtype, or of the default one. Raises ValueError
+    where ``copy=False`` cannot be kept.
+
+    >>> import gradtape as torch
+    >>> torch.asarray(bytearray(b"ab"), dtype=torch.uint8)
+    tensor([97, 98], dtype=torch.uint8)
+    """
+    found = _looking_at(obj, dtype, copy)
+    if found is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        found = tensor(obj, dtype=dtype, device=device)
+    else:
+        found = _converted(found, dtype, device, copy)
+    if requires_grad is None:
+        if found.requires_grad:
+            warn_once(_GRAD_KEPT)
+        return found
+    found = found if requires_grad or found.grad_fn is None else found.detach()
+    return found.requires_grad_(requires_grad)
+
+
+def _looking_at(obj: Any, dtype: Any, copy: bool | None) -> Tensor | None:
+    """Return a tensor over the memory of an object, or None if it is no memory."""
+    if isinstance(obj, Tensor):
+        return obj
+    if isinstance(obj, np.generic):
+        if copy is False:
+            raise RuntimeError(_NUMPY_SCALAR)
+        return None
+    if isinstance(obj, np.ndarray):
+        return as_tensor(obj)
+    if type(obj).__name__ == "PyCapsule":
+        return from_dlpack(obj)
+    try:
+        memoryview(obj)
+    except TypeError:
+        return None
+    return frombuffer(obj, dtype=get_default_dtype() if dtype is None else dtype)
+
+
+def _converted(found: Tensor, dtype: Any, device: Any, copy: bool | None) -> Tensor:
+    kind = found.dtype if dtype is None else parse_dtype(dtype, "asarray")
+    there = found if device is None else found.to(device=device)
+    if copy is False:
+        if there is not found:
+            raise ValueError(
+                f"can't alias tensor from device '{found.device}' to '{there.device}'."
+            )
+        if kind is not found.dtype:
+            raise ValueError(
+                f"can't alias tensor with dtype '{found.dtype.cpp_name}' into dtype "
+                f"'{kind.cpp_name}'."
+            )
+    if kind is not there.dtype:
+        return there.to(kind)
+    return there.clone() if copy and there is found else there
+
+
+@public
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: Any,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a 1-D tensor that shares the memory of a Python buffer."""
+    kind = parse_dtype(dtype, "frombuffer")
+    _check_buffer(buffer, kind.itemsize, count, offset)
+    array = np.frombuffer(buffer, kind.numpy, count, offset)
+    if not array.flags.writeable:
+        warn_once(_READ_ONLY_BUFFER)
+    fix(array)
+    return made(array, requires_grad)
+
+
+_READ_ONLY_BUFFER = (
+    "The given buffer is not writable, and PyTorch does not support non-writable "
+    "tensors. This means you can write to the underlying (supposedly non-writable) "
+    "buffer using the tensor. You may want to copy the buffer to protect its data or "
+    "make it writable before converting it to a tensor. This type of warning will be "
+    "suppressed for the rest of this program."
+)
+
+
+def _check_buffer(buffer: Any, item: int, count: int, offset: int) -> None:
+    """Refuse, in PyTorch's words, what cannot be read from a buffer."""
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    if length == 0 or count == 0:
+        raise ValueError(
+            f"both buffer length ({length}) and count ({count}) must not be 0"
+        )
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer "
+            f"length ({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % item:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) "
+            f"must be a multiple of element size ({item})"
+        )
+    if count > 0 and offset + count * item > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} "
+            f"bytes) must not be greater than actual buffer length ({length} bytes)"
+        )

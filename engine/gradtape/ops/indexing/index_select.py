@@ -1,0 +1,241 @@
+"""Reading and writing whole positions of a dimension: index_select, index_add, …"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ..._dispatch.declare import Array, op
+from ..._dispatch.inplace import inplace
+from ..._dtypes import DTYPE_OF
+from ..._sparse.array import SparseArray
+from .._support.arguments import wrap_dim
+from .._support.new_tensor import dense_copy
+from .._support.operands import number
+from .._support.out_argument import SAME_DTYPE
+from .._support.reduce_at_index import at_once
+
+Sizes = tuple[int, ...]
+
+
+def _counted(places: Any, shape: tuple[int, ...], dim: int) -> Any:
+    """Return places counted from the front; refuse those that are not there."""
+    length = shape[dim]
+    wrong = (places < -length) | (places >= length)
+    if wrong.any():
+        raise IndexError(
+            f"index_select(): index contains {places[wrong][0]} that is out of range "
+            f"for tensor of size {list(shape)} at dimension {dim}"
+        )
+    return places % max(length, 1)
+
+
+def _vector(xp: Any, name: str, index: Any) -> Any:
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if index.dtype not in (xp.int64, xp.int32):
+        if name == "index_select":
+            raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    return index.reshape(-1)
+
+
+def _without(shape: Sizes, d: int) -> Sizes:
+    return (*shape[:d], *shape[d + 1 :])
+
+
+def _at(self: Any, d: int, index: Any) -> tuple[Any, ...]:
+    return (*(slice(None),) * d, index)
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, dim, index: F.index_add(
+            F._new_zeros(grad, self_shape), dim, index, grad
+        )
+    },
+    out=True,
+    out_rule="{name}(): self and result must have the same scalar type",
+)
+def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
+    """Take positions of a dimension, in the order of the vector ``index``.
+
+    >>> import gradtape as torch
+    >>> torch.eye(2).index_select(0, torch.tensor([1]))
+    tensor([[0., 1.]])
+    """
+    d = wrap_dim(dim, self.ndim)
+    places = _vector(xp, "index_select", index)
+    if type(self) is SparseArray:
+        return self.taken(_counted(places, self.shape, d), d)
+    length = self.shape[d] if self.ndim else 1
+    wrong = (places < 0) | (places >= length)
+    if wrong.any():
+        _refuse_selected(self, d, int(places[wrong][0]))
+    if not self.ndim:
+        if places.size != 1:
+            raise RuntimeError(
+                "index_select(): Index to scalar can have only 1 value, got "
+                f"{places.size} value(s)"
+            )
+        return self.copy()
+    return xp.ascontiguousarray(xp.take(self, places, d))
+
+
+def _refuse_selected(self: Any, d: int, place: int) -> None:
+    """Raise for a position that is not there; PyTorch has a sentence per dimension."""
+    if self.ndim and not self.shape[d]:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    if self.ndim < 2 or d == 0:
+        raise IndexError("index out of range in self")
+    raise RuntimeError(
+        f"INDICES element is out of DATA bounds, id={place} axis_dim={self.shape[d]}"
+    )
+
+
+def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any) -> Any:
+    places = _vector(xp, name, index)
+    if self.dtype != source.dtype:
+        theirs, mine = DTYPE_OF[source.dtype].cpp_name, DTYPE_OF[self.dtype].cpp_name
+        if name == "index_add":
+            raise RuntimeError(
+                f"{name}_(): self ({mine}) and source ({theirs}) must have the same "
+                "scalar type"
+            )
+        raise RuntimeError(
+            f"{name}_(): self and source expected to have the same dtype, but got "
+            f"(self) {mine} and (source) {theirs}"
+        )
+    if source.ndim and self.ndim and source.shape[d] != places.size:
+        if name == "index_copy":
+            raise IndexError(
+                f"{name}_(): Number of indices ({places.size}) should be equal to "
+                f"source.size(dim) ({source.shape[d]})"
+            )
+        raise RuntimeError(
+            f"{name}_(): Number of indices ({places.size}) should be equal to "
+            f"source.size(dim): ({source.shape[d]}), for dim: {d}"
+        )
+    if name == "index_add" and (
+        _without(self.shape, d) != _without(source.shape, d)
+        or source.ndim > max(self.ndim, 1)
+    ):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified "
+            f"dimension. Got self.shape = {list(self.shape)} source.shape = "
+            f"{list(source.shape)}"
+        )
+    length = self.shape[d] if self.ndim else 1
+    for position in (int(n) for n in places[(places < 0) | (places >= length)]):
+        where = (
+            f"index {position} is out of bounds for dimension {d} with size {length}"
+        )
+        if name == "index_add":
+            raise RuntimeError(where)
+        raise IndexError(f"{name}_(): {where}")
+    return places
+
+
+@op(
+    {
+        "self": lambda F, grad: grad,
+        "source": lambda F, grad, source, dim, index, alpha: F.expand(
+            F.index_select(grad, dim, index) * alpha, source.shape
+        ),
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
+)
+def index_add(
+    xp: Any, self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
+) -> Any:
+    """Add positions of ``source`` to those that ``index`` names, times ``alpha``."""
+    d = wrap_dim(dim, self.ndim)
+    places = _check_added(xp, "index_add", self, d, index, source)
+    if alpha != 1:  # the number in the source's type: -1 is 255 in uint8
+        source = source * xp.asarray(number(alpha)).astype(source.dtype)
+    result = self.copy()
+    if not self.ndim:
+        return xp.asarray(result + source.sum()).astype(self.dtype)
+    outermost = self.ndim > 1 and d in (0, self.ndim - 1)
+    add = partial(at_once, xp.add) if outermost else xp.add.at  # which rounds each sum
+    add(result, _at(self, d, places), source)
+    return result
+
+
+@op(
+    {
+        "self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0),
+        "source": lambda F, grad, source, dim, index: F.expand(
+            F.index_select(grad, dim, index), source.shape
+        ),
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
+)
+def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> Any:
+    """Write the positions of ``source`` over those that ``index`` names."""
+    d = wrap_dim(dim, self.ndim)
+    places = _check_added(xp, "index_copy", self, d, index, source)
+    result = self.copy()
+    if not self.ndim:
+        result[...] = source.reshape(-1)[-1]
+    else:
+        result[_at(self, d, places)] = source
+    return result
+
+
+def _filled(xp: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
+    d = wrap_dim(dim, self.ndim)
+    places = _vector(xp, "index_fill", index)
+    length = self.shape[d] if self.ndim else 1
+    wrong = places[(places < -length) | (places >= length)]
+    if wrong.size:
+        raise IndexError(
+            f"index {int(wrong[0])} is out of bounds for dimension {d} with size "
+            f"{length}"
+        )
+    result = dense_copy(xp, self)
+    result[_at(self, d, places) if self.ndim else ...] = value
+    return result
+
+
+@op({}, method=False, function=False)
+def _distinct(xp: Any, self: Array) -> Any:
+    """Return the positions without repetition."""
+    return xp.unique(self)
+
+
+@op(
+    {"self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0)},
+    name="index_fill",
+    key="_index_fill_value",
+    method=False,
+    function=False,
+)
+def _index_fill_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> Any:
+    """Write one number at the positions that ``index`` names."""
+    return _filled(xp, self, dim, index, value)
+
+
+@op(
+    {
+        "self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0),
+        "value": lambda F, grad, dim, index: F.sum(
+            F.index_select(grad, dim, F._distinct(index))
+        ),
+    },
+    name="index_fill",
+    key="_index_fill_tensor",
+    node="IndexFillBackward1",
+    method=False,
+    function=False,
+)
+def _index_fill_tensor(
+    xp: Any, self: Array, dim: int, index: Array, value: Array
+) -> Any:
+    """Write the value of a 0-d tensor at the positions that ``index`` names."""
+    return _filled(xp, self, dim, index, value)
+
+
+inplace("index_add", "index_copy")

@@ -1,0 +1,339 @@
+"""Matrix products: the BLAS-backed ops, and ``matmul`` composed of them.
+
+Derivatives ask BLAS for the transposed product in the layout that the operand had, so
+the gradient of ``weight.t()`` arrives contiguous at ``weight`` without a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._common.messages import legacy_type_name
+from ..._dispatch.declare import FUNCTIONS, Array, op
+from ..._dispatch.inplace import inplace
+from ..._dtypes import CPP_TYPE, DTYPE_OF
+from ..._sparse.array import SparseArray
+from ..._sparse.products import check_vector, matrices
+from .._kernels.gemm import added_to_rows
+from .._support.matrix_product import (
+    adjoint,
+    check_batches,
+    check_expandable,
+    check_matrices,
+    check_vectors,
+    conj,
+    matrix_product,
+    product,
+    scaled,
+    suit_blas,
+    wide_product,
+)
+from .._support.out_argument import SAME_DTYPE
+from .._support.scalar_range import in_range
+
+_DOT_DTYPE = "result dtype {out} does not match input dtype {result}"
+_VECTOR_DTYPE = (
+    "addmv input tensors must have the same dtype, but got {out}, {result}, and "
+    "{result}"
+)
+_SUM_DTYPE = "self and mat2 must have the same dtype, but got {out} and {result}"
+_THREE_DTYPES = "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}"
+
+
+def _into_left(F: Any, grad: Any, right: Any, shape: Any, strides: Any) -> Any:
+    """Return grad · rightᴴ, column-major where the left operand was."""
+    if strides == (1, shape[0]) and shape[1] != 1:
+        return F.t(F.mm(conj(F, right), F.t(grad)))
+    return F.mm(grad, adjoint(F, right))
+
+
+def _into_right(F: Any, grad: Any, left: Any, shape: Any, strides: Any) -> Any:
+    """Return leftᴴ · grad, column-major where the right operand was."""
+    if strides == (1, shape[0]) and shape[1] != 1:
+        return F.t(F.mm(F.t(grad), conj(F, left)))
+    return F.mm(adjoint(F, left), grad)
+
+
+@op(
+    {
+        "self": lambda F, grad, mat2, self_shape, self_strides: _into_left(
+            F, grad, mat2, self_shape, self_strides
+        ),
+        "mat2": lambda F, grad, self, mat2_shape, mat2_strides: _into_right(
+            F, grad, self, mat2_shape, mat2_strides
+        ),
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
+)
+def mm(xp: Any, self: Array, mat2: Array) -> Any:
+    """Multiply two matrices.
+
+    Raises RuntimeError where they are no matrices, or their sizes do not meet.
+
+    >>> import gradtape as torch
+    >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
+    if suit_blas(self, mat2):
+        return matrix_product(xp, self, mat2)
+    for name, matrix in (("self", self), ("mat2", mat2)):
+        if matrix.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix")
+    check_matrices(self, mat2)
+    return product(xp, self, mat2, "addmm_impl_cpu_")
+
+
+# The older names, for a sparse matrix and a dense one.
+FUNCTIONS["spmm"] = FUNCTIONS["dsmm"] = mm
+
+
+@op(
+    {
+        "self": lambda F, grad, beta: scaled(grad, beta),
+        "mat1": lambda F, grad, mat2, mat1_shape, mat1_strides, alpha: scaled(
+            _into_left(F, grad, mat2, mat1_shape, mat1_strides), alpha
+        ),
+        "mat2": lambda F, grad, mat1, mat2_shape, mat2_strides, alpha: scaled(
+            _into_right(F, grad, mat1, mat2_shape, mat2_strides), alpha
+        ),
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
+)
+def addmm(
+    xp: Any, self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    """Return ``beta * self + alpha * mat1 @ mat2``; ``self`` is broadcast."""
+    is_bias = self.shape == mat2.shape[1:] and self.dtype is mat1.dtype
+    if is_bias and beta == alpha == 1 and suit_blas(mat1, mat2):
+        found = added_to_rows(self, mat1, mat2)
+        if found is None:
+            found = matrix_product(xp, mat1, mat2)
+            xp.add(found, self, found)
+        return found
+    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
+        if matrix.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
+    if not self.dtype == mat1.dtype == mat2.dtype:
+        which, left = ("self", self) if self.dtype != mat2.dtype else ("mat1", mat1)
+        raise RuntimeError(
+            f"{which} and mat2 must have the same dtype, but got "
+            f"{_plain_name(left)} and {_plain_name(mat2)}"
+        )
+    check_matrices(mat1, mat2)
+    check_expandable(self, (mat1.shape[0], mat2.shape[1]))
+    return added(xp, self, wide_product(xp, mat1, mat2, "addmm_impl_cpu_"), beta, alpha)
+
+
+def added(xp: Any, self: Any, found: Any, beta: Any, alpha: Any) -> Any:
+    """Return ``beta * self + alpha * found``, computed in the memory of ``found``.
+
+    The result is rounded to the type of ``self``, which may be narrower.
+    """
+    wide = found.dtype
+    kind = DTYPE_OF[wide]
+    if alpha != 1:
+        xp.multiply(found, wide.type(in_range(alpha, kind)), found)
+    if beta != 0:  # 0 * nan would spread
+        term = self.astype(wide, copy=False)
+        if beta != 1:
+            term = term * wide.type(in_range(beta, kind))
+        xp.add(found, term, found)
+    return found.astype(self.dtype, copy=False)
+
+
+def _plain_name(array: Any) -> str:
+    return legacy_type_name(DTYPE_OF[array.dtype])[6:].removesuffix("Tensor")
+
+
+@op(
+    {
+        "self": lambda F, grad, vec: F.mul(F.unsqueeze(grad, 1), conj(F, vec)),
+        "vec": lambda F, grad, self: F.mv(adjoint(F, self), grad),
+    },
+    out=True,
+    out_rule=_VECTOR_DTYPE,
+)
+def mv(xp: Any, self: Array, vec: Array) -> Any:
+    """Multiply a matrix with a vector."""
+    if type(self) is SparseArray:
+        check_vector(self, vec)
+    _check_matrix_vector(self, vec, vec)
+    return product(xp, self, vec, "addmv_impl_cpu")
+
+
+@op(
+    {
+        "self": lambda F, grad, beta: scaled(grad, beta),
+        "mat": lambda F, grad, vec, alpha: scaled(
+            F.mul(F.unsqueeze(grad, 1), conj(F, vec)), alpha
+        ),
+        "vec": lambda F, grad, mat, alpha: scaled(F.mv(adjoint(F, mat), grad), alpha),
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
+)
+def addmv(
+    xp: Any, self: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    """Return ``beta * self + alpha * mat @ vec``."""
+    _check_matrix_vector(mat, vec, self)
+    if self.ndim and self.size not in (1, mat.shape[0]):
+        raise _size_mismatch(self.size, mat, vec)
+    found, kind = wide_product(xp, mat, vec, "addmv_impl_cpu"), DTYPE_OF[mat.dtype]
+    beta, alpha = (mat.dtype.type(in_range(each, kind)) for each in (beta, alpha))
+    return added(xp, self, found, beta, alpha)
+
+
+def _check_matrix_vector(mat: Any, vec: Any, self: Any) -> None:
+    if mat.ndim != 2 or vec.ndim != 1 or self.ndim > 1:
+        rank = 1 if self is vec else self.ndim
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {rank}, {mat.ndim}, {vec.ndim}"
+        )
+    if mat.shape[1] != vec.shape[0]:
+        raise _size_mismatch(mat.shape[0] if self is vec else self.size, mat, vec)
+    if not self.dtype == mat.dtype == vec.dtype:
+        names = [_plain_name(a) for a in (self, mat, vec)]
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{names[0]}, {names[1]}, and {names[2]}"
+        )
+
+
+def _size_mismatch(size: int, mat: Any, vec: Any) -> RuntimeError:
+    rows, columns = mat.shape
+    return RuntimeError(
+        f"size mismatch, got input ({size}), mat ({rows}x{columns}), "
+        f"vec ({vec.shape[0]})"
+    )
+
+
+@op(
+    {
+        "self": lambda F, grad, tensor: F.mul(grad, conj(F, tensor)),
+        "tensor": lambda F, grad, self: F.mul(grad, conj(F, self)),
+    },
+    out=True,
+    out_rule=_DOT_DTYPE,
+)
+def dot(xp: Any, self: Array, tensor: Array) -> Any:
+    """Return the sum of products of two vectors."""
+    check_vectors("dot", self, tensor)
+    return product(xp, self, tensor, "dot")
+
+
+@op(
+    {
+        "self": lambda F, grad, other: F.mul(conj(F, grad), other),
+        "other": lambda F, grad, self: F.mul(grad, self),
+    },
+    out=True,
+    out_rule=_DOT_DTYPE,
+)
+def vdot(xp: Any, self: Array, other: Array) -> Any:
+    """Return the sum of products of two vectors, the first one conjugated."""
+    check_vectors("dot", self, other)
+    left = self.conj() if self.dtype.kind == "c" else self
+    return product(xp, left, other, "dot")
+
+
+def _batch_adjoint(F: Any, matrices: Any) -> Any:
+    return F.transpose(conj(F, matrices), 1, 2)
+
+
+@op(
+    {
+        "self": lambda F, grad, mat2: F.bmm(grad, _batch_adjoint(F, mat2)),
+        "mat2": lambda F, grad, self: F.bmm(_batch_adjoint(F, self), grad),
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
+)
+def bmm(xp: Any, self: Array, mat2: Array) -> Any:
+    """Multiply matrices pairwise: (b, n, m) with (b, m, p) gives (b, n, p)."""
+    if SparseArray in (type(self), type(mat2)):
+        return matrices(self, mat2)
+    check_batches(self, mat2)
+    return product(xp, self, mat2, "bmm")
+
+
+@op(
+    {
+        "self": lambda F, grad, beta: scaled(grad, beta),
+        "batch1": lambda F, grad, batch2, alpha: scaled(
+            F.bmm(grad, _batch_adjoint(F, batch2)), alpha
+        ),
+        "batch2": lambda F, grad, batch1, alpha: scaled(
+            F.bmm(_batch_adjoint(F, batch1), grad), alpha
+        ),
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
+)
+def baddbmm(
+    xp: Any,
+    self: Array,
+    batch1: Array,
+    batch2: Array,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+) -> Any:
+    """Return ``beta * self + alpha * bmm(batch1, batch2)``; ``self`` is broadcast."""
+    check_batches(batch1, batch2)
+    check_expandable(self, (*batch1.shape[:2], batch2.shape[2]))
+    if not self.dtype == batch1.dtype == batch2.dtype:
+        kinds = [CPP_TYPE[DTYPE_OF[each.dtype]] for each in (self, batch1, batch2)]
+        raise RuntimeError(_THREE_DTYPES.format(*kinds))
+    return added(xp, self, wide_product(xp, batch1, batch2, "baddbmm"), beta, alpha)
+
+
+def _each(F: Any, grad: Any, shape: Any) -> Any:
+    """Hand the gradient of a sum over the batch to each of its terms."""
+    return F.expand(F.unsqueeze(grad, 0), (shape[0], *grad.shape))
+
+
+@op(
+    {
+        "self": lambda F, grad, beta: scaled(grad, beta),
+        "batch1": lambda F, grad, batch2, batch2_shape, alpha: scaled(
+            F.bmm(_each(F, grad, batch2_shape), _batch_adjoint(F, batch2)), alpha
+        ),
+        "batch2": lambda F, grad, batch1, batch1_shape, alpha: scaled(
+            F.bmm(_batch_adjoint(F, batch1), _each(F, grad, batch1_shape)), alpha
+        ),
+    },
+    out=True,
+    out_rule=_SUM_DTYPE,
+)
+def addbmm(
+    xp: Any,
+    self: Array,
+    batch1: Array,
+    batch2: Array,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+) -> Any:
+    """Return ``beta * self + alpha * (sum of the products of all pairs)``."""
+    check_batches(batch1, batch2)
+    check_expandable(self, (batch1.shape[1], batch2.shape[2]))
+    if self.dtype != batch1.dtype:
+        raise RuntimeError(
+            _SUM_DTYPE.format(out=_plain_name(self), result=_plain_name(batch2))
+        )
+    if batch1.dtype.kind == "b":
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+    if batch1.dtype.itemsize > 2 or not len(batch1):
+        found = product(xp, batch1, batch2, "addbmm").sum(0, dtype=batch1.dtype)
+        return added(xp, self, found, beta, alpha)
+    for left, right in zip(batch1, batch2, strict=True):  # each sum is rounded
+        self = added(xp, self, wide_product(xp, left, right, "addbmm"), beta, alpha)
+        beta = 1
+    return self
+
+
+inplace("addbmm", "addmm", "addmv", "baddbmm")

@@ -1,0 +1,188 @@
+"""Rounding, and replacing what is not a number. The slope of a staircase is zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._dispatch.declare import OPS, Array, method, op, pointwise
+from ..._dispatch.inplace import in_place, inplace
+from ..._dtypes import bfloat16, finfo
+from ..._graph.op import Check
+from ..._tensor.tensor import Tensor
+from .._support.operands import (
+    HIDDEN,
+    OWN_DTYPE,
+    POINTWISE,
+    UNDERIVED,
+    aliases,
+    kind_of,
+    leaves_out,
+    not_implemented,
+    underived,
+)
+
+
+def _check_real(name: str) -> Check:
+    no_bool = leaves_out("b", f"{name}_vml_cpu")
+
+    def check(given: str, *args: Any) -> None:
+        if kind_of(args[0]) == "c":
+            if name == "round":
+                raise not_implemented("round_vml_cpu", args[0])
+            raise NotImplementedError(f"{name} is not supported for complex inputs")
+        no_bool(given, *args)
+
+    return check
+
+
+def _staircase(name: str, ufunc: str) -> Any:
+    def general(xp: Any, self: Array) -> Any:
+        return (
+            xp.positive(self) if self.dtype.kind in "iu" else getattr(xp, ufunc)(self)
+        )
+
+    return pointwise(
+        name,
+        ufunc,
+        {"self": lambda F, grad: F.zeros_like(grad)},
+        general=general,
+        check=_check_real(name),
+        out_rule=OWN_DTYPE,
+    )
+
+
+floor = _staircase("floor", "floor")
+ceil = _staircase("ceil", "ceil")
+trunc = _staircase("trunc", "trunc")
+
+
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad)},
+    check=_check_real("round"),
+    out_rule=OWN_DTYPE,
+    name="round",
+    key="_round",
+    **POINTWISE,
+    **HIDDEN,
+)
+def _round(xp: Any, self: Array) -> Any:
+    return xp.positive(self) if self.dtype.kind in "iu" else xp.rint(self)
+
+
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad)},
+    name="round",
+    key="_round_decimals",
+    node="RoundBackward1",
+    out_rule=OWN_DTYPE,
+    check=lambda name, self, decimals: leaves_out(
+        "biuc", "round_cpu" if decimals else "round_vml_cpu"
+    )(name, self),
+    **POINTWISE,
+    **HIDDEN,
+)
+def _round_decimals(xp: Any, self: Array, *, decimals: int) -> Any:
+    # As PyTorch: scale, round half to even, scale back, in the tensor's own dtype.
+    scale = self.dtype.type(10.0 ** abs(decimals))
+    if decimals > 0:
+        return xp.rint(self * scale) / scale
+    return xp.rint(self / scale) * scale
+
+
+@method(function=True)
+def round(
+    input: Tensor, *, decimals: int | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Round half to even, to ``decimals`` digits after the point."""
+    if decimals is None:
+        return _round(input, out=out)
+    return _round_decimals(input, decimals=decimals, out=out)
+
+
+@method()
+def round_(self: Tensor, *, decimals: int | None = None) -> Tensor:
+    """In-place version of round()."""
+    if decimals is None:
+        return _round_in_place(self)
+    return _round_decimals_in_place(self, decimals=decimals)
+
+
+@op(
+    {"self": lambda F, grad: grad},
+    check=leaves_out("biuc", "frac_cpu"),
+    out_rule=OWN_DTYPE,
+    **POINTWISE,
+)
+def frac(xp: Any, self: Array) -> Any:
+    """Return what is after the point, with the sign."""
+    return self - xp.trunc(self)
+
+
+@op(
+    {"self": lambda F, grad, self, nan, posinf, neginf: grad * F.isfinite(self)},
+    out_rule="nan_to_num: dtype of out: {out} should be same as input: {result}",
+    **POINTWISE,
+)
+def nan_to_num(
+    xp: Any,
+    self: Array,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Any:
+    """Replace NaN by 0 and infinities by the largest numbers, or by what is given."""
+    if self.dtype.kind == "V":
+        top = finfo(bfloat16).max
+        found = self.astype("float32")
+        high, low = (
+            top if posinf is None else posinf,
+            -top if neginf is None else neginf,
+        )
+        return xp.nan_to_num(found, False, nan or 0.0, high, low).astype(self.dtype)
+    if self.dtype.kind not in "fc":
+        return self | self if self.dtype.kind == "b" else xp.positive(self)
+    return xp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+
+_NO_MIXING = "heaviside is not yet implemented for tensors with different dtypes."
+
+
+def _check_heaviside(_name: str, self: Any, values: Any) -> None:
+    if self.dtype.is_complex or values.dtype.is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if self.dtype is not values.dtype:
+        raise RuntimeError(_NO_MIXING)
+
+
+@op(
+    underived("heaviside", "self", "values"),
+    node=UNDERIVED,
+    check=_check_heaviside,
+    out_rule=_NO_MIXING,
+    **POINTWISE,
+)
+def heaviside(xp: Any, self: Array, values: Array) -> Any:
+    """Return 0 below zero, 1 above it, and ``values`` at zero; 0 for NaN."""
+    return xp.where(self == 0, values, (self > 0).astype(self.dtype))
+
+
+_round_in_place = in_place(OPS["_round"])
+_round_decimals_in_place = in_place(OPS["_round_decimals"])
+inplace("floor", "ceil", "trunc", "frac", "nan_to_num", "heaviside")
+aliases(fix="trunc")
+
+
+@op(
+    {
+        "self": lambda F, grad, self, other: F.where(self == other, 0.0, grad),
+        "other": lambda F, grad: F.zeros_like(grad),
+    },
+    check=leaves_out("iubc", "nextafter_cpu"),
+    **POINTWISE,
+)
+def nextafter(xp: Any, self: Array, other: Array) -> Any:
+    """Return the next number that the dtype has, in the direction of ``other``."""
+    return xp.nextafter(self, other)
+
+
+inplace("nextafter")

@@ -1,0 +1,238 @@
+"""Norms, distances and logsumexp."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..._autocast.autocast import autocasts
+from ..._dispatch.declare import Array, method, op
+from ..._dtypes import DTYPE_OF
+from ..._dtypes import dtype as DType
+from ..._graph.output_layout import LARGE
+from ..._tensor.tensor import Tensor
+from .._kernels.blas_sums import sums_of, total_of_squares
+from .._kernels.cache_blocks import in_blocks, want_rows
+from .._support.dim_keepdim import ABSENT, dim_argument
+from .._support.matrix_product import scalar_name
+from .._support.operands import HIDDEN
+from .._support.reduction import (
+    as_dims,
+    axes_of,
+    finish,
+    in_dtype,
+    kept_shape,
+    restored,
+    wide,
+)
+from .._support.special import widened
+from ..pointwise.arithmetic import NO_BOOL_MINUS
+
+
+def norm_backward(
+    F: Any, grad: Any, self: Any, p: float, norm: Any, dim: Any, keepdim: bool
+) -> Any:
+    """Return the gradient of a p-norm, zero where PyTorch makes it so."""
+    shape = tuple(self.shape)
+    grad = restored(F, grad, shape, dim, keepdim)
+    norm = restored(F, norm, shape, dim, keepdim)
+    if p == 0:
+        return None
+    if p == 1:
+        return F.sgn(self) * grad
+    if p == 2:
+        if F.raw and want_rows(np, self, norm, grad) and norm.all():
+            found = np.empty(shape, self.dtype)
+            return in_blocks(np, _unit_times, found, self, norm, grad)
+        return _times(F, _unit(F, self, norm), grad)
+    if p in (inf, -inf):
+        size = F.abs(self)
+        mask = (size == norm) | F.isnan(size)
+        count = F.sum(mask, axes_of(dim, len(shape)), True) if shape else F.sum(mask)
+        return F.sgn(self) * ((grad / count) * mask)
+    if p < 1:
+        steep = F.sgn(self) * F.where(self == 0, 0.0, F.abs(self) ** (p - 1))
+        return steep * grad * norm ** (1 - p)
+    scale = F.where(norm == 0, 0.0, grad / norm ** (p - 1))
+    if p < 2:
+        return F.sgn(self) * F.abs(self) ** (p - 1) * scale
+    return self * F.abs(self) ** (p - 2) * scale
+
+
+def _unit_times(xp: Any, found: Any, x: Any, norm: Any, grad: Any) -> None:
+    xp.divide(x, norm, found)
+    xp.multiply(found, grad, found)
+
+
+def _unit(F: Any, self: Any, norm: Any) -> Any:
+    """Divide by a norm; 0 where it is 0."""
+    none = norm == 0
+    found = self / norm
+    return found if F.raw and not none.any() else F.where(none, 0.0, found)
+
+
+def _times(F: Any, parts: Any, grad: Any) -> Any:
+    """Return ``grad * parts``, in the memory of large parts, which are ours."""
+    alike = F.raw and parts.dtype == grad.dtype and parts.dtype.kind == "f"
+    if not alike or parts.size < LARGE or parts.ndim < grad.ndim:
+        return grad * parts
+    parts *= grad
+    return parts
+
+
+def _norm_of(xp: Any, self: Any, p: float, axes: Any) -> Any:
+    if p == 2 and self.dtype.kind == "f" and self.itemsize > 2:
+        whole = len(axes) == self.ndim
+        return xp.sqrt(
+            total_of_squares(xp, self) if whole else sums_of(xp, _square, axes, self)
+        )
+    size = xp.abs(self)
+    size = size.astype(wide(size), copy=False)
+    if p == inf:
+        return xp.maximum.reduce(size, axis=axes, initial=0)
+    if p == -inf:
+        return xp.minimum.reduce(size, axis=axes, initial=inf)
+    if p == 0:
+        return xp.add.reduce(size != 0, axis=axes, dtype=size.dtype)
+    if p == 1:
+        return xp.add.reduce(size, axis=axes)
+    if p == 2:
+        return xp.sqrt(xp.add.reduce(size * size, axis=axes))
+    return xp.add.reduce(size**p, axis=axes) ** (1 / p)
+
+
+def _square(xp: Any, found: Any, x: Any) -> None:
+    xp.multiply(x, x, found)
+
+
+def _check_norm(_name: str, self: Tensor, _p: Any, dim: Any, _k: Any, dt: Any) -> None:
+    kind = DTYPE_OF[self._data.dtype]
+    if not (kind.is_floating_point or kind.is_complex):
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. "
+            f"Got {kind.cpp_name}"
+        )
+
+
+@op(
+    {
+        "self": lambda F, grad, self, result, ord, dim, keepdim: norm_backward(
+            F, grad, self, ord, result, dim, keepdim
+        )
+    },
+    check=_check_norm,
+    out=True,
+    **HIDDEN,
+)
+def linalg_vector_norm(
+    xp: Any,
+    self: Array,
+    ord: float = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Any:
+    """Return the p-norm over all or some dimensions."""
+    data = in_dtype(self, dtype)
+    axes = axes_of(dim, data.ndim)
+    found = xp.asarray(_norm_of(xp, data, ord, axes))
+    real = data.real.dtype if data.dtype.kind == "c" else data.dtype
+    return finish(xp, found.astype(real), data.shape, axes, keepdim)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, other, result, p: norm_backward(
+            F, grad, self - other, p, result, None, False
+        ),
+        "other": lambda F, grad, self, other, result, p: norm_backward(
+            F, -grad, self - other, p, result, None, False
+        ),
+    },
+    promotion="common",
+)
+def dist(xp: Any, self: Array, other: Array, p: float = 2) -> Any:
+    """Return the p-norm of the difference of two tensors."""
+    if self.dtype.kind == "b":
+        raise RuntimeError(NO_BOOL_MINUS)
+    apart = self - other
+    if apart.dtype.kind in "iu":
+        raise RuntimeError(
+            "norm(): input dtype should be either floating point or complex. Got "
+            f"{scalar_name(apart)} instead."
+        )
+    found = xp.asarray(_norm_of(xp, apart, p, tuple(range(apart.ndim))))
+    return found.astype(apart.real.dtype)
+
+
+# ---- logsumexp ----
+
+
+def _logsumexp_backward(
+    F: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
+) -> Any:
+    shape = tuple(self.shape)
+    grad = restored(F, grad, shape, dim, keepdim)
+    result = restored(F, result, shape, dim, keepdim)
+    if F.raw and want_rows(np, self, result, grad):
+        found = np.empty(shape, self.dtype)
+        return in_blocks(np, _share_block, found, self, result, grad)
+    parts = self - result
+    if type(parts) is np.ndarray and parts.size >= LARGE:
+        parts = np.exp(parts, parts)  # in memory that is ours
+    else:
+        parts = F.exp(parts)
+    return _times(F, F.conj(parts), grad)
+
+
+def _share_block(xp: Any, found: Any, x: Any, result: Any, grad: Any) -> None:
+    _exp_apart(xp, found, x, result)
+    xp.multiply(found, grad, found)
+
+
+def _exp_apart(xp: Any, found: Any, x: Any, top: Any) -> None:
+    xp.exp(xp.subtract(x, top, found), found)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, result, dim, keepdim: _logsumexp_backward(
+            F, grad, self, result, dim, keepdim
+        )
+    },
+    name="logsumexp",
+    key="_logsumexp",
+    promotion="float",
+    out=True,
+    **HIDDEN,
+)
+def _logsumexp(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
+    axes = axes_of(dim, self.ndim)
+    data = widened(self)
+    if self.size:
+        top = xp.maximum.reduce(xp.real(data), axis=axes, keepdims=True)
+        top = xp.where(xp.isfinite(top), top, 0)
+    else:
+        top = data.dtype.type(0)
+    total = xp.asarray(xp.log(sums_of(xp, _exp_apart, axes, data, top)))
+    total = total.reshape(kept_shape(self.shape, axes))
+    found = xp.asarray(total + top).astype(self.dtype, copy=False)
+    return finish(xp, found.squeeze(axes), self.shape, axes, keepdim)
+
+
+@method(function=True)
+@autocasts("logsumexp")
+def logsumexp(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = ABSENT,
+    keepdims: Any = ABSENT,
+) -> Tensor:
+    """Return the logarithm of the sum of exponentials along dimensions."""
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
+    return _logsumexp(input, as_dims(dim, "logsumexp"), keepdim, out=out)

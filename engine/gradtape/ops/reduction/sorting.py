@@ -1,0 +1,295 @@
+"""Sorting and what comes with it: argsort, topk, kthvalue, median, mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import return_types
+from ..._dispatch.declare import ABSENT, Array, method, op
+from ..._storage.result_strides import laid_out
+from ..._tensor.tensor import Tensor
+from .._kernels.bitwise_select import check_floating
+from .._support.arguments import as_bool, as_integer, check_tensor, wrap_dim
+from .._support.dim_keepdim import numpy_names
+from .._support.operands import HIDDEN, leaves_out, refuses
+from .._support.out_argument import SAME_DTYPE, with_out
+from .._support.reduction import finish, values_of
+from .min_max import picked_backward
+
+_NAMES = ("values", "indices")
+_PICKED: dict[Any, Any] = {
+    "self": lambda F, grad, result1, self_shape, dim: picked_backward(
+        F, grad, result1, self_shape, dim, True
+    )
+}
+_PICKED_ONE: dict[Any, Any] = {
+    "self": lambda F, grad, result1, self_shape, dim, keepdim: picked_backward(
+        F, grad, result1, self_shape, dim, keepdim
+    )
+}
+
+
+def _sorted_places(xp: Any, self: Any, axis: int, descending: bool) -> Any:
+    """Return the places in sorted order, stable; NaN counts as the largest."""
+    if self.dtype.kind == "V":  # whose NaN NumPy does not sort to the end
+        self = self.astype("float32")
+    if not descending:
+        return xp.argsort(self, axis=axis, kind="stable")
+    backwards = xp.flip(self, axis)
+    found = xp.argsort(backwards, axis=axis, kind="stable")
+    return self.shape[axis] - 1 - xp.flip(found, axis)
+
+
+def _take(xp: Any, self: Any, places: Any, axis: int) -> Any:
+    values = xp.take_along_axis(self, places, axis)
+    return tuple(xp.ascontiguousarray(v) for v in (values, places.astype("int64")))
+
+
+# ---- sort, argsort ----
+
+
+def _sort_kernel(xp: Any, self: Array, dim: int, descending: bool) -> Any:
+    axis = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        return self.copy(), xp.zeros((), "int64")
+    places = _sorted_places(xp, self, axis, descending)
+    values = xp.take_along_axis(self, places, axis)
+    found = (values, places.astype("int64", copy=False))
+    return tuple(laid_out(xp, v, [self]) for v in found)
+
+
+_SORT: dict[str, Any] = {
+    "name": "sort",
+    "outputs": 2,
+    "output_names": _NAMES,
+    "check": refuses("c", " Sort does not support complex dtypes on CPU"),
+    "out": True,
+    "out_rule": SAME_DTYPE,
+    **HIDDEN,
+}
+_sort = op(_PICKED, key="_sort", **_SORT)(_sort_kernel)
+_sort_stable = op(_PICKED, key="_sort_stable", node="SortBackward1", **_SORT)(
+    _sort_kernel
+)
+
+
+@method(function=True)
+@numpy_names
+def sort(
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+    out: Any = None,
+) -> Any:
+    """Return (values, indices) sorted along a dimension. Always stable.
+
+    Errors: IndexError for a dimension the tensor does not have.
+    """
+    if stable is not None:
+        as_bool(stable, "sort", "stable", 2)
+    form = _sort if stable is None else _sort_stable
+    dim = as_integer(dim, "sort", "dim", 2)
+    down = as_bool(descending, "sort", "descending", 3)
+    return return_types.sort(form(input, dim, down, out=out))
+
+
+@method(function=True)
+@numpy_names
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> Tensor:
+    """Return the indices that sort along a dimension."""
+    check_tensor(input, "argsort")
+    dim = as_integer(dim, "argsort", "dim", 2)
+    as_bool(stable, "argsort", "stable", 2)
+    down = as_bool(descending, "argsort", "descending", 3)
+    return _sort(input.detach(), dim, down)[1]
+
+
+@method(function=True)
+@with_out(SAME_DTYPE)
+def msort(input: Tensor) -> Tensor:
+    """Sort along the first dimension."""
+    return _sort(input, 0, False)[0]
+
+
+# ---- topk, kthvalue ----
+
+
+_NO_TOPK = {
+    "b": "topk does not support bool dtypes on CPU",
+    "c": " topk does not support complex dtypes on CPU",
+}
+
+
+@op(
+    _PICKED,
+    name="topk",
+    key="_topk",
+    outputs=2,
+    output_names=_NAMES,
+    out=True,
+    out_rule=SAME_DTYPE,
+    **HIDDEN,
+)
+def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
+    if self.dtype.kind in "bc":
+        raise RuntimeError(_NO_TOPK[self.dtype.kind])
+    axis = wrap_dim(dim, self.ndim)
+    if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if self.ndim == 0:
+        return self.copy(), xp.zeros((), "int64")
+    n = self.shape[axis]
+    if 0 < k < n // 4:  # part off the k first: sorting everything takes longer
+        near = xp.argpartition(self, n - k if largest else k - 1, axis)
+        some = xp.arange(n - k, n) if largest else xp.arange(k)
+        places = xp.take(near, some, axis)
+        values = xp.take_along_axis(self, places, axis)
+        order = _sorted_places(xp, values, axis, largest)
+        return _take(xp, self, xp.take_along_axis(places, order, axis), axis)
+    places = _sorted_places(xp, self, axis, largest)
+    return _take(xp, self, xp.take(places, xp.arange(k), axis), axis)
+
+
+@method(function=True)
+@numpy_names
+def topk(
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    out: Any = None,
+) -> Any:
+    """Return (values, indices) of the ``k`` largest or smallest, in order."""
+    k, dim = as_integer(k, "topk", "k", 1), as_integer(dim, "topk", "dim", 2)
+    largest = as_bool(largest, "topk", "largest", 3)
+    as_bool(sorted, "topk", "sorted", 4)
+    return return_types.topk(_topk(input, k, dim, largest, out=out))
+
+
+def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
+    """Return (values, places) of one place per line of an axis."""
+    values = xp.take_along_axis(self, places, axis)
+    return tuple(
+        finish(xp, v.squeeze(axis), self.shape, (axis,), keepdim)
+        for v in (values, places.astype("int64", copy=False))
+    )
+
+
+@op(
+    _PICKED_ONE,
+    name="kthvalue",
+    key="_kthvalue",
+    outputs=2,
+    output_names=_NAMES,
+    out=True,
+    out_rule="output values must be of same type as input",
+    **HIDDEN,
+)
+def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
+    axis = wrap_dim(dim, self.ndim)
+    if self.ndim and not self.shape[axis]:
+        raise IndexError(
+            f"kthvalue(): Expected reduction dim {axis} to have non-zero size."
+        )
+    if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
+        raise RuntimeError(
+            f"kthvalue(): selected number k out of range for dimension {axis}"
+        )
+    if self.ndim == 0:
+        return self.copy(), xp.zeros((), "int64")
+    check_floating(self, "kthvalue_cpu", "bc")
+    places = _sorted_places(xp, self, axis, False)
+    return _one(xp, self, xp.take(places, [k - 1], axis), axis, keepdim)
+
+
+@method(function=True)
+@numpy_names
+def kthvalue(
+    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
+) -> Any:
+    """Return (value, index) of the k-th smallest element along a dimension."""
+    k = as_integer(k, "kthvalue", "k", 1)
+    return return_types.kthvalue(_kthvalue(input, k, dim, keepdim, out=out))
+
+
+# ---- median ----
+
+
+def _middle(xp: Any, self: Any, axis: int, skip_nan: bool) -> Any:
+    """Return the place of the lower median of each line, with its axis kept."""
+    n = self.shape[axis]
+    places = _sorted_places(xp, self, axis, False)
+    if self.dtype.kind not in "fV":
+        return xp.take(places, [(n - 1) // 2], axis)
+    nans = xp.isnan(self).sum(axis, keepdims=True)
+    if skip_nan:
+        return xp.take_along_axis(places, xp.maximum((n - nans - 1) // 2, 0), axis)
+    # A NaN, sorted behind the numbers, is the median of its line; the first one.
+    at = xp.where(nans > 0, n - nans, (n - 1) // 2)
+    return xp.take_along_axis(places, at, axis)
+
+
+def _even(F: Any, grad: Any, self: Any, result: Any) -> Any:
+    mask = self == result
+    if values_of(self).dtype.kind in "fV":
+        mask = mask | (F.isnan(self) & F.isnan(result))
+    return mask * (grad / F.sum(mask))
+
+
+def _declare_median(name: str, skip_nan: bool) -> Any:
+    title = name.capitalize()
+
+    def of_all(xp: Any, self: Array) -> Any:
+        flat = self.reshape(-1)
+        if not flat.size:
+            return xp.asarray(xp.nan, self.dtype)
+        return flat[_middle(xp, flat, 0, skip_nan)[0]]
+
+    def along(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
+        axis = wrap_dim(dim, self.ndim)
+        if self.ndim == 0:
+            return self.copy(), xp.zeros((), "int64")
+        if not self.shape[axis]:
+            raise IndexError(
+                f"median(): Expected reduction dim {axis} to have non-zero size."
+            )
+        return _one(xp, self, _middle(xp, self, axis, skip_nan), axis, keepdim)
+
+    facts: dict[str, Any] = {"name": name, **HIDDEN}
+    whole_check, check = (
+        leaves_out("bc", label, 1) for label in ("median_cpu", "median_out")
+    )
+    whole = op({"self": _even}, key=f"_{name}_all", check=whole_check, **facts)(of_all)
+    by_dim = op(
+        _PICKED_ONE,
+        key=f"_{name}_dim",
+        node=f"{title}Backward1",
+        outputs=2,
+        output_names=_NAMES,
+        out=True,
+        check=check,
+        **facts,
+    )(along)
+    kind = getattr(return_types, name)
+
+    def median(
+        input: Tensor, dim: Any = ABSENT, keepdim: bool = False, *, out: Any = None
+    ) -> Any:
+        if dim is ABSENT:
+            return whole(input)
+        return kind(by_dim(input, as_integer(dim, name, "dim", 2), keepdim, out=out))
+
+    median.__name__ = median.__qualname__ = name
+    median.__doc__ = "Return the median, the lower of two; along a dimension, with its "
+    median.__doc__ += "place. NaN is stepped over." if skip_nan else "place. NaN wins."
+    return method(name, function=True)(numpy_names(median))
+
+
+median = _declare_median("median", skip_nan=False)
+nanmedian = _declare_median("nanmedian", skip_nan=True)

@@ -1,0 +1,321 @@
+"""Backward passes: what they are about to walk, what went through, how they ended."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from gradtape import autograd
+from gradtape._engine.order import Collected
+from gradtape._graph.node import Node, next_sequence_nr
+from gradtape._graph.observe import observe
+from gradtape._modes.grad_mode import mode
+from gradtape._saved.checks import _has_values, _prints
+from gradtape._storage.fingerprint import fingerprint
+from gradtape._tensor.tensor import Tensor
+from gradtape.autograd import _api
+from gradviz._capture.adapters.gradtape.backward_args import (
+    BACKWARD,
+    GRAD,
+    METHOD,
+    gradients_of,
+    listed,
+    roots_of,
+    starts_of,
+    tensors_of,
+)
+from gradviz._capture.adapters.gradtape.calls import here
+from gradviz._capture.adapters.gradtape.engine_events import Listener
+from gradviz._capture.adapters.gradtape.pass_preview import Ahead, unseen_writes
+from gradviz._capture.adapters.gradtape.saved_attributes import Slots
+from gradviz.program.events import Backward, Call, HookRegistered
+from gradviz.program.noted import Glance
+from gradviz.program.values import Saved, StaleSaved, Value
+
+if TYPE_CHECKING:
+    from gradviz._capture.adapters.gradtape.log import GradtapeLog
+
+MAX_NODES = 20_000
+"""A pass over more nodes than this lists none of them."""
+
+_STATISTICS = ("running_mean", "running_var")  # batch norm updates them itself
+
+_LOOPS = ("_walk", "_walk_carefully", "evaluate")
+
+
+class Passes:
+    """Writes Backward events."""
+
+    def __init__(self, log: GradtapeLog) -> None:
+        self.log = log
+        self.hooks: dict[int, HookRegistered] = {}
+        self._listener = Listener(log)
+        self._refused: set[int] = set()  # nodes that a pass found freed
+        self._running: dict[int, tuple[int, ...]] = {}  # nodes by index, in order
+        # Passes whose nodes may have no rows yet: index and sequence numbers of each.
+        self._freeing: list[tuple[int, tuple[int, ...]]] = []
+        self.ahead = Ahead(log.reader)
+        self.since = 0  # sequence numbers above are of nodes younger than any write
+
+    def running(self) -> Backward | None:
+        """Return the innermost pass that is running."""
+        return self._event(next(reversed(self._running))) if self._running else None
+
+    def _event(self, index: int) -> Backward | None:
+        event = self.log.program.event(index)
+        return event if isinstance(event, Backward) else None  # it may be dropped
+
+    def preflight(self, *roots: Tensor) -> Backward:
+        """Log what a pass from these roots would find, without running it."""
+        log = self.log
+        with log.quiet(), log.lock:
+            written = {
+                (write.storage, write.after)
+                for event in log.program.events
+                if isinstance(event, Call)
+                for write in event.writes
+            }
+            starts = starts_of(roots)
+            for op, site, write in unseen_writes(log.reader, starts, written):
+                call = Call(index=log.take_index(), op=op, site=site, writes=(write,))
+                call.inputs = call.outputs = (write.value,)
+                log.add(call)
+            index = self.begin("backward", {"tensors": roots})
+            del self._running[index]
+            self.finish()
+            event = self._event(index)
+            assert event is not None
+            return event
+
+    def install(self) -> None:
+        """Log backward passes until the log is closed."""
+        log = self.log
+        backward = self._around(_api.backward, "backward", BACKWARD)
+        grad = self._around(_api.grad, "grad", GRAD)
+        method = self._around(vars(Tensor)["backward"], "backward", METHOD)
+        for owner in (_api, autograd):
+            log.stand(owner, "backward", backward)
+            log.stand(owner, "grad", grad)
+        log.stand(Tensor, "backward", method)
+        if log.scan.on:
+            log.on_exit(observe(self._listener).remove)
+
+    def _around(
+        self, original: Any, api: Literal["backward", "grad"], names: Sequence[str]
+    ) -> Any:
+        @functools.wraps(original)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            doing = here.now
+            if doing.busy:
+                return original(*args, **kwargs)
+            if doing.handing and names is not METHOD:
+                doing.handing -= 1
+                return original(*args, **kwargs)
+            given = dict(zip(names, args, strict=False), **kwargs)
+            index = self._begin(api, given)
+            if index is None:
+                return original(*args, **kwargs)
+            before, doing.inside = doing.inside, index
+            doing.handing += names is METHOD
+            listening = self._listen() if self.hooks else None
+            try:
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                self._fail(index, given, error)
+                raise
+            finally:
+                doing.inside, mode.now.collected = before, None
+                doing.handing = 0  # it may have been refused before it got there
+                if listening is not None:
+                    listening.remove()
+            self._end(index, api, given, result)
+            return result
+
+        return run
+
+    def _listen(self) -> Any:
+        """Listen during a pass that runs hooks, where we do not listen anyway."""
+        if self.log.scan.on or not any(not h.removed for h in self.hooks.values()):
+            return None
+        return observe(self._listener)
+
+    def _begin(self, api: Any, given: dict[str, Any]) -> int | None:
+        doing = here.now
+        doing.busy += 1
+        try:
+            with self.log.lock:
+                return self.begin(api, given, hand_over=True)
+        except Exception as error:
+            self.log.give_up("before a backward pass", error)
+            return None
+        finally:
+            doing.busy -= 1
+
+    def begin(self, api: Any, given: dict[str, Any], hand_over: bool = False) -> int:
+        """Walk what a pass will walk, without running anything; note it.
+
+        With ``hand_over`` the engine, whose turn it is next, does not walk it again.
+        """
+        log, look = self.log, self.log.reader.look
+        roots = roots_of(given)
+        inputs: tuple[Glance, ...] = ()
+        gradients: tuple[Glance | None, ...] = ()
+        if len(given) > 1:
+            inputs = tuple([look(each) for each in tensors_of(given.get("inputs"))])
+            given_ones = listed(gradients_of(given))
+            gradients = tuple(
+                [look(t) if isinstance(t, Tensor) else None for t in given_ones]
+            )
+        stale: list[StaleSaved] = []
+        if log.exports.shared:
+            log.added(log.next_index)  # look at memory before what was saved of it
+
+        def check(key: int, node: Node, slots: Slots, saved: Sequence[Saved]) -> None:
+            stale.extend(self._stale(key, node, slots, saved))
+
+        collected = Collected(starts_of(roots))
+        numbers, leaves, freed = self.ahead.walk(roots, collected, check, self.since)
+        if freed:
+            self._refused.update(freed)
+        count = len(numbers) + len(leaves)
+        index = log.note(
+            "backward",
+            log.site(),
+            log.stack() if log.scan.on else (),
+            here.now.thread,
+            api,
+            (look(roots[0]),) if len(roots) == 1 else tuple(map(look, roots)),
+            inputs,
+            gradients,
+            _keeps(given),
+            bool(given.get("create_graph")),
+            numbers if count <= MAX_NODES else None,
+            leaves,
+            count,
+            tuple(stale),
+            tuple(freed),
+        )
+        self._running[index] = numbers if count <= MAX_NODES else ()
+        if hand_over:
+            mode.now.collected = collected
+        log.loop.before_backward(number + 1 for number in numbers)
+        return index
+
+    # ---- before ---------------------------------------------------------------------
+
+    def _stale(
+        self, key: int, node: Node, slots: Slots, saved: Sequence[Saved]
+    ) -> list[StaleSaved]:
+        found: list[StaleSaved] = []
+        for (slot, _, entry), known in zip(slots, saved, strict=False):
+            if entry.is_stale:
+                now = entry.storage.version
+                found.append(StaleSaved(key, slot, known.value, now))
+        if not found and self.log.scan.on:
+            values = {each.slot: each.value for each in saved}
+            found += self._silently_changed(key, node, values)
+        return found
+
+    def _silently_changed(
+        self, key: int, node: Node, values: dict[str, Value]
+    ) -> list[StaleSaved]:
+        inner: Any = getattr(node, "inner", node)  # CopySlices: the write itself
+        prints = _prints.get(inner)
+        if prints is None:
+            return []
+        found: list[StaleSaved] = []
+        for slot, expected, entry in zip(
+            inner.slots, prints.values, inner.saved, strict=False
+        ):
+            name = f"_saved_{slot}"
+            value = values.get(name)
+            if expected is None or value is None or not _has_values(entry):
+                continue
+            if slot in _STATISTICS or entry.is_stale:
+                continue
+            if fingerprint(entry.array) != expected:
+                after = self.log.exports.changed.get(value.storage)
+                now = entry.version
+                found.append(StaleSaved(key, name, value, now, True, after))
+        return found
+
+    # ---- after ----------------------------------------------------------------------
+
+    def _end(self, index: int, api: str, given: dict[str, Any], result: Any) -> None:
+        numbers = self._running.pop(index)
+        self.since = next_sequence_nr()  # gradients are added up in place
+        here.now.busy += 1
+        try:
+            with self.log.lock:
+                event = self._event(index) if api == "grad" else None
+                if event is not None:
+                    found = result.values() if isinstance(result, dict) else result
+                    event.results = tuple([self._or_none(each) for each in found])
+                if not _keeps(given):
+                    self._freeing.append((index, numbers))
+                    if self.log.scan.on or len(self._freeing) > MAX_NODES:
+                        self.finish()
+                self.log.loop.after_backward()
+        except Exception as error:
+            self.log.give_up("after a backward pass", error)
+        finally:
+            here.now.busy -= 1
+
+    def _or_none(self, gradient: Any) -> Value | None:
+        return self.log.reader.seen(gradient) if isinstance(gradient, Tensor) else None
+
+    def finish(self) -> None:
+        """Make the rows that were put off, and say which passes freed them."""
+        self.ahead.finish()
+        rows = self.log.program.nodes
+        for index, numbers in self._freeing:
+            for number in numbers:
+                row = rows.get(number + 1)
+                if row is None or row.freed_by is not None:
+                    continue
+                if row.saved or row.key in self._refused:
+                    row.freed_by = index
+                    for saved in row.saved:
+                        saved.freed = True
+        self._freeing.clear()
+        self._refused.clear()
+
+    def _fail(self, index: int, given: dict[str, Any], error: BaseException) -> None:
+        del self._running[index]
+        self.since = sys.maxsize  # see that all that is left gets its rows
+        try:
+            event, node = self._event(index), _running_node(error.__traceback__)
+            if event is not None:
+                event.error = f"{type(error).__name__}: {error}"
+                event.error_node = None if node is None else self.log.reader.key(node)
+            roots = roots_of(given)
+            collected = Collected(starts_of(roots))
+            self.ahead.walk(roots, collected, _ignored, self.since)
+        except Exception as failure:
+            self.log.give_up("after a backward pass that raised", failure)
+        self.since = next_sequence_nr()
+
+
+def _keeps(given: dict[str, Any]) -> bool:
+    """Tell whether a pass leaves the graph as it is."""
+    keep = given.get("retain_graph")
+    return bool(given.get("create_graph") if keep is None else keep)
+
+
+def _ignored(*args: Any) -> None:
+    return None
+
+
+def _running_node(trace: TracebackType | None) -> Node | None:
+    """Return the node whose turn it was, from the frames of the loop."""
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name in _LOOPS:
+            node = trace.tb_frame.f_locals.get("node")
+            if isinstance(node, Node):
+                return node
+        trace = trace.tb_next
+    return None

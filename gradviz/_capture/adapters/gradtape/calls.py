@@ -1,0 +1,314 @@
+"""Calls of gradtape's public functions as notes of the program log.
+
+The outermost call of a thread becomes one Call; what the engine calls inside is part of
+it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import get_ident
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gradtape._common.site import internal_files
+from gradtape._graph.node import next_sequence_nr
+from gradtape._modes.grad_mode import mode
+from gradtape._tensor.tensor import Tensor
+from gradtape.nn.parameter import Parameter
+from gradviz._capture.adapters.gradtape.call_arguments import ATOMS, plain, region
+from gradviz._capture.adapters.gradtape.numpy_exports import EXPORTING
+from gradviz._capture.adapters.gradtape.op_facts import tensors_in
+from gradviz._capture.adapters.gradtape.tensor_records import (
+    STORAGE,
+    VERSION,
+    at_version,
+)
+from gradviz._capture.training_loop.patches import UNSEEN
+from gradviz.program.events import Call
+from gradviz.program.noted import Glance
+from gradviz.program.values import Write
+
+if TYPE_CHECKING:
+    from gradviz._capture.adapters.gradtape.log import GradtapeLog
+
+# The engine looks for the user's line further out than any of our frames.
+internal_files[UNSEEN] = True
+_CAPTURE = Path(__file__).parents[2]
+internal_files.update({str(path): True for path in _CAPTURE.rglob("*.py")})
+
+_Written: TypeAlias = tuple[int, int, int, Glance]  # as in Write
+
+Opened: TypeAlias = tuple[str, tuple[Any, ...], dict[str, Any], int]
+"""A call that is running: its op, its arguments, the number after which its nodes come.
+
+It is described when it returns, and before that only where it writes: to most calls
+their arguments are the same afterwards.
+"""
+
+Look: TypeAlias = Callable[[Tensor], Glance]
+
+Given: TypeAlias = tuple[tuple[Glance, ...], tuple[Any, ...] | None, tuple[Any, ...]]
+"""The tensors that a call was given, as they were, and all arguments in short.
+
+None stands for arguments that are just these tensors; names and values take turns.
+"""
+
+
+class Doing:
+    """What a thread is in the middle of."""
+
+    __slots__ = ("busy", "given", "handing", "inside", "opened", "thread", "writes")
+
+    def __init__(self) -> None:
+        self.busy = 0  # calls around that are logged as a whole, or not at all
+        self.inside: int | None = None  # the backward pass that this thread runs
+        self.handing = 0  # logs that noted Tensor.backward, which calls backward next
+        self.thread = get_ident()
+        self.opened: Opened | None = None  # the call that this thread is inside of
+        self.given: Given | None = None  # what it was given, if that was looked at
+        self.writes: list[_Written] | None = None  # that it did so far
+
+
+class _Here(threading.local):
+    """What the current thread is doing; each look at a thread-local costs."""
+
+    def __init__(self) -> None:
+        self.now = Doing()
+
+
+here = _Here()
+
+
+class Calls:
+    """Notes calls, and what they write."""
+
+    def __init__(self, log: GradtapeLog) -> None:
+        self._log = log
+        self._look = log.reader.look
+        self._called, self._makers = log.reader.called, log.reader.makers
+        self._raw = log.program.raw
+        self._files = log.user_files
+        self._scans = log.scan.on
+        self._loop, self._lock = log.loop.here, log.lock
+        self._shared = log.exports.shared
+
+    def begin(self, doing: Doing) -> None:
+        """Describe what a call was given, before it writes."""
+        opened = doing.opened
+        assert opened is not None
+        try:
+            doing.given = self._given(opened, self._look)
+        except Exception as error:
+            self._log.give_up(f"before {opened[0]}", error)
+            doing.opened = None
+
+    def _given(self, opened: Opened, look: Look) -> Given:
+        values: list[Glance] = []
+        arguments: list[Any] = []
+        for each in opened[1]:
+            kind = type(each)
+            if kind is Tensor or kind is Parameter:
+                glance = look(each)
+                values.append(glance)
+                arguments.append(glance)
+            elif kind in ATOMS:
+                arguments.append(each)
+            else:
+                arguments.append(plain(each, look, [], values))
+        keywords: list[Any] = []
+        for key, each in opened[2].items():
+            simple = type(each) in ATOMS
+            keywords += (key, each if simple else plain(each, look, [], values))
+        plainly = None if values == arguments else tuple(arguments)
+        return tuple(values), plainly, tuple(keywords)
+
+    def finish(self, doing: Doing, result: Any) -> None:
+        """Note a call that returned."""
+        opened = doing.opened
+        if opened is None:
+            return
+        doing.opened = None
+        try:
+            given = doing.given or self._given(opened, self._look)
+            if type(result) is Tensor:
+                outputs = (self._look(result),)
+                self._add(doing, opened, given, (result,), outputs, None)
+            elif result is not NotImplemented:
+                self._finish(doing, opened, given, result)
+        except Exception as error:
+            self._log.give_up(f"after {opened[0]}", error)
+        doing.given = None  # nothing that the user lets go of is held
+
+    def _finish(
+        self,
+        doing: Doing,
+        opened: Opened,
+        given: Given,
+        result: Any,
+    ) -> None:
+        tensors: list[Tensor] = []
+        values: list[Glance] = []
+        found = plain(result, self._look, tensors, values)
+        target = opened[1][0] if opened[1] else None
+        if opened[0] in _WRITERS and isinstance(target, Tensor):
+            plain(target, self._look, tensors, values)
+            found = None
+        elif tensors:
+            found = None
+        self._add(doing, opened, given, tensors, tuple(values), found)
+
+    def _add(
+        self,
+        doing: Doing,
+        opened: Opened,
+        given: Given,
+        tensors: Sequence[Tensor],
+        outputs: tuple[Glance, ...],
+        result: Any,
+    ) -> int | None:
+        log, (name, _, _, first) = self._log, opened
+        at, now = self._loop.now, mode.now
+        node = tensors[0]._grad_fn if tensors else None
+        if node is None and len(tensors) > 1:
+            node = next((t._grad_fn for t in tensors if t._grad_fn is not None), None)
+        inside = doing.inside
+        if node is None or node.seq < first or inside is not None:
+            code, lasti = self.site()
+        else:  # the engine has found the user's line already
+            code, lasti = node.code, node.lasti
+            code, lasti = self.users(code, lasti)
+        if at.stepping is not None and (code, lasti) == log.loop.step_site:
+            return None  # a library's step that was given a closure
+        writes = () if doing.writes is None else tuple(doing.writes)
+        inputs, arguments, keywords = given
+        raw = self._raw
+        with self._lock:
+            index = log.next_index
+            log.next_index = index + 1
+            raw.append(
+                (
+                    "op",
+                    index,
+                    name,
+                    code,
+                    lasti,
+                    log.stack() if self._scans else (),
+                    doing.thread,
+                    now.grad,
+                    now.inference,
+                    at.module,
+                    inside if at.within is None else at.within,
+                    arguments,
+                    keywords,
+                    writes,
+                    result,
+                    len(inputs),
+                    *inputs,
+                    *outputs,
+                )
+            )
+            if self._scans:
+                if node is not None:
+                    self._called(index, at.module, first, tensors)
+            elif node is not None:  # which is what that comes to
+                self._makers.append((first, next_sequence_nr(), index, at.module))
+            if len(raw) > log.most or self._shared:
+                log.added(index, [each[0] for each in writes])
+            if self._scans and name in EXPORTING:
+                for tensor in (
+                    *tensors_in((*opened[1], *opened[2].values())),
+                    *tensors,
+                ):
+                    storage = log.reader.storage(tensor._data)
+                    log.exports.share(storage, tensor._data, index)
+        return index
+
+    def site(self) -> tuple[CodeType | None, int]:
+        """Return code and instruction of the innermost frame of the user."""
+        files = self._files
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and not files[frame.f_code.co_filename]:
+            frame = frame.f_back
+        return (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+
+    def users(self, code: CodeType | None, lasti: int) -> tuple[CodeType | None, int]:
+        """Return where a node was made, if that is a line of the user's."""
+        if code is None or not self._files[code.co_filename]:
+            return self.site()
+        return code, lasti
+
+    def fail(self, doing: Doing, error: BaseException) -> None:
+        """Note a call that raised."""
+        opened, log = doing.opened, self._log
+        if opened is None:
+            return
+        doing.opened = None
+        try:
+            given = doing.given or self._given(opened, self._look)
+            call = log.program.event(self._add(doing, opened, given, (), (), None))
+            if isinstance(call, Call):
+                call.error = f"{type(error).__name__}: {error}"
+        except Exception as failure:
+            log.give_up(f"after {opened[0]} raised", failure)
+        doing.given = None
+
+    # ---- writes -----------------------------------------------------------------
+
+    def wrote(self, target: Tensor, op: str, version: int) -> None:
+        """Note that memory was written: by the open call, else as a call of its own."""
+        log, doing = self._log, here.now
+        opened = doing.opened
+        log.reader.changed(log.reader.storage(target._data))
+        if opened is not None:
+            glance = log.reader.look(target)
+            if doing.given is None:
+                doing.given = self._given(opened, self._look_before(glance))
+            if opened[0] == "__setitem__":
+                glance = region(glance, *opened[1][:2])
+            if doing.writes is None:
+                doing.writes = []
+            doing.writes.append((glance[1], version - 1, version, glance))
+            return
+        self._wrote_alone(target, op, version)
+
+    def _look_before(self, written: Glance) -> Look:
+        """Return what looks at tensors as they were before one was written."""
+
+        def look(tensor: Tensor) -> Glance:
+            glance = self._look(tensor)
+            if glance[STORAGE] == written[STORAGE]:
+                return at_version(glance, glance[VERSION] - 1)
+            return glance
+
+        return look
+
+    def _wrote_alone(self, target: Tensor, op: str, version: int) -> None:
+        log, doing = self._log, here.now
+        value = log.reader.seen(target)
+        at, now = self._log.loop.here.now, mode.now
+        with log.lock:
+            log.add(
+                Call(
+                    index=log.take_index(),
+                    op=op,
+                    site=log.site(),
+                    stack=log.stack(),
+                    thread=doing.thread,
+                    inputs=(value,),
+                    outputs=(value,),
+                    arguments=(value,),
+                    writes=(Write(value.storage, version - 1, version, value),),
+                    grad_enabled=now.grad,
+                    inference=now.inference,
+                    module=at.module,
+                    within=doing.inside if at.within is None else at.within,
+                )
+            )
+
+
+_WRITERS = frozenset(("__setitem__", "data.set", "requires_grad.set", "__delitem__"))
+"""Calls that return nothing but leave their first argument changed."""

@@ -1,0 +1,266 @@
+"""The program log of a run on gradtape."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+import gradtape
+from gradtape._graph.node import next_sequence_nr
+from gradtape._tensor.tensor import Tensor
+from gradtape._tensor.write_observers import after_write
+from gradviz._capture.adapters.gradtape.attribute_calls import (
+    stand_in_for_attributes,
+    stand_in_for_constructors,
+)
+from gradviz._capture.adapters.gradtape.backward import Passes
+from gradviz._capture.adapters.gradtape.call_fast_path import bind_simply
+from gradviz._capture.adapters.gradtape.calls import Calls, here
+from gradviz._capture.adapters.gradtape.grad_modes import listen_to_modes
+from gradviz._capture.adapters.gradtape.numpy_exports import Exports
+from gradviz._capture.adapters.gradtape.op_names import (
+    UNLOGGED,
+    logged_functions,
+    logged_methods,
+    op_of,
+)
+from gradviz._capture.adapters.gradtape.patches import stand_in, unlogged
+from gradviz._capture.adapters.gradtape.tensor_records import Reader
+from gradviz._capture.adapters.gradtape.value_scan import Scan
+from gradviz._capture.training_loop.log import LoopLog
+from gradviz.program.events import Backward, Call, Event, Raised
+from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
+from gradviz.program.noted import Glance
+from gradviz.program.records import Program
+from gradviz.program.values import Value
+
+
+class GradtapeLog(Log):
+    """Logs what its ``with`` block does on gradtape.
+
+    ``scan`` also looks at the values of results and gradients. The log stands in for
+    the public functions of gradtape while it is open, and puts them back at the end.
+
+    >>> import gradtape as torch
+    >>> with GradtapeLog() as log:
+    ...     x = torch.ones(2, requires_grad=True)
+    ...     (x * x).sum().backward()
+    >>> [getattr(event, "op", type(event).__name__) for event in log.program.events]
+    ['ones', 'mul', 'sum', 'Backward']
+    """
+
+    def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
+        super().__init__(Program("gradtape") if program is None else program)
+        self.program.scanned = scan
+        self.most = MAX_EVENTS // 2 if scan else MOST_WITHOUT_VALUES
+        self.scan = Scan(scan)
+        self.reader = Reader(self.program, self.tensors, self.scan)
+        self.exports = Exports()
+        self.watchful = self.exports.shared  # while there is any
+        self.loop = LoopLog(gradtape, self)
+        self.calls = Calls(self)
+        self.simply = bind_simply(self)
+        self.passes = Passes(self)
+        self._stack = ExitStack()
+
+    _open: ClassVar[list[GradtapeLog]] = []
+    """Of logs within each other the last is told what happens, and no other."""
+
+    # ---- the with block -----------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        try:
+            self._install()
+        except BaseException:
+            self._stack.close()
+            raise
+        for around in self._open:
+            around.muted += 1
+        self._open.append(self)
+        return self
+
+    def _install(self) -> None:
+        made: dict[int, Any] = {}
+        for owner, name in (*logged_functions(), *logged_methods()):
+            original = vars(owner)[name]
+            if id(original) not in made:
+                made[id(original)] = stand_in(self, op_of(name), original)
+            self.stand(owner, name, made[id(original)])
+        for name in UNLOGGED:
+            self.stand(Tensor, name, unlogged(vars(Tensor)[name]))
+        stand_in_for_constructors(self)
+        stand_in_for_attributes(self)
+        listen_to_modes(self)
+        self.passes.install()
+        after_write.append(self._wrote)
+        self._stack.callback(after_write.remove, self._wrote)
+        self.loop.__enter__()
+
+    def stand(self, owner: Any, name: str, value: Any) -> None:
+        """Set an attribute until the log is closed."""
+        own = vars(owner).get(name)
+        setattr(owner, name, value)
+        if own is None:
+            self._stack.callback(delattr, owner, name)
+        else:
+            self._stack.callback(setattr, owner, name, own)
+
+    def on_exit(self, call: Any, *args: Any) -> None:
+        """Call something when the log is closed."""
+        self._stack.callback(call, *args)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        self.pause()
+        for around in self._open[: self._open.index(self)]:
+            around.muted -= 1
+        self._open.remove(self)
+        try:
+            self.passes.finish()
+            self.loop.__exit__(kind, error, trace)
+        finally:
+            self._stack.close()
+            self.resume()
+        if error is not None:
+            self.raised(error)
+
+    def refresh(self) -> None:
+        """Bring names and tables up to date; the log stays open."""
+        with self.quiet():
+            self.passes.finish()
+            self.loop.refresh()
+
+    def preflight(self, *roots: Tensor) -> Backward:
+        """Add the event of a backward pass from these roots, without running it."""
+        return self.passes.preflight(*roots)
+
+    def add(self, event: Event) -> None:
+        """Append an event."""
+        self.program.raw.append(event)
+        writes = event.writes if isinstance(event, Call) else ()
+        self.added(event.index, [write.storage for write in writes])
+
+    def added(self, index: int, written: Sequence[int] = ()) -> None:
+        """See to what an event changes: old ones go, shared memory is looked at."""
+        if len(self.program.raw) > self.most:
+            self._drop()
+        if self.exports.shared:
+            for storage in self.exports.look(index, written):
+                self.reader.changed(storage)
+
+    def _drop(self) -> None:
+        """Drop the older half of the events, and nodes that only they tell of."""
+        nodes = self.program.nodes
+        self.passes.finish()
+        oldest = self.program.drop(len(self.program.raw) // 2)
+        self.reader.forget(oldest)
+        for key, row in list(nodes.items()):
+            last = row.call if row.freed_by is None else row.freed_by
+            if last is not None and last < oldest:
+                del nodes[key]
+
+    # ---- what the parts share -------------------------------------------------------
+
+    def value(self, tensor: Any) -> Value:
+        """Describe a tensor as it is now."""
+        return self.reader.value(tensor)
+
+    def glance(self, tensor: Any) -> Glance:
+        """Describe a tensor in short."""
+        return self.reader.look(tensor)
+
+    def node_key(self, node: Any) -> int:
+        """Return the key of a backward function."""
+        return self.reader.key(node)
+
+    def gradients(self, params: list[Any]) -> tuple[list[bool], list[bool]]:
+        """Tell which tensors have a gradient, and which ask for one."""
+        has = [param._grad is not None for param in params]  # no detour by a property
+        return has, [param._needs or param.requires_grad for param in params]
+
+    def unheard(self) -> AbstractContextManager[Any]:
+        """Let something be computed without graph."""
+        return gradtape.no_grad()
+
+    def versions(self, params: list[Any]) -> list[int]:
+        """Return how often the memory of tensors was written."""
+        return [
+            0
+            if (memory := param._memory) is None or memory.inference
+            else memory.version
+            for param in params
+        ]
+
+    def pause(self) -> None:
+        """Log no calls of this thread until :meth:`resume`."""
+        here.now.busy += 1
+
+    def resume(self) -> None:
+        """End the last :meth:`pause`."""
+        here.now.busy -= 1
+
+    @contextmanager
+    def quiet(self) -> Generator[None, None, None]:
+        """Log no calls of this thread inside."""
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
+
+    def give_up(self, where: str, error: BaseException) -> None:
+        """Note that a part of the log failed; the user's program goes on."""
+        text = f"The log is incomplete {where}: {type(error).__name__}: {error}"
+        if text not in self.program.notes and len(self.program.notes) < _MOST_NOTES:
+            self.program.notes.append(text)
+
+    def _wrote(self, target: Tensor, op: str, version: int) -> None:
+        self.passes.since = next_sequence_nr()
+        if self.muted:
+            self.reader.changed(self.reader.storage(target._data))
+            return
+        if here.now.busy and here.now.opened is None:
+            return  # whoever muted us tells of it
+        try:
+            self.calls.wrote(target, op, version)
+        except Exception as error:
+            self.give_up(f"at a write of {op}", error)
+
+    def raised(self, error: BaseException) -> None:
+        """Log that an exception left the recorded code; the log stays open."""
+        if isinstance(error, SystemExit):
+            return
+        with self.quiet():
+            self.passes.finish()
+            self.loop.refresh(error.__traceback__)
+        sites = _sites(error.__traceback__, self.user_files)
+        self.add(
+            Raised(
+                index=self.take_index(),
+                site=sites[-1] if sites else None,
+                stack=tuple(sites[-2::-1]),
+                kind=type(error).__name__,
+                text=str(error),
+            )
+        )
+
+
+_MOST_NOTES = 20
+
+
+def _sites(trace: TracebackType | None, user_files: Any) -> list[Any]:
+    """Return the user's frames of a traceback, outermost first."""
+    found: list[Any] = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if user_files[code.co_filename]:
+            found.append((code, trace.tb_lasti))
+        trace = trace.tb_next
+    return found

@@ -1,0 +1,199 @@
+"""Walks the graph of a pass before it runs: what it reaches, and what went stale.
+
+A log that does not look at values reads nodes here for the first time, in the middle of
+the user's training step. So of an ordinary node it notes a tuple, which the garbage
+collector soon stops to look at, and makes the rows when someone asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gradtape._engine.order import Collected
+from gradtape._graph.node import Node, SavedTensor
+from gradtape._tensor.tensor import Tensor
+from gradviz._capture.adapters.gradtape.saved_attributes import Slots, slots_of
+from gradviz.program.values import Node as NodeRow
+from gradviz.program.values import RawSite, Saved, Write
+
+if TYPE_CHECKING:
+    from gradviz._capture.adapters.gradtape.tensor_records import Met, Reader
+
+Noted: TypeAlias = tuple[Any, ...]
+"""Name, next keys, their outputs, code, instruction, shape, saved: of a NodeRow.
+
+What was saved is slot, glance, slot, glance: the collector has few objects to look at.
+"""
+
+Stale: TypeAlias = Callable[[int, Node, Slots, tuple[Saved, ...]], None]
+
+_MOST = 50_000
+
+_OFTEN = 4  # graphs of one kind that are read in full
+
+_MOST_KINDS = 1_000
+
+_lasti_of, _number_of = attrgetter("lasti"), attrgetter("seq")
+
+
+class Ahead:
+    """The nodes that passes reached and that have no row yet."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._noted: dict[int, Noted] = {}
+        self._kinds: dict[int, int] = {}  # of graphs, and how many of each were read
+
+    def walk(
+        self, roots: Sequence[Tensor], collected: Collected, check: Stale, since: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...], list[int]]:
+        """Return the sequence numbers of a pass's nodes, its leaves, the nodes freed.
+
+        ``check`` is called for nodes whose saved tensors do not look as they did; those
+        with a sequence number above ``since`` are younger than the last write. Loops
+        build the same graph again and again: the first few of a kind are read in full.
+        """
+        order = collected.order
+        numbers, leaves = tuple(map(_number_of, order)), self._leaves(collected.waiting)
+        # Freed nodes are older than the pass that freed them, which was a write too.
+        young = not numbers or numbers[-1] >= since
+        if young and not self._reader.eager and self._is_known(collected.starts, order):
+            return numbers, leaves, []
+        return numbers, leaves, self._read(order, roots, check)
+
+    def _leaves(self, ends: Iterable[Node]) -> tuple[int, ...]:
+        """Return the tensors that gradients are accumulated in, and see to rows."""
+        numbered, rows = self._reader.tensors.rows, self._reader.program.nodes
+        leaves: list[int] = []
+        for end in ends:
+            if not end.dead:
+                variable = end.variable
+                known = numbered.get(id(variable))
+                if known is not None and known[0]() is variable:
+                    leaf = known[1]
+                else:
+                    leaf = self._reader.number(variable)
+                leaves.append(leaf)
+                if -leaf not in rows:
+                    self._reader.row(end, [], {})
+        return tuple(leaves)
+
+    def _is_known(self, starts: list[Node], order: list[Node]) -> bool:
+        """Tell whether graphs of the same ops from the same places were read before."""
+        code = [id(node.code) for node in starts]
+        key = hash((*code, *map(type, order), *map(_lasti_of, order)))
+        times = self._kinds.get(key, 0)
+        room = times < _OFTEN and len(self._kinds) < _MOST_KINDS
+        if room and not any(node.foreign for node in order):
+            self._kinds[key] = times + 1
+        return times == _OFTEN
+
+    def _read(
+        self, order: Sequence[Node], roots: Sequence[Tensor], check: Stale
+    ) -> list[int]:
+        """Note nodes that have no row yet; return those that were freed."""
+        reader, noted = self._reader, self._noted
+        met: Met = {id(root._data): reader.look(root) for root in roots}
+        rows, eager = reader.program.nodes, reader.eager
+        freed: list[int] = []
+        for node in order:
+            key = node.seq + 1
+            slots = slots_of(node) if node.keeps else []
+            row = rows.get(key)
+            if row is None and key not in noted:
+                if eager or node.foreign:
+                    row = reader.row(node, slots, met)
+                else:
+                    noted[key] = self._note(node, key, slots, met)
+            if slots:
+                if eager or not all(map(_is_fresh, slots)):
+                    known = row.saved if row is not None else self._saved(noted[key])
+                    check(key, node, slots, known)
+            elif node.keeps and node.saved is None:
+                freed.append(key)
+        if len(noted) > _MOST:
+            for key in list(noted)[: _MOST // 2]:
+                del noted[key]
+        return freed
+
+    def _note(self, node: Node, key: int, slots: Slots, met: Met) -> Noted:
+        reader = self._reader
+        following: list[int | None] = []
+        for each in node.nodes:
+            if each is None or each.dead:
+                following.append(None)
+            else:
+                # A call for each edge of a large graph is worth saving.
+                edge = reader.key(each) if each.accumulates else each.seq + 1
+                following.append(edge)
+        saved: list[Any] = []
+        for slot, number, entry in slots:
+            saved += (slot, reader.kept(entry, number, key, met))
+        layout = node.layout
+        if layout is None:
+            layout = node.several[0] if node.several else None
+        shape = None if layout is None else layout.shape
+        name = type(node).__name__
+        edges = tuple(following)
+        return name, edges, node.numbers, node.code, node.lasti, shape, tuple(saved)
+
+    def finish(self) -> None:
+        """Make the rows of all nodes that were noted."""
+        reader = self._reader
+        for key, noted in self._noted.items():
+            name, following, numbers, code, lasti, shape, _ = noted
+            edges = zip(following, numbers, strict=True)
+            row = reader.program.nodes[key] = NodeRow(
+                key,
+                name,
+                next=tuple([at and (at, number) for at, number in edges]),
+                saved=self._saved(noted),
+                site=None if code is None else (code, lasti),
+                shape=shape,
+                sequence=key - 1,
+            )
+            reader.assign(row)
+        self._noted.clear()
+
+    def _saved(self, noted: Noted) -> tuple[Saved, ...]:
+        flat, value = noted[6], self._reader.program.value
+        pairs = zip(flat[::2], flat[1::2], strict=True)
+        return tuple([Saved(slot, value(glance)) for slot, glance in pairs])
+
+
+def _is_fresh(slot: tuple[str, int | None, SavedTensor]) -> bool:
+    entry = slot[2]
+    memory = entry.memory
+    if memory is None:
+        memory = entry.tensor._memory if entry.tensor is not None else None
+    return memory is None or memory.inference or memory.version == entry.version
+
+
+def unseen_writes(
+    reader: Reader, starts: Iterable[Node], logged: set[tuple[int, int]]
+) -> list[tuple[str, RawSite | None, Write]]:
+    """Return writes to saved memory that only the engine's own record tells of.
+
+    ``logged`` has storage and version of those that the log has. Each comes with its op
+    and the user's line.
+    """
+    found: dict[tuple[int, int], tuple[str, RawSite | None, Write]] = {}
+    waiting = list(starts)
+    seen: set[Node] = set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        waiting += [each for each in node.nodes if each is not None]
+        for slot in [each for each in slots_of(node) if not _is_fresh(each)]:
+            entry = slot[2]
+            (saved,) = reader.saved([slot], reader.key(node), {})
+            for op, site, version in entry.storage.writes:
+                key = saved.value.storage, version
+                if version > entry.version and key not in logged:
+                    write = Write(key[0], version - 1, version, saved.value)
+                    found[key] = op, site, write
+    return [found[key] for key in sorted(found)]

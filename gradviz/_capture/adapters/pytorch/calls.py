@@ -1,0 +1,241 @@
+"""Logs the calls of PyTorch's functions: a mode that every call passes through."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from gradviz._capture.adapters.pytorch.call_arguments import Met, Open, opener_of
+from gradviz._capture.adapters.pytorch.call_fast_path import usual_of
+from gradviz._capture.adapters.pytorch.graph.tensor_table import (
+    NEEDS,
+    NODE,
+    STORAGE,
+    VERSION,
+)
+from gradviz._capture.adapters.pytorch.isolation import Quiet, is_opaque
+from gradviz._capture.adapters.pytorch.op_names import Op, describe_function
+from gradviz._capture.adapters.pytorch.tensor_records import version_of
+from gradviz._capture.names.tensors import grad_fn_of
+from gradviz._capture.training_loop.patches import unseen
+from gradviz.program.events import Call
+from gradviz.program.noted import Glance
+
+if TYPE_CHECKING:
+    from gradviz._capture.adapters.pytorch.log import TorchLog
+
+_ELSEWHERE = ("pass", "grad_mode")  # logged, with their errors, by other parts
+_RESULTS = (bool, int, float, complex, str)
+
+
+class TorchCalls:
+    """Turns calls of PyTorch's functions into events."""
+
+    def __init__(self, torch: Any, log: TorchLog) -> None:
+        self.torch = torch
+        self.log = log
+        self.values = log.values
+        self.ops: dict[Any, Op] = {}
+        self._tensor = torch.Tensor
+        self._peek = torch._C._autograd._get_sequence_nr
+        self.begin = opener_of(log)
+        self.mode = _make_mode(torch, self)
+
+    # ---- one call -----------------------------------------------------------------
+
+    def op(self, func: Any) -> Op:
+        """Return how calls of a function are logged."""
+        op = self.ops.get(func)
+        if op is None:
+            op = describe_function(func)
+            if func is self.torch.Tensor.backward or op.name in ("backward", "grad"):
+                op = Op(op.name, "pass")  # logged where it begins
+            self.ops[func] = op
+        return op
+
+    def end(self, op: Op, opened: Open, result: Any) -> None:
+        """Describe what a call gave, and log it."""
+        log, values, tensor_type = self.log, self.values, self._tensor
+        try:
+            begun, met, first = opened
+            last = self._peek()
+            if last == first:
+                nodes = ()
+            elif last == first + 1:
+                nodes = (last,)
+            else:
+                nodes = tuple(range(first + 1, last + 1))
+            writes: tuple[Any, ...] = ()
+            try:
+                for tensor, before in met:
+                    if tensor._version != before[VERSION]:
+                        writes = self._writes(begun, op, met)
+                        break
+            except RuntimeError:  # of inference mode: there is no version
+                writes = self._writes(begun, op, met)
+            if op.touches_flags and met:
+                values.forget(met[0][0])
+            outputs: Sequence[Any] = ()
+            plain = None
+            if isinstance(result, tensor_type):
+                outputs = (result,)
+            elif op.sets:
+                outputs = (met[0][0],)
+            elif isinstance(result, tuple | list):
+                outputs = list(_tensors_in(result, tensor_type))
+            elif isinstance(result, _RESULTS):
+                plain = result
+            if writes or op.uninitialized:
+                written = nodes[-1] if nodes and writes else None
+                made = tuple([self._made(each, op, written) for each in outputs])
+            elif nodes and not op.shares:
+                node = last if last == first + 1 else None
+                made = tuple([values.born(each, begun, node) for each in outputs])
+            else:
+                made = tuple([values.made(each) for each in outputs])
+            index = log.note("call", begun, made, nodes, writes, plain, *self._modes())
+            if nodes:
+                log.graph.made_by(nodes, index, begun)
+            else:
+                self._read_what_ends(met, made)
+            if op.exports:
+                log.exports.add(met, outputs)
+            if log.exports.watched:
+                log.exports.look(index, met, outputs)
+        except Exception as error:
+            log.stop(error)
+
+    def failed(
+        self,
+        op: Op,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        caller: FrameType,
+        opened: Open | None,
+        error: BaseException,
+    ) -> None:
+        """Log a call that raised, also one that would not be logged otherwise."""
+        log = self.log
+        if opened is None and op.how not in _ELSEWHERE and log.on and not log.muted:
+            opened = self.begin(op, args, kwargs, caller)
+        if opened is not None:
+            log.note("call", opened[0], (), (), (), None, *self._modes())
+            call = log.program.events[-1]
+            if isinstance(call, Call):
+                call.error = f"{type(error).__name__}: {error}"
+
+    def _modes(self) -> tuple[bool, bool]:
+        return self.torch.is_grad_enabled(), self.torch.is_inference_mode_enabled()
+
+    def _made(self, result: Any, op: Op, written: int | None) -> Glance:
+        """Look at a result; ``written`` is the node of a call that wrote in place."""
+        node = written if written and result._is_view() else None
+        return self.values.made(result, not op.uninitialized, node)
+
+    def _read_what_ends(self, met: Met, made: tuple[Glance, ...]) -> None:
+        """Read the graphs behind arguments whose result has none: it may be a cut."""
+        graph = self.log.graph
+        for glance in made:
+            if glance[NEEDS]:
+                return
+        for tensor, glance in met:
+            if glance[NODE] is not None and not graph.is_known(glance[NODE]):
+                graph.read(grad_fn_of(tensor))
+
+    # ---- writes -------------------------------------------------------------------
+
+    def _writes(self, begun: tuple[Any, ...], op: Op, met: Met) -> tuple[Any, ...]:
+        """Return storage, version before and after, and target of each write."""
+        writes: dict[int, Any] = {}
+        for tensor, before in met:
+            storage, version = before[STORAGE], before[VERSION]
+            now = version_of(tensor)
+            if now != version and storage not in writes:
+                target = self._written_part(op, tensor, begun[6])
+                if target is None:
+                    target = self.values.look(tensor)
+                writes[storage] = storage, version, now, target
+        return tuple(writes.values())
+
+    def _written_part(self, op: Op, tensor: Any, given: Sequence[Any]) -> Glance | None:
+        """Return which elements ``tensor[key] = value`` wrote, for a basic key."""
+        if op.name != "__setitem__" or len(given) < 2 or is_opaque(self.torch, tensor):
+            return None
+        key = given[1]
+        for each in key if isinstance(key, tuple) else (key,):
+            if not isinstance(each, int | slice | type(None) | type(Ellipsis)):
+                return None
+            if isinstance(each, bool):
+                return None
+        with Quiet(self.torch):
+            part = tensor.detach()[key]
+            return self.values.part(part, self.values.look(tensor))
+
+
+def _tensors_in(results: Any, cls: type) -> Any:
+    for each in results:
+        if isinstance(each, cls):
+            yield each
+        elif isinstance(each, tuple | list):
+            yield from _tensors_in(each, cls)
+
+
+def _make_mode(torch: Any, calls: TorchCalls) -> Any:
+    from torch.overrides import TorchFunctionMode
+
+    known, log, frame = calls.ops.get, calls.log, sys._getframe
+    begin, end, usual, users = calls.begin, calls.end, usual_of(log), log.user_files
+    unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
+    others = torch._C._len_torch_function_stack  # ours has stepped aside
+
+    class ProgramMode(TorchFunctionMode):
+        """Sees every call of a function of PyTorch, and runs it as it is."""
+
+        @unseen
+        def __torch_function__(
+            self,
+            func: Any,
+            types: Any,
+            args: tuple[Any, ...] = (),
+            kwargs: dict[str, Any] | None = None,
+        ) -> Any:
+            __tracebackhide__ = True
+            if kwargs is None:
+                kwargs = {}
+            op, opened, alone = known(func) or calls.op(func), None, False
+            how = op.how
+            if how == "record":
+                if not log.muted and log.on:
+                    alone = not (types or others())
+                    if alone:
+                        opened = begin(op, args, kwargs, frame(1))
+                    else:
+                        with unasked():
+                            opened = begin(op, args, kwargs, frame(1))
+            elif how == "users":
+                if not log.muted and log.on and users[frame(1).f_code.co_filename]:
+                    with unasked():
+                        opened = begin(op, args, kwargs, frame(1))
+            elif how == "grad_mode":
+                log.try_(log.modes.grad_mode, args)
+            elif how == "node":
+                log.try_(log.hooks.asked_for_node, *args[:1])
+            elif how == "hook":
+                args, kwargs = log.hooks.wrapped(args, kwargs)
+            try:
+                result = func(*args, **kwargs)
+            except BaseException as error:
+                with unasked():
+                    calls.failed(op, args, kwargs, frame(1), opened, error)
+                raise
+            if opened is not None:
+                if not (alone and op.usual and usual(opened, result)):
+                    with unasked():
+                        end(op, opened, result)
+            elif how == "hook":
+                log.hooks.registered(func, args, result)
+            return result
+
+    return ProgramMode()

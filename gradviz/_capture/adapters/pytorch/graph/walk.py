@@ -1,0 +1,263 @@
+"""Looks once at a finished graph of PyTorch and keeps no tensor and no node of it.
+
+What only live objects can tell is taken in one cheap pass, as columns of plain values;
+rows are made of it when someone wants to see them.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gradviz._capture.adapters.pytorch.graph.anomaly_stacks import users_lines
+from gradviz._capture.adapters.pytorch.graph.columns import Look, Result
+from gradviz._capture.adapters.pytorch.graph.node_classes import (
+    NodeClass,
+    class_of,
+    is_shared,
+)
+from gradviz._capture.adapters.pytorch.saved_attributes import (
+    hook_name,
+    is_hooked,
+    unpacks,
+)
+from gradviz._capture.names.hooks import hooks_in, hooks_of
+
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+_OUTPUTS = ("_saved_result", "_saved_output")  # slots that hold what the node gave
+_NO_EDGE = (-1, 0)
+_KNOWN: Sequence[Result] = (((), None, None),)  # of one output, whose tensor is known
+
+
+def look(roots: list[Any], named: Iterable[tuple[str | None, Any]] = ()) -> Look:
+    """Look at all nodes behind these; PyTorch's function modes are to be switched off.
+
+    ``named`` are tensors that are at hand, with their names: of an output that no node
+    saved, only its own tensor tells how it lies in memory.
+    """
+    eyes = _Eyes()
+    eyes.walk(roots)
+    for name, tensor in named:
+        eyes.name(tensor, name)
+    return eyes.done()
+
+
+class _Eyes:
+    """Holds the nodes and tensors it meets, so that each stays the same object."""
+
+    def __init__(self) -> None:
+        self.seen = Look()
+        self.numbers: dict[Any, int] = {}  # by node
+        self._classes: dict[type, NodeClass] = {}
+        self._plain: dict[int, int] = {}  # tensors without a node, by id
+        self._early: dict[tuple[Any, int], int] = {}  # made by nodes not met yet
+        self._alive: list[Any] = []
+
+    def done(self) -> Look:
+        """Return what was seen, the objects left behind."""
+        self._read_files()
+        outputs, numbers = self.seen.outputs, self.numbers
+        for (fn, output), place in self._early.items():
+            if fn in numbers:
+                outputs.setdefault((numbers[fn], output), place)
+        return self.seen
+
+    def walk(self, roots: list[Any]) -> None:
+        """Read the nodes in the order in which they are found."""
+        seen, numbers, classes = self.seen, self.numbers, self._classes
+        seen.roots, found = len(roots), list(roots)
+        edges, ends = seen.edges, seen.edge_ends
+        numbers.update((fn, number) for number, fn in enumerate(found))
+        for number, fn in enumerate(found):
+            cls = classes.get(type(fn)) or self._class_of(fn)
+            seen.classes.append(cls)
+            seen.sequences.append(fn._sequence_nr())
+            for behind, output in fn.next_functions:
+                at = numbers.get(behind)
+                if at is None:
+                    if behind is None:
+                        edges += _NO_EDGE
+                        continue
+                    at = numbers[behind] = len(found)
+                    found.append(behind)
+                edges += (at, output)
+            ends.append(len(edges))
+            if cls.slots:
+                self._saved(number, fn, cls)
+            elif cls.leaf:
+                self._leaf(number, fn)
+            elif cls.view is not None:
+                seen.views[number] = tuple([getattr(fn, slot) for slot in cls.view])
+            seen.saved_ends.append(len(seen.saved))
+            seen.results.append(_KNOWN if cls.leaf else self._results(number, fn))
+            if fn.metadata and (stack := fn.metadata.get("traceback_")) is not None:
+                seen.stacks[number] = stack
+
+    def name(self, tensor: Any, name: str | None) -> None:
+        """Meet a tensor of the user's, if it is one of the graph."""
+        place = self._plain.get(id(tensor))
+        if place is None:
+            # A view asked for its node makes it anew once its base was written to.
+            if tensor.is_leaf or (tensor._is_view() and tensor._version):
+                return
+            fn = tensor.grad_fn
+            number = self.numbers.get(fn)
+            if number is None:
+                return
+            place = self._tensor(tensor)
+            hooks = hooks_in(tensor._backward_hooks)
+            if hooks:
+                self.seen.hooks[number] = hooks
+        if name is not None:
+            self.seen.names.setdefault(place, name)
+
+    def _read_files(self) -> None:
+        """Read the files that rows will quote: the user may edit them before that."""
+        hooks = [hook.code for each in self.seen.hooks.values() for hook in each]
+        files = {code.co_filename for code in hooks if code is not None}
+        for stack in self.seen.stacks.values():
+            files.update(file for file, _, _ in users_lines(stack))
+        self.seen.files = {file: linecache.getlines(file) for file in files}
+
+    # ---- nodes ---------------------------------------------------------------------
+
+    def _class_of(self, fn: Any) -> NodeClass:
+        cls = class_of(fn)
+        if is_shared(fn):
+            self._classes[type(fn)] = cls
+        return cls
+
+    def _leaf(self, number: int, fn: Any) -> None:
+        tensor, seen = fn.variable, self.seen
+        seen.outputs[number, 0] = self._tensor(tensor)
+        seen.leaves[id(tensor)] = weakref.ref(tensor), number
+        if tensor._backward_hooks or tensor._post_accumulate_grad_hooks:
+            seen.hooks[number] = hooks_of(tensor)
+
+    def _results(self, number: int, fn: Any) -> Sequence[Result]:
+        """Return what a node remembers of its outputs."""
+        try:
+            found = fn._input_metadata
+            if len(found) == 1:
+                if (number, 0) in self.seen.outputs:
+                    return _KNOWN
+                each = found[0]
+                return ((tuple(each.shape), each.dtype, each.device),)
+            return [(tuple(each.shape), each.dtype, each.device) for each in found]
+        except RuntimeError:  # nested tensors have no shape
+            return ()
+
+    # ---- what is saved -------------------------------------------------------------
+
+    def _saved(self, number: int, fn: Any, cls: NodeClass) -> None:
+        saved = self.seen.saved
+        for slot, raw_slot in cls.slots:
+            raw = None
+            try:
+                raw = getattr(fn, raw_slot)
+                if type(raw) is tuple:
+                    hooked = is_hooked(raw)
+                else:
+                    hooked = raw.unpack_hook is not None
+                if hooked:  # unpacking would run the user's hook
+                    self._hooked(number, slot, raw)
+                    continue
+                found = getattr(fn, slot)
+            except RuntimeError as error:
+                versions = _VERSIONS.search(str(error))
+                if versions is None:
+                    self.seen.freed.add(number)
+                    break
+                now, expected = int(versions[1]), int(versions[2])
+                self._overwritten(number, slot, raw, expected, now)
+                continue
+            if type(raw) is not tuple:
+                if found is not None:
+                    saved += (slot, self._tensor(found))
+                continue
+            for at, each in enumerate(found):
+                if each is not None:
+                    saved += (f"{slot}[{at}]", self._tensor(each))
+
+    def _hooked(self, number: int, slot: str, raw: Any) -> None:
+        """Describe what a hook packed, as far as it is a tensor still."""
+        several = isinstance(raw, tuple)
+        for at, each in enumerate(raw if several else (raw,)):
+            if each.unpack_hook is not None:
+                self.seen.packed[number, slot, at] = hook_name(each)
+            if hasattr(each.data, "untyped_storage"):
+                place, version = self._tensor(each.data), _version(each.data)
+                name = f"{slot}[{at}]" if several else slot
+                self.seen.saved += (name, place)
+                kept = name, place, version, version, True
+                self.seen.odd[number, name] = kept
+
+    def _overwritten(
+        self, number: int, slot: str, raw: Any, expected: int, now: int
+    ) -> None:
+        """Describe a saved tensor that can no longer be unpacked, as it was."""
+        several = isinstance(raw, tuple)
+        for at, each in enumerate(raw if several else (raw,)):
+            if each.data is None or unpacks(each, now):
+                continue
+            place = self._describe(each.data, each.data.is_leaf, expected)
+            if slot in _OUTPUTS:  # the node keeps it detached, to be in no cycle
+                self.seen.outputs.setdefault((number, 0), place)
+            name = f"{slot}[{at}]" if several else slot
+            self.seen.saved += (name, place)
+            self.seen.odd[number, name] = name, place, expected, now, False
+            return
+
+    # ---- tensors -------------------------------------------------------------------
+
+    def _tensor(self, tensor: Any) -> int:
+        """Return the place of a tensor; an output is another object at each look."""
+        fn = tensor.grad_fn
+        if fn is None:
+            place = self._plain.get(id(tensor))
+            if place is None:
+                self._alive.append(tensor)
+                place = self._plain[id(tensor)] = self._describe(tensor, True)
+            return place
+        number, output = self.numbers.get(fn, -1), tensor.output_nr
+        place = self.seen.outputs.get((number, output))
+        if place is None:
+            place = self._early.get((fn, output))
+            if place is None:
+                place = self._describe(tensor, False)
+            if number < 0:
+                self._early[fn, output] = place
+            else:
+                self.seen.outputs[number, output] = place
+        return place
+
+    def _describe(self, tensor: Any, leaf: bool, version: int = -1) -> int:
+        seen = self.seen
+        shape, strides, offset, key = (), (), 0, 0
+        if version < 0:
+            version = _version(tensor)
+        try:
+            shape = tensor.shape
+            storage = tensor.untyped_storage()
+            key = storage._cdata
+            if key not in seen.storages:
+                seen.storages[key] = storage.nbytes(), tensor.element_size()
+            strides, offset = tensor.stride(), tensor.storage_offset()
+        except (RuntimeError, NotImplementedError):
+            pass  # nested, sparse, or wrapped by functorch: what was read stays
+        needs, view = not leaf or tensor.requires_grad, tensor._is_view()
+        dtype, device = tensor.dtype, tensor.device
+        seen.tensors.append(
+            (shape, strides, offset, dtype, device, key, version, needs, leaf, view)
+        )
+        return len(seen.tensors) - 1
+
+
+def _version(tensor: Any) -> int:
+    try:
+        return tensor._version
+    except RuntimeError:  # of inference mode
+        return 0

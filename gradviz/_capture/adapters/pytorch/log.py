@@ -1,0 +1,324 @@
+"""The program log of PyTorch: records a block without changing what it computes."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from gradviz._capture.adapters.pytorch.backward import TorchBackward
+from gradviz._capture.adapters.pytorch.bypass_mode import stand_apart
+from gradviz._capture.adapters.pytorch.calls import TorchCalls
+from gradviz._capture.adapters.pytorch.compiled import TorchCompiled
+from gradviz._capture.adapters.pytorch.data_calls import is_noted_aside
+from gradviz._capture.adapters.pytorch.grad_modes import TorchModes
+from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
+from gradviz._capture.adapters.pytorch.graph.tensor_table import IS_LEAF
+from gradviz._capture.adapters.pytorch.hooks import TorchHooks
+from gradviz._capture.adapters.pytorch.isolation import Quiet, is_opaque
+from gradviz._capture.adapters.pytorch.known_modules.modules import TorchLeaves
+from gradviz._capture.adapters.pytorch.mode_entry import shorten_entry
+from gradviz._capture.adapters.pytorch.numpy_exports import Exports
+from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
+from gradviz._capture.adapters.pytorch.tracebacks import without_our_frames
+from gradviz._capture.adapters.pytorch.user_frames import TorchFrames
+from gradviz._capture.adapters.pytorch.warning_sites import name_users
+from gradviz._capture.names.tensors import grad_fn_of
+from gradviz._capture.training_loop.log import LoopLog
+from gradviz._capture.training_loop.patches import Patches, unseen
+from gradviz.program.events import Backward, Call, Raised
+from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES
+from gradviz.program.noted import Glance
+from gradviz.program.records import Program
+from gradviz.program.values import RawSite, Value
+
+_MOST_FAILURES = 20  # of ours, before the log ends
+_LONGEST_REASON = 200  # characters of an error of ours
+
+
+class TorchLog(TorchFrames):
+    """Logs what a block does with PyTorch.
+
+    ``scan`` also looks at the values of every result and gradient. Without it a log
+    costs little enough to stay on.
+    """
+
+    _open: ClassVar[list[TorchLog]] = []  # outermost first
+
+    def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
+        super().__init__(program or Program("torch"))
+        import torch
+
+        self.torch: Any = torch
+        self.unasked = torch._C.DisableTorchFunction
+        self.scan = self.program.scanned = scan
+        self.brief = not scan
+        self.on = False
+        self.loop = LoopLog(torch, self)
+        self.here = self.loop.here
+        self.library = os.path.dirname(str(torch.__file__)) + os.sep
+        self.values = TorchValues(torch, self, scan)
+        self.graph = TorchGraph(torch, self)
+        self.exports = Exports(torch, self)
+        self.calls = TorchCalls(torch, self)
+        self.loop.modules.quick = TorchLeaves(torch, self)
+        self.modes = TorchModes(torch, self)
+        self.hooks = TorchHooks(torch, self)
+        self.passes = TorchBackward(torch, self)
+        self.compiled = TorchCompiled(torch, self)
+        self.detailed = False
+        self.last_pass: Any = None  # the Backward that ended last
+        self.passes_over = 0
+        self.most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
+        self._failures = 0
+        self.times: dict[int, int] = {}  # event index -> ns since the log was made
+        self._begun_ns = time.perf_counter_ns()
+        self._pauses: list[Any] = []  # our mode where it stepped aside, or None
+        self._depth = torch._C._len_torch_function_stack
+        self._at = torch._C._get_function_stack_at
+        self._pop = torch._C._pop_torch_function_stack
+        self._push = torch._C._push_on_torch_function_stack
+        self._patches = Patches()
+        self._installed = ExitStack()
+
+    # ---- the with block ------------------------------------------------------------
+
+    @classmethod
+    def innermost(cls) -> TorchLog | None:
+        """Return the log that was opened last and is open still."""
+        return cls._open[-1] if cls._open else None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as installed:
+            self._install(installed)
+            self._installed = installed.pop_all()
+        self._open.append(self)
+        return self
+
+    def _install(self, installed: ExitStack) -> None:
+        """Put everything in place; the stack knows beforehand how to undo it."""
+        self.on, self.program.thread = True, threading.get_ident()
+        installed.callback(setattr, self, "on", False)
+        for part in (self.modes, self.hooks, self.compiled, self.passes):
+            installed.callback(part.remove)
+            part.install()
+        installed.callback(self._patches.restore)
+        from_numpy = self._seen(self.torch.from_numpy)
+        self._patches.set(self.torch, "from_numpy", from_numpy)
+        shorten_entry(self.torch, self, self._patches)
+        stand_apart(self.torch, self, self._patches)
+        name_users(self._patches)
+        self.loop.__enter__()
+        installed.callback(self.loop.remove)
+        self.calls.mode.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.calls.mode.__exit__(kind, error, trace)
+        self._open.remove(self)
+        with self._installed:
+            if error is not None and not isinstance(error, SystemExit):
+                self.raised(error)
+            with self.torch._C.DisableTorchFunction():
+                self.try_(self.graph.read_living)
+                self.loop.__exit__(kind, error, trace)
+
+    def raised(self, error: BaseException) -> None:
+        """Log an exception that left the user's code, and take our frames off it."""
+        self.try_(self.graph.read_living)
+        self.try_(self.loop.refresh, error.__traceback__)
+        self.try_(self._raised, error)
+        without_our_frames(error)
+
+    def refresh(self) -> None:
+        """Bring names and tables up to date, for whoever reads the log now."""
+        self.try_(self.graph.read_living)
+        self.try_(self.loop.refresh)
+
+    def preflight(self, loss: Any) -> Backward | None:
+        """Log the pass that ``loss.backward()`` would begin here; do not run it."""
+        self.pause()
+        try:
+            return self.try_(self.passes.preflight, loss)
+        finally:
+            self.resume()
+
+    def _seen(self, original: Any) -> Any:
+        """Wrap a function that the function mode does not see."""
+
+        @unseen
+        def from_numpy(*args: Any, **kwargs: Any) -> Any:
+            if not self.on or self.muted or not self.is_home():
+                return original(*args, **kwargs)
+            return self.calls.mode.__torch_function__(original, (), args, kwargs)
+
+        return from_numpy
+
+    def _raised(self, error: BaseException) -> None:
+        sites: list[RawSite] = []
+        trace = error.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if self.user_files[code.co_filename]:
+                sites.append((code, trace.tb_lasti))
+            trace = trace.tb_next
+        sites.reverse()
+        self.append(
+            Raised(
+                index=0,
+                site=sites[0] if sites else None,
+                stack=tuple(sites[1:]),
+                thread=threading.get_ident(),
+                kind=type(error).__name__,
+                text=str(error),
+            )
+        )
+
+    # ---- for the parts -------------------------------------------------------------
+
+    def watch_details(self) -> None:
+        """Note also what only a picture of the graph needs: times, sizes, moments."""
+        self.detailed = self.values.detailed = self.graph.detailed = True
+        self.watchful, self.brief = True, False
+
+    def added(self, index: int) -> None:
+        """Note when an event came; drop the oldest half when there are too many."""
+        if self.detailed:
+            self.times[index] = time.perf_counter_ns() - self._begun_ns
+        if len(self.program.raw) > self.most:
+            self._drop_old()
+
+    def _drop_old(self) -> None:
+        """Drop the older half of the events, and what they made.
+
+        Where most of them are calls that no gradient concerns, only those go: a data
+        loader is not to drive the passes out.
+        """
+        raw = self.program.raw
+        half = len(raw) // 2
+        kept = [each for each in raw[:half] if not is_noted_aside(each)]
+        if len(kept) < half // 2:
+            self.program.drop(half, kept)
+            return
+        first = self.program.drop(half)
+        self.graph.forget(first)
+        self.times = {at: ns for at, ns in self.times.items() if at >= first}
+
+    def tensor(self, tensor: Any) -> int:
+        """Return the number of a tensor; its row of facts opens when there are any."""
+        return self.tensors.of(tensor)
+
+    def is_home(self) -> bool:
+        """Whether this is the recording thread; others are named in the notes."""
+        if threading.get_ident() == self.program.thread:
+            return self.on
+        note = (
+            f"Thread {threading.current_thread().name!r} used PyTorch too; only the "
+            "thread that began the recording is seen. Use gradviz.record() inside it, "
+            "around what it does, to see that."
+        )
+        if self.on and note not in self.program.notes:
+            self.program.notes.append(note)
+        return False
+
+    def try_(self, function: Any, *args: Any) -> Any:
+        """Call a function of ours; what it raises is noted and never leaves us."""
+        if not self.on:
+            return None
+        try:
+            with self.unasked():
+                return function(*args)
+        except Exception as error:
+            self.stop(error)
+            return None
+
+    def stop(self, error: Exception) -> None:
+        """Note that something of ours failed, and where; too often ends the log."""
+        self._failures += 1
+        if self._failures > _MOST_FAILURES:
+            self.on = False
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        where = "" if trace is None else trace.tb_frame.f_code.co_qualname
+        note = (
+            "Something was left out of the recording of PyTorch: "
+            f"{type(error).__name__}: {str(error)[:_LONGEST_REASON]} (in {where})"
+        )
+        if note not in self.program.notes:
+            self.program.notes.append(note)
+
+    def made(self, call: Call) -> None:
+        """Learn that a call of a user's Function made the nodes it lists."""
+        self.graph.made_by(call.nodes, call.index)
+
+    def value(self, tensor: Any) -> Value:
+        """Describe a tensor as it is now."""
+        with self.torch._C.DisableTorchFunction():  # a subclass is not to notice
+            return self.program.value(self.glance(tensor))
+
+    def glance(self, tensor: Any) -> Glance:
+        """Look at a tensor as it is now."""
+        glance = self.values.look(tensor)
+        if glance[IS_LEAF] and grad_fn_of(tensor):  # what a user's Function returned
+            glance = self.values.made(tensor)
+        return glance
+
+    def unheard(self) -> Quiet:
+        """Let something be computed without graph, and without the program noticing."""
+        return Quiet(self.torch)
+
+    def is_opaque(self, tensor: Any) -> bool:
+        """Tell whether what a tensor holds is known to its class alone."""
+        return is_opaque(self.torch, tensor)
+
+    def node_key(self, node: Any) -> int:
+        """Return the key of a backward function."""
+        return self.values.node_key(node)
+
+    def pause(self) -> None:
+        """Let tensor calls pass unseen until :meth:`resume`; pauses may nest."""
+        self.muted += 1
+        self._pauses.append(self.step_out())
+
+    def resume(self) -> None:
+        """End the last :meth:`pause`."""
+        self.muted -= 1
+        self.step_in(self._pauses.pop())
+
+    def step_out(self) -> Any:
+        """Take our mode off this thread's stack, where it is the innermost one.
+
+        Only our own steps aside: a default device is a mode too.
+        """
+        depth = self._depth()
+        ours = depth and self._at(depth - 1) is self.calls.mode
+        return self._pop() if ours else None
+
+    def step_in(self, mode: Any) -> None:
+        """Put back what :meth:`step_out` gave."""
+        if mode is not None:
+            self._push(mode)
+
+    def wake(self) -> tuple[int, bool]:
+        """See calls again in the middle of a pause; what it returns ends that."""
+        outer, self.muted = self.muted, 0
+        mode, depth, there = self.calls.mode, self._depth(), False
+        for place in range(depth):
+            there = there or self._at(place) is mode
+        if not there:
+            self._push(mode)
+        return outer, there
+
+    def doze(self, before: tuple[int, bool]) -> None:
+        """Go back to the pause that :meth:`wake` interrupted."""
+        self.muted, there = before
+        if not there:
+            self._pop()

@@ -1,0 +1,83 @@
+"""Watches memory that others can write without PyTorch knowing: NumPy, ``.data``."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradviz._capture.adapters.pytorch.graph.tensor_table import STORAGE
+from gradviz._capture.adapters.pytorch.isolation import Quiet
+from gradviz._capture.adapters.pytorch.statistics import array_of
+from gradviz.program.noted import Glance
+from gradviz.program.values import Node, StaleSaved
+
+if TYPE_CHECKING:
+    from gradviz._capture.adapters.pytorch.log import TorchLog
+
+LARGEST = 1 << 20
+"""Storages of more bytes are not watched: reading them at every call would cost."""
+
+_WRITTEN_BY_THE_OP = frozenset({"_saved_running_mean", "_saved_running_var"})
+
+Met = list[tuple[Any, Glance]]
+
+
+class Exports:
+    """Fingerprints of storages that were handed out.
+
+    A write behind PyTorch's back bumps no version; contents that differ from those at
+    an earlier event give it away, though not its line.
+    """
+
+    def __init__(self, torch: Any, log: TorchLog) -> None:
+        self.torch = torch
+        self.log = log
+        self.values = log.values
+        self.watched: dict[int, list[tuple[int, int]]] = {}
+        """Storage -> event indexes with the fingerprint then, in order."""
+
+    def add(self, met: Met, outputs: Sequence[Any]) -> None:
+        """Watch the storages that a call handed out."""
+        for tensor in [*(each for each, _ in met), *outputs]:
+            storage = self.values.look(tensor)[STORAGE]
+            if storage and storage not in self.watched:
+                self.watched[storage] = []
+                self.values.loose.add(storage)
+
+    def look(self, index: int, met: Met, outputs: Sequence[Any]) -> None:
+        """Take the fingerprints of the watched storages that a call met."""
+        for tensor in [*(each for each, _ in met), *outputs]:
+            prints = self.watched.get(self.values.look(tensor)[STORAGE])
+            if prints is not None and (not prints or prints[-1][0] != index):
+                found = self._print(tensor)
+                if found is not None:
+                    prints.append((index, found))
+
+    def changed(self, node: Node, tensors: dict[str, Any]) -> list[StaleSaved]:
+        """Return what a node saved and somebody changed without a new version."""
+        found: list[StaleSaved] = []
+        for saved in node.saved:
+            prints = self.watched.get(saved.value.storage)
+            tensor = tensors.get(saved.slot)
+            if not prints or tensor is None or saved.slot in _WRITTEN_BY_THE_OP:
+                continue
+            since = [each for each in prints if each[0] >= (node.call or 0)]
+            now = self._print(tensor)
+            if not since or now is None or now == since[0][1]:
+                continue
+            after = max(index for index, mark in since if mark == since[0][1])
+            value = saved.value
+            found.append(
+                StaleSaved(node.key, saved.slot, value, value.version, True, after)
+            )
+        return found
+
+    def _print(self, tensor: Any) -> int | None:
+        """Return a fingerprint of all memory behind a tensor, on the CPU."""
+        storage = tensor.untyped_storage()
+        if storage.nbytes() > LARGEST or storage.device.type != "cpu":
+            return None
+        with Quiet(self.torch):
+            data = self.torch.empty(0, dtype=self.torch.uint8).set_(storage)
+            return zlib.crc32(array_of(self.torch, data))

@@ -1,0 +1,60 @@
+"""Whose files these are: frames of gradviz or of the notebook are not the user's."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+_PACKAGE = str(Path(__file__).parents[2]) + os.sep
+_DEMO = os.path.join(_PACKAGE, "demo") + os.sep
+_HOSTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel", "marimo"))
+
+
+class _Probing(threading.local):
+    """Whether this thread computes something of ours with the user's engine."""
+
+    on = False
+
+
+_probing = _Probing()
+
+
+@contextmanager
+def probing() -> Generator[None, None, None]:
+    """Keep what is computed inside out of recordings: the user did not ask for it."""
+    before, _probing.on = _probing.on, True
+    try:
+        yield
+    finally:
+        _probing.on = before
+
+
+def is_probing() -> bool:
+    """Tell whether this thread is inside :func:`probing`."""
+    return _probing.on
+
+
+def is_own_file(file: str) -> bool:
+    """Tell whether a frame of this file belongs to gradviz itself.
+
+    The demo is a user's program as far as the view is concerned.
+    """
+    return file.startswith(_PACKAGE) and not file.startswith(_DEMO)
+
+
+def users_frame() -> FrameType | None:
+    """Return the innermost frame that is not gradviz's own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def is_host_file(file: str) -> bool:
+    """Tell whether a frame of this file is the notebook's, running the user's cell."""
+    return any(folder in file for folder in _HOSTS)

@@ -1,0 +1,139 @@
+"""Open the log of a run for the engine that the run uses."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self
+
+from gradviz.errors import CaptureError
+from gradviz.program.records import Program
+
+Engine = Literal["gradtape", "torch"]
+
+
+class RunLog(Protocol):
+    """Logs what its ``with`` block does."""
+
+    program: Program
+
+    @property
+    def next_index(self) -> int:
+        """The index of the next event."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+    def preflight(self, loss: Any, /) -> object:
+        """Log what a backward pass from a tensor would walk, without running it."""
+
+    def refresh(self) -> None:
+        """Bring names and tables up to date, for whoever reads the log now."""
+
+    def raised(self, error: BaseException) -> None:
+        """Log an error that left a part of the run, and go on."""
+
+
+_ENGINES: tuple[Engine, Engine] = ("gradtape", "torch")
+
+
+def imported_engines() -> list[Engine]:
+    """Return the engines that the program has imported under their own names."""
+    return [
+        name
+        for name in _ENGINES
+        if getattr(sys.modules.get(name), "__name__", None) == name
+    ]
+
+
+def packages_of(source: str | bytes) -> set[str]:
+    """Return the packages that a source imports; none of one that cannot be read.
+
+    >>> sorted(packages_of("import os.path, torch.nn as nn\\nfrom . import models"))
+    ['os', 'torch']
+    """
+    found: set[str] = set()
+    with suppress(SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add((node.module or "").partition(".")[0])
+    return found
+
+
+def import_engines(source: str) -> None:
+    """Import the engines that a source is about to import, so that they can be logged.
+
+    An engine that cannot be imported tells the source so itself.
+    """
+    for engine in packages_of(source).intersection(_ENGINES):
+        with suppress(Exception):
+            importlib.import_module(engine)
+
+
+def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
+    """Return a context manager that logs what its block does.
+
+    ``scan`` also looks at the values of every result and gradient, which finds NaN and
+    Inf where they are born. Whether the engine can be logged, :func:`refuse_unusable`
+    and :func:`usable` tell.
+
+    >>> import gradtape as torch
+    >>> with open_log("gradtape") as log:
+    ...     y = torch.ones(2) * 2
+    >>> [call.op for call in log.program.events][-1]
+    'mul'
+    """
+    if engine == "gradtape":
+        from gradviz._capture.adapters.gradtape.log import GradtapeLog
+
+        return GradtapeLog(scan=scan)
+    from gradviz._capture.adapters.pytorch.log import TorchLog
+
+    return TorchLog(scan=scan)
+
+
+def usable(engines: Iterable[Engine]) -> tuple[list[Engine], list[str]]:
+    """Return the engines that can be recorded, and why the others cannot.
+
+    >>> usable(["gradtape"])
+    (['gradtape'], [])
+    """
+    found: list[Engine] = []
+    reasons: list[str] = []
+    for engine in engines:
+        try:
+            refuse_unusable(engine)
+        except CaptureError as error:
+            reasons.append(str(error))
+        else:
+            found.append(engine)
+    return found, reasons
+
+
+def refuse_unusable(engine: Engine) -> None:
+    """Raise CaptureError if the engine is not installed, or too old."""
+    if engine == "gradtape":
+        return
+    if importlib.util.find_spec("torch") is None:
+        raise CaptureError(
+            "PyTorch is not installed here. Install it, or run the program on gradtape "
+            "with `--engine gradtape`."
+        )
+    from gradviz._capture.adapters.pytorch.versions import refuse_older
+
+    refuse_older(importlib.import_module("torch"))

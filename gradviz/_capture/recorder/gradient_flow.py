@@ -1,0 +1,131 @@
+"""The gradients of leaves over the steps of a recording, for the flow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+
+from gradviz import ir
+from gradviz._capture.recorder.raw import (
+    RawFlowStep,
+    RawNode,
+    RawStatistics,
+    Recording,
+    as_record,
+    as_tuple,
+)
+from gradviz.flow.table import point_of
+
+KEPT_FLOW_POINTS = 100_000
+"""Points of older steps are forgotten, oldest first, beyond this many."""
+
+_FULL_STEPS = 8  # the last ones keep their histograms: 1 kB a point
+
+
+class FlowLog:
+    """Collects what leaves take in, one backward pass after the other."""
+
+    def __init__(self) -> None:
+        self.steps: list[RawFlowStep] = []
+        self.forgotten = 0
+        self._count = 0
+        self._leaves: list[RawNode] = []  # of the pass that is open
+        self._summaries: list[RawStatistics] = []
+
+    def add(self, time_ns: int, leaf: RawNode, summary: RawStatistics | None) -> None:
+        """Note the gradient that a leaf took in; the first one begins a step."""
+        if summary is None:
+            return
+        if not self._leaves:
+            self.steps.append(RawFlowStep(time_ns, self._leaves, self._summaries))
+        self._leaves.append(leaf)
+        self._summaries.append(summary)
+        self.steps[-1].time_ns = time_ns
+
+    def end_pass(self) -> None:
+        """Note that the pass is over; what lies far back is kept in short."""
+        if not self._leaves:
+            return
+        self._count += len(self._leaves)
+        before, last = self.steps[-2] if len(self.steps) > 1 else None, self.steps[-1]
+        last.leaves, last.summaries = tuple(self._leaves), tuple(self._summaries)
+        if before is not None and before.leaves == last.leaves:
+            last.leaves = before.leaves
+        self._leaves, self._summaries = [], []
+        if len(self.steps) > _FULL_STEPS:
+            old = self.steps[-_FULL_STEPS - 1]
+            old.summaries = tuple([in_short(each) for each in old.summaries])
+        while self._count > KEPT_FLOW_POINTS and len(self.steps) > 1:
+            self._count -= len(self.steps.pop(0).leaves)
+            self.forgotten += 1
+
+    def stepped(self) -> None:
+        """Note that an optimizer used the gradients of the last step."""
+        if self.steps:
+            self.steps[-1].stepped = True
+
+
+def in_short(summary: RawStatistics) -> RawStatistics:
+    """Return a summary without its histogram and spread."""
+    return as_tuple(replace(as_record(summary), std=None, histogram=()))
+
+
+@dataclass(frozen=True, slots=True)
+class FlowTables:
+    """The three tables of a snapshot that say how gradients flow over the steps."""
+
+    layers: tuple[ir.FlowLayer, ...] = ()
+    steps: tuple[ir.FlowStep, ...] = ()
+    points: tuple[ir.FlowPoint, ...] = ()
+
+
+def flow_tables(
+    recording: Recording,
+    nodes: Sequence[ir.OpNode],
+    numbers: Mapping[int, int],
+    add_statistics: Callable[[RawStatistics], int],
+) -> FlowTables:
+    """Return the tables; ``numbers`` maps the id of a leaf's record to its row.
+
+    Leaves are layers in the order in which the model uses them: the gradient reaches
+    the last one first.
+    """
+    flow = recording.flow
+    leaves = {id(leaf): leaf for step in flow for leaf in step.leaves}
+    order = [*reversed(leaves.values())]
+    rows = {id(leaf): row for row, leaf in enumerate(order)}
+    layers = tuple(_layer(leaf, numbers.get(id(leaf)), nodes) for leaf in order)
+    steps: list[ir.FlowStep] = []
+    points: list[ir.FlowPoint] = []
+    for at, step in enumerate(flow):
+        before = flow[at - 1].time_ns if at else None
+        steps.append(
+            ir.FlowStep(
+                number=recording.flow_forgotten + at,
+                time_ns=step.time_ns,
+                step_ns=None if before is None else step.time_ns - before,
+                stepped=step.stepped,
+            )
+        )
+        reached = map(rows.__getitem__, map(id, step.leaves))
+        by_layer = dict(zip(reached, step.summaries, strict=True))
+        for layer, raw in sorted(by_layer.items(), key=itemgetter(0)):
+            summary = as_record(raw)
+            full = add_statistics(raw) if summary.histogram else None
+            points.append(point_of(summary, at, layer, full))
+    return FlowTables(layers, tuple(steps), tuple(points))
+
+
+def _layer(leaf: RawNode, row: int | None, nodes: Sequence[ir.OpNode]) -> ir.FlowLayer:
+    tensor = leaf.outputs[0] if leaf.outputs else None
+    count = 1
+    for size in tensor.shape if tensor is not None else ():
+        count *= size
+    return ir.FlowLayer(
+        name=leaf.call or (tensor.name if tensor is not None else None) or leaf.name,
+        kind="" if leaf.scope is None else leaf.scope.kind,
+        count=count,
+        node=row,
+        tensor=None if row is None else next(iter(nodes[row].outputs), None),
+    )

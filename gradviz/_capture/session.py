@@ -1,0 +1,274 @@
+"""What ``gradviz.record()`` gives: one block of code, its graph and its findings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, get_args
+
+from gradviz import ir
+from gradviz._capture.open_log import Engine, RunLog, imported_engines, open_log, usable
+from gradviz.errors import CaptureError
+
+if TYPE_CHECKING:
+    from gradviz._capture.recorder.live import FirstSource, StepSource
+    from gradviz.diagnosis.diagnose import Diagnosis
+    from gradviz.notebook.live_view import LiveView
+
+
+class GraphRecorder(Protocol):
+    """Records the graphs of one engine between ``begin`` and ``end``."""
+
+    def begin(self, frame: FrameType | None) -> None:
+        """Start to listen; names are looked for in the frame."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Stop to listen."""
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return what was recorded so far."""
+        ...
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one engine is recorded with; None where that is not wanted, or failed."""
+
+    engine: Engine
+    recorder: GraphRecorder | None = None
+    log: RunLog | None = None
+
+
+class Session:
+    """Holds what happened inside its ``with`` block, on every engine in use.
+
+    A step ends with a backward pass. The last ``steps`` of them are kept; the snapshot
+    says how many were forgotten. Activations and gradients are summarized at once and
+    never kept.
+
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gradviz.record() as rec:
+    ...     (x * x).sum().backward()
+    >>> [node.name for node in rec.snapshot().nodes]
+    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
+    >>> rec.diagnose()
+    No findings.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: str = "",
+        values: bool = True,
+        steps: int = 4,
+        engine: Engine | None = None,
+        graph: bool = True,
+        findings: bool = True,
+    ) -> None:
+        if steps < 1:
+            raise ValueError(f"a recording keeps at least 1 step, not {steps}")
+        if engine not in (None, *get_args(Engine)):
+            raise ValueError(f"engine is 'gradtape', 'torch' or None, not {engine!r}")
+        self.title = title
+        self.annotates = True  # an error that leaves the block gets its cause as a note
+        self._values = values
+        self._steps = steps
+        self._engine: Engine | None = engine
+        self._wants_graph = graph
+        self._wants_findings = findings
+        self.script: str | None = None  # the file, where a whole program is recorded
+        self._parts: list[_Part] = []
+        self._notes: list[str] = []  # what could not be recorded, and why
+        self._open = False
+        self._diagnosis: Diagnosis | None = None
+        self._followings: list[LiveView] = []
+
+    # ---- the with block -----------------------------------------------------------
+
+    def __enter__(self) -> Session:
+        self.begin(sys._getframe(1))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.end(error)
+
+    def begin(self, frame: FrameType | None) -> None:
+        """Start to record; variables of the frame give tensors their names."""
+        if self._open:
+            raise RuntimeError("this recorder is recording already; make a second one")
+        self._diagnosis = None
+        self._parts = [_Part(engine) for engine in self._engines()]
+        self._open = True
+        for part in self._parts:
+            if self._wants_findings:
+                log = open_log(part.engine, scan=self._values)
+                with self._noting("Findings were not recorded"):
+                    part.log = log.__enter__()
+                    part.log.program.script = self.script
+            if self._wants_graph:
+                recorder = self._recorder(part.engine)
+                with self._noting("The graph was not recorded"):
+                    recorder.begin(frame)
+                    part.recorder = recorder
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Stop to record. An error that the findings explain gets them as a note."""
+        if not self._open:
+            return
+        self._open = False
+        if self._engine is None:
+            self._note_latecomers()
+        kind = None if error is None else type(error)
+        trace = None if error is None else error.__traceback__
+        for part in reversed(self._parts):
+            with self._noting("The graph was not recorded to its end"):
+                if part.recorder is not None:
+                    part.recorder.end(error)
+            with self._noting("The log was not closed as it should"):
+                if part.log is not None:
+                    part.log.__exit__(kind, error, trace)
+        if error is not None and self.annotates:
+            with self._noting("The error could not be explained"):
+                self._explain(error)
+        for following in self._followings:
+            with self._noting("The view was not brought to its end"):
+                if not following.end(self.snapshot()):
+                    self.show()
+        self._followings.clear()
+
+    def _note_latecomers(self) -> None:
+        recorded = {part.engine for part in self._parts}
+        self._notes += [
+            f"`{engine}` was first imported while the recording ran, and is not in it: "
+            "import it before."
+            for engine in imported_engines()
+            if engine not in recorded
+        ]
+
+    @contextmanager
+    def _noting(self, what: str) -> Generator[None, None, None]:
+        """Keep failures of ours from the user's block; note what is missing."""
+        try:
+            yield
+        except Exception as failure:
+            self._notes.append(f"{what}: {type(failure).__name__}: {failure}")
+
+    def _explain(self, error: BaseException) -> None:
+        from gradviz.render.findings import findings_text
+
+        diagnosis = self.diagnose()
+        if diagnosis.explains:
+            error.add_note(findings_text(diagnosis, limit=1))
+
+    def _engines(self) -> list[Engine]:
+        """Return the engines to record; raise CaptureError where none can be."""
+        wanted: list[Engine] = imported_engines() or ["gradtape"]
+        if self._engine is not None:
+            wanted = [self._engine]
+        engines, reasons = usable(wanted)
+        if not engines:
+            raise CaptureError(reasons[0])
+        self._notes += reasons
+        return engines
+
+    def _recorder(self, engine: Engine) -> GraphRecorder:
+        if engine == "gradtape":
+            from gradviz._capture.adapters.gradtape.recorder import Recorder
+
+            return Recorder(title=self.title, values=self._values, steps=self._steps)
+        from gradviz._capture.adapters.pytorch.recorder import TorchRecorder
+
+        return TorchRecorder(title=self.title, values=self._values, steps=self._steps)
+
+    # ---- results ------------------------------------------------------------------
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return what was recorded so far, with what was found in it once it is over.
+
+        Of a block that used both engines, the larger graph.
+        """
+        from gradviz.diagnosis.attach import with_findings
+        from gradviz.diagnosis.cuts import with_cuts
+
+        found = [
+            (part.recorder.snapshot(), part.log)
+            for part in self._parts
+            if part.recorder is not None
+        ]
+        if not found:
+            raise CaptureError(
+                "No graph was recorded: the recorder was not used in a `with` yet, or "
+                "it was made with graph=False."
+            )
+        snapshot, log = max(found, key=lambda each: len(each[0].nodes))
+        snapshot = replace(snapshot, notes=(*snapshot.notes, *self._notes))
+        if self._open:
+            return snapshot
+        diagnosis = self.diagnose()
+        if log is not None:
+            hits = [hit for _, hit in diagnosis.hits]
+            snapshot = with_cuts(snapshot, log.program, hits)
+        return with_findings(snapshot, diagnosis)
+
+    def diagnose(self) -> Diagnosis:
+        """Return the findings, most likely cause first; empty where all is well."""
+        from gradviz.diagnosis.diagnose import Diagnosis, diagnose
+
+        logs = [part.log for part in self._parts if part.log is not None]
+        if self._diagnosis is not None:
+            return self._diagnosis
+        if self._open:
+            for log in logs:
+                log.refresh()
+        found = [diagnose(log.program) for log in logs]
+        together = _together(found) if found else Diagnosis((), (), ())
+        if not self._open:
+            self._diagnosis = together
+        return together
+
+    def source(self) -> FirstSource:
+        """Return what a live view of this recording follows."""
+        from gradviz._capture.recorder.live import FirstSource
+
+        found = [_source_of(part) for part in self._parts if part.recorder is not None]
+        return FirstSource(found)
+
+    def show(self) -> None:
+        """Show the recorded graph; see :func:`gradviz.show`.
+
+        In a notebook and inside the ``with`` block the view follows it live.
+        """
+        from gradviz._show import follow, show  # late: it stands above capture
+
+        following = follow(self.source()) if self._open else None
+        if following is None:
+            show(self)
+        else:
+            self._followings.append(following)
+
+
+def _source_of(part: _Part) -> StepSource:
+    recorder: Any = part.recorder
+    if part.engine == "gradtape":
+        from gradviz._capture.recorder.live import GradtapeSource
+
+        return GradtapeSource(recorder)
+    from gradviz._capture.adapters.pytorch.live import TorchSource
+
+    return TorchSource(recorder)
+
+
+def _together(found: list[Diagnosis]) -> Diagnosis:
+    """Return the one diagnosis that says something; two engines rarely mix."""
+    best = max(found, key=len)
+    notes = dict.fromkeys(note for each in found for note in each.notes)
+    return replace(best, notes=tuple(notes))

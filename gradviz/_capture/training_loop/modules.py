@@ -1,0 +1,291 @@
+"""Modules: where they were made, what they hold, when they ran, in which mode."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from itertools import islice
+from threading import get_ident
+from types import CodeType, FrameType
+from typing import Any
+
+from gradviz._capture.names.tensors import locals_of
+from gradviz._capture.training_loop.module_calls import wrap_call
+from gradviz._capture.training_loop.patches import Anything, Part, unseen
+from gradviz.program.events import TrainingSwitched
+from gradviz.program.records import Module
+from gradviz.program.values import RawSite
+
+_MOST_MODULES = 20_000  # rows of the table; later modules have none
+_SWITCHES = frozenset(
+    {
+        *("requires_grad", "require_grad", "required_grad", "requires_grads"),
+        *("requires_gradient", "require_gradient", "requiresgrad", "trainable"),
+        *("train", "eval", "is_training", "train_mode"),
+    }
+)
+_LARGEST = 1_000  # elements of a plain container that are looked at
+
+
+class ModulePart(Part):
+    """Logs construction, calls and train/eval of modules, and keeps their table."""
+
+    subject = "Modules"
+    call_code: CodeType | None = None  # of the wrapper that stands for __call__
+    quick: Any = None  # what knows a quicker way into modules, where an engine has one
+
+    def install(self) -> None:
+        self.on = True
+        self.rows: dict[int, tuple[weakref.ref[Any], Module]] = {}
+        self._count = 0
+        self._changed: list[int] = []
+        self.forwards: dict[type, CodeType] = {}  # of the library's own modules
+        nn = self.lib.nn
+        base = self._base = nn.Module
+        self._plain = set(vars(base()))
+        self.patches.set(base, "__init__", self._wrap_init(base.__init__))
+        call = wrap_call(self, base.__call__)
+        if self.quick is not None:
+            call = self.quick.wrap(self, base.__call__, call)
+        self.patches.set(base, "__call__", call)
+        self.patches.set(base, "train", self._wrap_train(base.train))
+        self.patches.set(base, "__setattr__", self._wrap_setattr(base.__setattr__))
+        register = nn.modules.module.register_module_parameter_registration_hook
+        self.patches.hook(register, self._registered)
+
+    # ---- the table -------------------------------------------------------------------
+
+    def row(self, module: Any) -> Module:
+        """Return the row of a module; a new one on first sight."""
+        known = self.rows.get(id(module))
+        if known is not None and known[0]() is module:
+            return known[1]
+        self._count += 1
+        row = Module(self._count, type(module).__name__)
+        key, table = id(module), self.rows
+
+        def forget(gone: weakref.ref[Any]) -> None:
+            if key in table and table[key][0] is gone:
+                del table[key]
+
+        table[key] = (weakref.ref(module, forget), row)
+        if self._count <= _MOST_MODULES:
+            self.log.program.modules[row.key] = row
+        return row
+
+    def living(self) -> list[tuple[Any, Module]]:
+        """Return all modules that are alive, with their rows."""
+        pairs = [(ref(), row) for ref, row in list(self.rows.values())]
+        return [(module, row) for module, row in pairs if module is not None]
+
+    def refresh(self) -> None:
+        """Look at what every module holds now."""
+        for module, row in self.living():
+            self.try_(self.describe, module, row)
+
+    def describe(self, module: Any, row: Module) -> None:
+        own = vars(module)
+        if "_parameters" not in own:
+            return  # its __init__ has not come that far
+        log = self.log
+        log.pause()
+        try:
+            row.parameters = {
+                name: log.tensor(each)
+                for name, each in own["_parameters"].items()
+                if each is not None
+            }
+            for key in row.parameters.values():
+                log.program.tensors[key].is_parameter = True
+            row.children = {
+                name: self.row(child).key
+                for name, child in own["_modules"].items()
+                if child is not None
+            }
+            row.training = bool(own.get("training", True))
+            row.hidden = self._hidden(module, own)
+            self._odd_parameters(own["_parameters"], row)
+        finally:
+            log.resume()
+
+    def _odd_parameters(self, parameters: dict[str, Any], row: Module) -> None:
+        for name, each in parameters.items():
+            for odd in _SWITCHES.intersection(getattr(each, "__dict__", ())):
+                row.odd.setdefault(f"{name}.{odd}", None)
+
+    def _hidden(
+        self, module: Any, own: dict[str, Any]
+    ) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        """Return attributes with parameters that ``parameters()`` does not give."""
+        found: list[tuple[str, str, tuple[int, ...]]] = []
+        registered: set[int] | None = None
+        for name, value in own.items():
+            kind = type(value)
+            if name in self._plain or kind in _HARMLESS:
+                continue
+            tensors = self._trainable(value, 3)
+            if tensors and registered is None:
+                registered = {id(each) for each in module.parameters()}
+            keys = [
+                self.log.tensor(each)
+                for each in tensors
+                if id(each) not in (registered or ())
+            ]
+            if keys:
+                found.append((name, kind.__name__, tuple(dict.fromkeys(keys))))
+        return tuple(found)
+
+    def _trainable(self, value: Any, depth: int) -> list[Any]:
+        """Return leaves that need a gradient inside plain containers."""
+        if isinstance(value, self.lib.Tensor):
+            return [value] if value.requires_grad and value.is_leaf else []
+        if isinstance(value, self._base):
+            return list(value.parameters()) if depth < 3 else []
+        if isinstance(value, dict):
+            value = value.values()
+        elif not isinstance(value, list | tuple | set | frozenset):
+            return []
+        if depth:
+            each = list(islice(value, _LARGEST))
+            return [t for inner in each for t in self._trainable(inner, depth - 1)]
+        return []
+
+    # ---- construction ----------------------------------------------------------------
+
+    def _wrap_init(self, original: Anything) -> Anything:
+        @unseen
+        @functools.wraps(original)
+        def init(module: Any, *args: Any, **kwargs: Any) -> None:
+            __tracebackhide__ = True
+            if self.on:
+                self.try_(self._made, module, sys._getframe(1))
+            original(module, *args, **kwargs)
+
+        return init
+
+    def _made(self, module: Any, frame: FrameType | None) -> None:
+        row = self.row(module)
+        row.site = self._construction(module, frame)
+        row.made = self.log.next_index
+
+    def _construction(self, module: Any, frame: FrameType | None) -> RawSite | None:
+        """Return the user's line outside of the module's own ``__init__``."""
+        users, found = self.log.user_files, None
+        while frame is not None:
+            code = frame.f_code
+            if users[code.co_filename]:
+                found = code, frame.f_lasti
+                if code.co_name != "__init__" or not code.co_varnames:
+                    break
+                if locals_of(frame).get(code.co_varnames[0]) is not module:
+                    break
+            frame = frame.f_back
+        return found
+
+    def _registered(self, module: Any, name: str, parameter: Any) -> None:
+        if self.on and parameter is not None:
+            self.try_(self._note_parameter, parameter)
+
+    def _note_parameter(self, parameter: Any) -> None:
+        log = self.log
+        facts = log.program.tensors[log.tensor(parameter)]
+        facts.is_parameter = True
+        if facts.made is None:
+            facts.made = log.site()
+
+    # ---- calls -----------------------------------------------------------------------
+
+    def note_forward(self, cls: type) -> None:
+        """Learn of a library's forward: what it calls is at the module's line."""
+        code = getattr(getattr(cls, "forward", None), "__code__", None)
+        library = cls.__module__.startswith(f"{self.lib.__package__}.nn.")
+        if code is not None and library:  # a user's class is not to be kept alive
+            self.forwards[cls] = code
+
+    # ---- train and eval --------------------------------------------------------------
+
+    def _wrap_train(self, original: Anything) -> Anything:
+        here = self.here
+
+        @unseen
+        @functools.wraps(original)
+        def train(module: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            if not self.on:
+                return original(module, *args, **kwargs)
+            mode = args[0] if args else kwargs.get("mode", True)
+            if here.now.switching:
+                self.try_(self._switches, module, mode)
+                return original(module, *args, **kwargs)
+            here.now.switching, self._changed = True, []
+            self.try_(self._switches, module, mode)
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                here.now.switching = False
+                self.try_(self._switched, module, mode, tuple(self._changed))
+
+        return train
+
+    def _switches(self, module: Any, mode: Any) -> None:
+        if vars(module).get("training") is not mode:
+            self._changed.append(self.row(module).key)
+
+    def _switched(self, module: Any, mode: Any, changed: tuple[int, ...]) -> None:
+        log, row = self.log, self.row(module)
+        row.training = bool(mode)
+        log.append(
+            TrainingSwitched(
+                index=0,
+                site=log.site(),
+                stack=log.stack(),
+                thread=get_ident(),
+                module=row.key,
+                training=bool(mode),
+                changed=changed,
+            )
+        )
+
+    # ---- attributes ------------------------------------------------------------------
+
+    def _wrap_setattr(self, original: Anything) -> Anything:
+        here, quick = self.here, self.quick
+
+        @unseen
+        @functools.wraps(original)
+        def set_attribute(module: Any, name: str, value: Any) -> None:
+            __tracebackhide__ = True
+            if (
+                (name == "training" or name in _SWITCHES)
+                and self.on
+                and not here.now.switching
+            ):
+                self.try_(self._attribute, module, name, value, sys._getframe(1))
+            original(module, name, value)
+            if quick is not None:
+                quick.forget(module)
+
+        return set_attribute
+
+    def _attribute(self, module: Any, name: str, value: Any, frame: FrameType) -> None:
+        users = self.log.user_files[frame.f_code.co_filename]
+        if not users or "_parameters" not in vars(module):
+            return
+        if name == "training":
+            changed = module.training is not value
+            self._switched(module, value, (self.row(module).key,) if changed else ())
+        elif isinstance(value, bool) and not self._is_own(module, name, frame):
+            self.row(module).odd[name] = frame.f_code, frame.f_lasti
+
+    def _is_own(self, module: Any, name: str, frame: FrameType) -> bool:
+        """Tell whether a class sets an attribute of its own, which it may use."""
+        cls = type(module)
+        if self.log.user_files[sys.modules[cls.__module__].__file__ or ""]:
+            code = frame.f_code
+            first = code.co_varnames[0] if code.co_argcount else ""
+            return locals_of(frame).get(first) is module
+        return isinstance(getattr(cls, name, None), property)
+
+
+_HARMLESS = frozenset({bool, int, float, str, bytes, type(None), complex})

@@ -1,0 +1,159 @@
+"""The ledger of a snapshot: every saved tensor, and every NaN and Inf with its fate.
+
+It reads the tables only, so it answers for graphs that are broken, freed or on file.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from gradviz import ir
+from gradviz.analysis.nonfinite import BadRow, bad_rows
+from gradviz.render import _words as words
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRow:
+    """One tensor that one node keeps for its derivative."""
+
+    node: int
+    op: str
+    slot: str  # "_saved_self"
+    name: str  # of the tensor; "" where it has none
+    shape: tuple[int, ...]
+    dtype: str
+    storage: int | None
+    nbytes: int | None  # of its whole storage, which is what stays alive
+    counted: bool  # the row of its storage that the totals count
+    version_saved: int
+    version_now: int
+    freed: bool
+    hooked: bool  # packed by a saved-tensors hook
+    writers: tuple[str, ...]  # who wrote since it was saved: "mul_ train.py:12"
+    place: str  # "train.py:9", the line of the op
+
+    @property
+    def modified(self) -> bool:
+        """Whether the memory was written after it was saved."""
+        return self.version_now != self.version_saved
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What :func:`gradviz.ledger` returns; its text is an aligned table."""
+
+    title: str
+    saved: tuple[SavedRow, ...]
+    bad: tuple[BadRow, ...]
+    kept_bytes: int  # of storages that nodes still hold, each counted once
+    parameter_bytes: int  # the part of it that parameters hold anyway
+    freed_bytes: int  # of storages that every node has let go of
+
+    def to_text(self, *, limit: int | None = None, width: int = 120) -> str:
+        """Return both tables as text, at most ``limit`` rows of each."""
+        from gradviz.render.ledger import ledger_text
+
+        return ledger_text(self, limit=limit, width=width)
+
+    def __repr__(self) -> str:
+        return self.to_text(limit=60)
+
+    def _repr_html_(self) -> str:
+        from gradviz.render.ledger import ledger_html
+
+        return ledger_html(self, limit=1_000)
+
+
+def ledger(x: object) -> Ledger:
+    """List every saved tensor of a graph, and where NaN and Inf begin and end.
+
+    ``x`` is a snapshot, a recorder, or a tensor with a graph behind it, which may be
+    freed or broken. The sizes are those of whole storages in bytes, each counted once.
+    Raises CaptureError where there is no graph.
+
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gradviz.record(title="log") as rec:
+    ...     (x * x).sum().backward()
+    >>> book = gradviz.ledger(rec)
+    >>> [(row.op, row.slot, row.shape, row.nbytes, row.freed) for row in book.saved]
+    [('mul', '_saved_self', (2,), 8, True), ('mul', '_saved_other', (2,), 8, True)]
+    """
+    from gradviz.export import as_snapshot
+
+    return ledger_of(as_snapshot(x))
+
+
+def ledger_of(snapshot: ir.Snapshot) -> Ledger:
+    """Return the ledger of a snapshot."""
+    saved = _saved_rows(snapshot)
+    sizes = {row.storage: row.nbytes or 0 for row in saved}
+    sizes.pop(None, None)
+    kept = {row.storage for row in saved if not row.freed} & sizes.keys()
+    parameters = {
+        snapshot.tensors[tensor].storage
+        for node in snapshot.nodes
+        if node.kind in ("accumulate", "leaf")
+        for tensor in node.outputs
+    }
+    return Ledger(
+        title=snapshot.title,
+        saved=saved,
+        bad=tuple(bad_rows(snapshot)),
+        kept_bytes=sum(sizes[each] for each in kept),
+        parameter_bytes=sum(sizes[each] for each in kept & parameters),
+        freed_bytes=sum(size for each, size in sizes.items() if each not in kept),
+    )
+
+
+def _saved_rows(snapshot: ir.Snapshot) -> tuple[SavedRow, ...]:
+    counted = _first_of_storage(snapshot)
+    writes: dict[int, list[ir.Write]] = defaultdict(list)
+    for write in snapshot.writes:
+        writes[write.storage].append(write)
+    rows: list[SavedRow] = []
+    for number, saved in enumerate(snapshot.saved):
+        node, tensor = snapshot.nodes[saved.node], snapshot.tensors[saved.tensor]
+        storage = tensor.storage
+        row = None if storage is None else snapshot.storages[storage]
+        since = [
+            each
+            for each in (() if storage is None else writes[storage])
+            if saved.version_saved < each.version <= saved.version_now
+        ]
+        rows.append(
+            SavedRow(
+                node=saved.node,
+                op=words.label(node),
+                slot=saved.slot,
+                name=tensor.name or "",
+                shape=tensor.shape,
+                dtype=tensor.dtype,
+                storage=storage,
+                nbytes=None if row is None else row.nbytes,
+                counted=number in counted,
+                version_saved=saved.version_saved,
+                version_now=saved.version_now,
+                freed=saved.freed,
+                hooked=saved.hooked,
+                writers=tuple(_writer(snapshot, each) for each in since),
+                place=words.place(snapshot, node),
+            )
+        )
+    return tuple(rows)
+
+
+def _first_of_storage(snapshot: ir.Snapshot) -> set[int]:
+    """Return the rows to count: one for each storage, one that is kept if any is."""
+    first: dict[int, int] = {}
+    for wanted in (False, True):  # kept rows first, then what is freed everywhere
+        for number, saved in enumerate(snapshot.saved):
+            storage = snapshot.tensors[saved.tensor].storage
+            if storage is not None and saved.freed is wanted:
+                first.setdefault(storage, number)
+    return set(first.values())
+
+
+def _writer(snapshot: ir.Snapshot, write: ir.Write) -> str:
+    return f"{write.op} {words.place_of_site(snapshot, write.site)}".rstrip()

@@ -1,0 +1,242 @@
+"""``gradviz run``: record a script, or step through it, and say what was found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from itertools import islice
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from gradviz._capture.recorder.raw import KEPT_STEPS
+from gradviz.cli.arguments import at_least, wants_color
+from gradviz.errors import ExportError, GradvizError
+from gradviz.watching.ranks import launched_rank, path_of_rank
+
+if TYPE_CHECKING:
+    from gradviz.running.main_module import Program
+    from gradviz.running.script import Outcome
+
+_RUN = """\
+Runs SCRIPT with its arguments as Python would, or a module as `python -m` would,
+records every operation and backward pass, writes a page that shows them, and says on
+stderr which line is to blame if something went wrong with the gradients, and what to
+write instead. The script's output, errors and exit status stay its own; if it raises,
+what was recorded until then is still written.
+"""
+
+
+_NOTHING_TO_RUN = (
+    "name a script, or a module after -m, as in `gradviz run train.py`; "
+    "see `gradviz run --help`."
+)
+_OUTPUTS = {
+    "html": "the page to write; without any output: the script's name.html",
+    "json": "the recording as data, for later",
+    "findings": "what was found, as JSON: lines to blame, reasons, fixes",
+}
+
+
+def add_run(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the others."""
+    run = commands.add_parser(
+        "run",
+        help="record a script and show its graph",
+        description=_RUN,
+        usage="gradviz run [options] (SCRIPT | -m MODULE) [options] [--] "
+        "[arguments of the script …]",
+        allow_abbrev=False,
+    )
+    what = run.add_mutually_exclusive_group()
+    what.add_argument(
+        "script", nargs="?", type=Path, metavar="SCRIPT", help="- is stdin"
+    )
+    what.add_argument("-m", dest="module", metavar="MODULE", help="run this module")
+    for form, words in _OUTPUTS.items():
+        run.add_argument(f"--{form}", type=Path, metavar="OUT", help=words)
+    run.add_argument(
+        "--engine",
+        choices=["torch", "gradtape"],
+        help="what `import torch` gives; default: the installed PyTorch, and gradtape "
+        "for a script that imports gradtape",
+    )
+    run.add_argument(
+        "--step",
+        action="store_true",
+        help="go through every backward pass node by node, with commands as in pdb",
+    )
+    run.add_argument("--title", metavar="T", help="the title of the page")
+    run.add_argument(
+        "--steps",
+        type=at_least(1),
+        default=KEPT_STEPS,
+        metavar="N",
+        help=f"keep the last N backward passes; default: {KEPT_STEPS}",
+    )
+    run.add_argument(
+        "--no-open", action="store_true", help="do not open the page in a browser"
+    )
+    run.set_defaults(execute=_run)
+
+
+# The options of `run`, which may also follow SCRIPT.
+VALUED = {"--html", "--json", "--findings", "--engine", "--steps", "--title"}
+FLAGS = {"--no-open", "--step"}
+
+
+def split_run(given: list[str]) -> tuple[list[str], list[str]]:
+    """Split the arguments of ``run`` into ours and the script's, each in order.
+
+    Ours are everything up to SCRIPT, and behind it the options of ``run``, until "--".
+    """
+    own, theirs = given[:1], list[str]()
+    script_seen = False
+    rest = iter(given[1:])
+    for word in rest:
+        if script_seen and word == "--":
+            theirs += rest
+        elif word == "-m" and not script_seen:
+            own += [word, *islice(rest, 1)]
+            script_seen = True
+        elif word in VALUED:
+            own += [word, *islice(rest, 1)]
+        elif word in FLAGS or word.partition("=")[0] in VALUED:
+            own.append(word)
+        elif script_seen:
+            theirs.append(word)
+        else:
+            own.append(word)
+            script_seen = word == "-" or not word.startswith("-")
+    return own, theirs
+
+
+def _run(options: argparse.Namespace) -> int:
+    from gradviz.running.main_module import module_named, script_at
+    from gradviz.running.script import Wanted, run_program
+
+    module, script = options.module, options.script
+    if module is None and script is None:
+        raise GradvizError(_NOTHING_TO_RUN)
+    if options.step and _targets(options):
+        raise GradvizError("--step records nothing: leave --html and the others out.")
+    program = script_at(script) if module is None else module_named(module)
+    if options.step:
+        return _run_stepped(program, options)
+    rank = launched_rank()
+    stem = script.stem if module is None else module.rpartition(".")[2]
+    stem = "stdin" if stem == "-" else stem
+    if not _targets(options):
+        if rank is None:
+            options.html = Path(f"{stem}.html")
+        else:  # for `gradviz merge` to put together
+            options.json = Path(f"{stem}.json")
+    if rank is not None:
+        _name_after(rank, options)
+    _check_targets(program, options)
+    graph = options.html is not None or options.json is not None
+    wanted = Wanted(options.title or program.name, options.steps, graph)
+    outcome = run_program(
+        program, options.for_script, engine=options.engine, wanted=wanted
+    )
+    if not outcome.forked:  # a child of the script has nothing to say
+        _deliver(outcome, program, options)
+    return outcome.status
+
+
+def _targets(options: argparse.Namespace) -> dict[str, Path]:
+    """Return the files to write, by their form."""
+    found = {form: getattr(options, form) for form in _OUTPUTS}
+    return {form: target for form, target in found.items() if target is not None}
+
+
+def _check_targets(program: Program, options: argparse.Namespace) -> None:
+    """Refuse what cannot be written before hours of training, not after.
+
+    Nor may an output take the place of the script, or of another output.
+    """
+    from gradviz.export import check_target
+    from gradviz.render.html import read_bundle
+
+    taken = {Path(program.file).resolve(): "the script itself"}
+    for target in _targets(options).values():
+        place = check_target(target).resolve()
+        if place in taken:
+            raise GradvizError(f"{target} is {taken[place]}; name another file.")
+        taken[place] = "another output"
+    if options.html is not None:
+        read_bundle()
+
+
+def _name_after(rank: int, options: argparse.Namespace) -> None:
+    """Put the rank into the names of all files: every process writes its own."""
+    for form, target in _targets(options).items():
+        setattr(options, form, path_of_rank(target, rank))
+    options.no_open = True
+
+
+def _run_stepped(program: Program, options: argparse.Namespace) -> int:
+    from gradviz.running.script import Wanted, run_program
+
+    wanted = Wanted(program.name, 1, graph=False, findings=False, step=True)
+    outcome = run_program(
+        program, options.for_script, engine=options.engine, wanted=wanted
+    )
+    return outcome.status
+
+
+def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) -> None:
+    """Write the files, say what was found and recorded, and open the page."""
+    from gradviz.diagnosis import document
+    from gradviz.export import FORMS
+    from gradviz.render.findings import findings_text
+
+    written: dict[str, Path] = {}
+    for form in ("html", "json"):
+        target, snapshot = getattr(options, form), outcome.snapshot
+        if target is not None and snapshot is not None and not outcome.is_empty:
+            written[form] = _write_somewhere(FORMS[form](snapshot), target)
+    if outcome.diagnosis is not None:
+        if options.findings is not None:
+            first, error = program.first, outcome.error
+            data = document.dumps(outcome.diagnosis, script=first, error=error)
+            written["findings"] = _write_somewhere(data, options.findings)
+        if outcome.diagnosis:
+            found = findings_text(outcome.diagnosis, color=wants_color(sys.stderr))
+            print(found, "", sep="\n", file=sys.stderr)
+        for note in outcome.diagnosis.notes:
+            print(fill(f"note: {note}", 88, subsequent_indent="  "), file=sys.stderr)
+    _say_what(outcome, list(written.values()))
+    if "html" in written and not options.no_open:
+        from gradviz._browser import open_page
+
+        open_page(written["html"])
+
+
+def _write_somewhere(data: bytes, target: Path) -> Path:
+    """Write the file; where that has become impossible, into a temporary folder."""
+    from gradviz.export import write_bytes
+
+    try:
+        return write_bytes(data, target)
+    except ExportError as error:
+        print(f"gradviz run: {error}", file=sys.stderr)
+        return write_bytes(data, Path(tempfile.mkdtemp()) / target.name)
+
+
+def _say_what(outcome: Outcome, written: list[Path]) -> None:
+    """Say on stderr what was recorded; stdout belongs to the script."""
+    from gradviz.render._words import counted, summary
+
+    parts: list[str] = []
+    if outcome.is_empty:
+        parts.append("recorded nothing")
+    elif outcome.snapshot is not None:
+        parts.append(f"recorded {summary(outcome.snapshot)}")
+    if outcome.diagnosis is not None and (outcome.diagnosis or not parts):
+        parts.append(f"found {counted(outcome.diagnosis.causes, 'cause')}")
+    until = " until the script raised" if outcome.error is not None else ""
+    files = ", ".join(str(path.resolve()) for path in written)
+    end = f": {files}" if files else "."
+    print(f"gradviz: {', '.join(parts)}{until}{end}", file=sys.stderr)

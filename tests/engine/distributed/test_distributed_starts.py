@@ -1,0 +1,223 @@
+"""How processes meet, and what stores do, beside PyTorch's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import gradtape
+from gradtape import distributed as dist
+
+from ..oracle import assert_same
+from .processes import free_port, launch
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
+
+SHORT = timedelta(milliseconds=50)
+VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+def refused(call):
+    try:
+        return call()
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+def made(t, kind, tmp_path):
+    d = t.distributed
+    if kind == "TCPStore":
+        return d.TCPStore("127.0.0.1", 0, is_master=True)
+    if kind == "FileStore":
+        return d.FileStore(str(tmp_path / t.__name__), 1)
+    if kind == "PrefixStore":
+        return d.PrefixStore("before", d.HashStore())
+    return d.HashStore()
+
+
+@pytest.mark.parametrize("kind", ["HashStore", "TCPStore", "FileStore", "PrefixStore"])
+def test_stores_do_what_pytorchs_do(kind, tmp_path):
+    def program(t):
+        store = made(t, kind, tmp_path)
+        store.set("a", "1")
+        store.set("b", b"x\0\xff")
+        numbers = [store.add("n", 3), store.add("n", -1), store.get("n")]
+        store.multi_set(["k", "l"], ["1", "2"])
+        store.append("k", "more")
+        compared = [
+            store.compare_set("c", "", "first"),
+            store.compare_set("c", "other", "second"),
+            store.compare_set("c", "first", "second"),
+            store.compare_set("missing", "x", "y"),
+        ]
+        late = refused(lambda: store.wait(["a", "z"], timedelta(milliseconds=50)))
+        return [
+            *(store.get("a"), store.get("b"), numbers, compared),
+            *(store.multi_get(["k", "l"]), store.check(["a", "n"]), store.check(["z"])),
+            *(store.delete_key("a"), store.check(["a"]), store.has_extended_api()),
+            *("k" in "".join(store.list_keys()), store.timeout),
+            *(late[0] if kind != "FileStore" else None, late[1]),
+        ]
+
+    assert_same(program)
+
+
+def test_a_store_without_server_is_named():
+    port = free_port()
+    with pytest.raises(dist.DistNetworkError, match=f"127.0.0.1, {port}"):
+        dist.TCPStore("127.0.0.1", port, timeout=SHORT)
+
+
+def test_a_taken_port_is_named():
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    with pytest.raises(dist.DistNetworkError, match=f"port: {store.port}"):
+        dist.TCPStore("127.0.0.1", store.port, is_master=True)
+
+
+def test_a_store_tells_how_many_joined():
+    with pytest.raises(dist.DistStoreError, match="1/2 clients joined"):
+        dist.TCPStore("127.0.0.1", 0, 2, is_master=True, timeout=SHORT)
+
+
+@pytest.mark.parametrize("given", range(5), ids=lambda count: f"{count}_variables")
+def test_what_the_environment_lacks_is_named(given, monkeypatch):
+    values = ("0", "1", "127.0.0.1", "x")
+    for name, value in list(zip(VARIABLES, values, strict=True))[:given]:
+        monkeypatch.setenv(name, value)
+
+    def program(t):
+        return t.distributed.init_process_group("gloo")
+
+    assert_same(program)
+
+
+def test_wrong_starts_are_refused_in_pytorchs_words():
+    calls = {
+        "scheme": {"init_method": "smoke://x"},
+        "port": {"init_method": "tcp://127.0.0.1"},
+        "rank": {"init_method": "tcp://127.0.0.1:29999"},
+        "size": {"init_method": "tcp://127.0.0.1:29999", "rank": 0},
+        "twice": {"init_method": "tcp://127.0.0.1:29999?rank=0", "rank": 0},
+        "path": {"init_method": "file://"},
+        "store size": {"store": True},
+        "store rank": {"store": True, "world_size": 1},
+        "both": {"store": True, "init_method": "env://", "rank": 0, "world_size": 1},
+        "timeout": {"timeout": 5},
+    }
+
+    def program(t):
+        found = {}
+        for name, given in calls.items():
+            options = dict(given)
+            if "store" in options:
+                options["store"] = t.distributed.HashStore()
+            found[name] = refused(
+                lambda o=options: t.distributed.init_process_group("gloo", **o)
+            )
+        return found
+
+    assert_same(program)
+
+
+def test_without_a_group_pytorchs_words_say_so():
+    def program(t):
+        d = t.distributed
+        calls = (
+            *(d.get_rank, d.get_world_size, d.get_backend, d.barrier, d.new_group),
+            *(d.destroy_process_group, d.get_node_local_rank),
+            lambda: d.all_reduce(t.ones(1)),
+            lambda: d.get_rank(d.GroupMember.NON_GROUP_MEMBER),
+        )
+        return [refused(call) for call in calls], d.is_initialized(), d.is_available()
+
+    assert_same(program)
+
+
+def test_one_process_is_a_group_too():
+    def program(t):
+        d = t.distributed
+        store = d.HashStore()
+        d.init_process_group("gloo", store=store, rank=0, world_size=1)
+        try:
+            x = t.ones(2)
+            d.all_reduce(x)
+            everything = [None]
+            d.all_gather_object(everything, "me")
+            seen = d.get_rank(), d.get_world_size(), d.get_backend(), d.is_initialized()
+            return x, everything, seen, d.barrier(), d.get_backend_config()[:8]
+        finally:
+            d.destroy_process_group()
+
+    assert_same(program)
+
+
+def test_unknown_and_absent_backends_are_named():
+    given = {"store": dist.HashStore(), "rank": 0, "world_size": 1}
+    with pytest.raises(AssertionError, match="Unknown c10d backend type SMOKE"):
+        dist.init_process_group("smoke", **given)
+    with pytest.raises(AssertionError, match="Unknown c10d backend type SMOKE"):
+        dist.init_process_group("cpu:gloo,cuda:smoke", **given)
+    assert not dist.is_initialized()
+
+
+@pytest.mark.skipif(dist.is_nccl_available(), reason="needs no NCCL")
+def test_without_nccl_an_error_says_what_to_install():
+    given = {"store": dist.HashStore(), "rank": 0, "world_size": 1}
+    with pytest.raises(RuntimeError, match="doesn't have NCCL built in") as caught:
+        dist.init_process_group("nccl", **given)
+    assert "cuda12" in caught.value.__notes__[0]
+
+
+def test_names_of_backends_and_reductions_are_pytorchs():
+    def program(t):
+        d = t.distributed
+        op = d.ReduceOp.SUM
+        return [
+            *(d.Backend("GLOO"), d.Backend.NCCL, d.Backend("own"), d.Backend.UNDEFINED),
+            *(repr(op), str(op), isinstance(op, d.ReduceOp), op == d.ReduceOp.MAX),
+            *(op == d.reduce_op.SUM, d.default_pg_timeout),
+            refused(lambda: d.Backend(1)),
+            *(d.is_backend_available("gloo"), d.is_ucc_available()),
+            *(each.__mro__[1].__name__ for each in (d.DistBackendError, d.DistError)),
+        ]
+
+    assert_same(program)
+
+
+# ---- other ways to meet -------------------------------------------------------------
+
+
+def by_address(rank, address):
+    dist.init_process_group("gloo", address, world_size=2, rank=rank)
+    x = gradtape.ones(1) * (rank + 1)
+    dist.all_reduce(x)
+    dist.destroy_process_group()
+    return x.item()
+
+
+def meet(kind, where):
+    rank = int(os.environ.pop("RANK"))
+    return [by_address(rank, f"{kind}://{where}") for _ in range(2)][-1]
+
+
+def test_processes_meet_at_an_address():
+    assert launch(meet, 2, "tcp", f"127.0.0.1:{free_port()}") == [3.0, 3.0]
+
+
+def meet_in_files(folder):
+    rank = int(os.environ["RANK"])
+    return [by_address(rank, f"file://{folder}/{turn}") for turn in "ab"][-1]
+
+
+def test_processes_meet_in_a_file(tmp_path: Path):
+    assert launch(meet_in_files, 2, str(tmp_path)) == [3.0, 3.0]

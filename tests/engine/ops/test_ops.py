@@ -1,0 +1,246 @@
+"""Every op against PyTorch and against finite differences, from its entry alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradtape import autograd
+
+from .._compare import outputs_differ, saved_differ, values_differ
+from .._engines import OURS, Engine, needs_torch, theirs
+from ..graph._gradcheck import RTOL, gradient_errors
+from .samples._discover import all_ops, errors_of, samples_of
+from .samples._record import LAYOUTS, Layout, OpSample, Sample, relayout
+
+pytestmark = pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad")
+
+every_op = pytest.mark.parametrize("entry", all_ops(), ids=lambda e: e.label)
+
+
+class Findings(list[str]):
+    """Differences found in one test; the assertion shows all of them."""
+
+    def note(self, call: object, found: Iterator[str] | list[str]) -> None:
+        self.extend(f"{call}: {each}" for each in found)
+
+    def check(self, entry: OpSample) -> None:
+        shown = "\n  ".join(self[:20])
+        assert not self, f"{entry.label}, {len(self)} differences\n  {shown}"
+
+
+def call(engine: Engine, entry: OpSample, args: Any, kwargs: Any) -> Any:
+    """Call the op of an entry; what PyTorch deprecates is tested all the same."""
+    with warnings.catch_warnings():
+        if engine is not OURS:
+            warnings.simplefilter("ignore")
+        return engine.function(entry.name)(*args, **kwargs)
+
+
+def laid_out(sample: Sample, layout: Layout) -> Sample:
+    """Return the call with every tensor lying as ``layout`` says."""
+
+    def each(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return relayout(value, layout)
+        if type(value) in (list, tuple):
+            return type(value)(each(v) for v in value)
+        return value
+
+    named = {k: each(v) for k, v in sample.kwargs.items()}
+    return Sample(tuple(each(a) for a in sample.args), named, sample.smooth)
+
+
+def calls(entry: OpSample, dtype: str) -> Iterator[Sample]:
+    """Yield every call of an entry in every memory layout it allows."""
+    for sample in samples_of(entry, dtype):
+        shown = str(sample)
+        for layout in LAYOUTS:
+            if layout in entry.layouts:
+                changed = laid_out(sample, layout)
+                if layout == "contiguous" or str(changed) != shown:
+                    yield changed
+
+
+def weights_for(outputs: list[Any]) -> list[Any]:
+    """Return a random gradient per output, for both engines the same."""
+    random = np.random.default_rng(len(outputs))
+    found: list[Any] = []
+    for output in outputs:
+        dtype = np.dtype(str(output.dtype).removeprefix("torch."))
+        values = random.uniform(0.5, 1.5, tuple(output.shape))
+        if dtype.kind == "c":
+            values = values + 1j * random.uniform(0.5, 1.5, tuple(output.shape))
+        found.append(np.asarray(values, dtype))
+    return found
+
+
+@needs_torch
+@every_op
+def test_forward_is_as_in_pytorch(entry: OpSample):
+    findings = Findings()
+    for dtype in entry.dtypes:
+        for sample in calls(entry, dtype):
+            mine, yours = (
+                call(e, entry, *e.arguments(sample, entry.frozen))
+                for e in (OURS, theirs())
+            )
+            findings.note(sample, outputs_differ(entry, mine, yours))
+    findings.check(entry)
+
+
+@needs_torch
+@every_op
+def test_saved_values_are_those_of_pytorch(entry: OpSample):
+    if not (entry.saved and entry.graph):
+        pytest.skip("this entry's node keeps other things than PyTorch's")
+    findings = Findings()
+    for sample in samples_of(entry, entry.dtypes[0]):
+        nodes: list[Any] = []
+        for engine in (OURS, theirs()):
+            outputs = call(engine, entry, *engine.arguments(sample, entry.frozen))
+            tensors = engine.tensors(outputs)
+            nodes.append(tensors[0].grad_fn if tensors else None)
+        findings.note(sample, saved_differ(*nodes))
+    findings.check(entry)
+
+
+def gradients(engine: Engine, entry: OpSample, sample: Sample, order: int) -> Any:
+    """Return the gradients of a call, of first or second order, as arrays."""
+    args, kwargs = engine.arguments(sample, entry.frozen)
+    ends = engine.tensors(call(engine, entry, args, kwargs))
+    ends = [o for o in ends if o.requires_grad]
+    starts = engine.inputs(args, kwargs)
+    grad = autograd.grad if engine is OURS else engine.module.autograd.grad
+    found: Any = []
+    for level in range(order):
+        weights = [engine.tensor(w) for w in weights_for(ends)]
+        if order > 1 and level == 0:
+            weights = [w.requires_grad_() for w in weights]
+        if not ends:
+            return []
+        found = grad(
+            ends, starts, weights, allow_unused=True, create_graph=level < order - 1
+        )
+        starts = [*starts, *weights]
+        ends = [g for g in found if g is not None and g.requires_grad]
+    return [None if g is None else engine.array(g) for g in found]
+
+
+def gradients_differ(entry: OpSample, sample: Sample, order: int) -> Iterator[str]:
+    mine, yours = (gradients(e, entry, sample, order) for e in (OURS, theirs()))
+    if len(mine) != len(yours):
+        yield f"{len(mine)} gradients, should be {len(yours)}"
+        return
+    for number, (m, y) in enumerate(zip(mine, yours, strict=True)):
+        if order > 1:  # a constant's gradient may be None or zeros
+            m = np.zeros_like(y) if m is None and y is not None else m
+            y = np.zeros_like(m) if y is None and m is not None else y
+        if (m is None) != (y is None):
+            yield f"gradient {number} is {m}, should be {y}"
+        elif m is not None and any(step < 0 for step in m.strides):
+            yield f"gradient {number} has strides {m.strides}"
+        elif m is not None and (found := values_differ(m, y, entry.rtol)):
+            yield f"gradient {number}: {found}"
+
+
+@needs_torch
+@every_op
+def test_gradients_are_those_of_pytorch(entry: OpSample):
+    if not entry.derived:
+        pytest.skip("PyTorch has no derivative to compare with")
+    findings = Findings()
+    for dtype in entry.dtypes:
+        if np.dtype(dtype).kind in "fc":
+            for sample in calls(entry, dtype):
+                findings.note(sample, gradients_differ(entry, sample, 1))
+    findings.check(entry)
+
+
+@needs_torch
+@every_op
+def test_double_backward_is_as_in_pytorch(entry: OpSample):
+    if not (entry.derived and entry.double):
+        pytest.skip("PyTorch has no second derivative to compare with")
+    findings = Findings()
+    for dtype in entry.dtypes:
+        if np.dtype(dtype).kind in "fc" and dtype != "float32":
+            for sample in samples_of(entry, dtype):
+                findings.note(sample, gradients_differ(entry, sample, 2))
+    findings.check(entry)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@every_op
+def test_gradients_are_slopes(entry: OpSample, order: int):
+    wanted = entry.gradcheck if order == 1 else entry.gradgradcheck
+    if not (entry.derived and wanted and "float64" in entry.dtypes):
+        pytest.skip("this entry cannot be checked by finite differences")
+    rtol = RTOL if order == 1 else 10 * RTOL
+    findings = Findings()
+    for sample in samples_of(entry, "float64"):
+        args, kwargs = OURS.arguments(sample, entry.frozen)
+        inputs = OURS.inputs(args, kwargs)
+        if not sample.smooth or not inputs:
+            continue
+
+        def outputs(args: Any = args, kwargs: Any = kwargs) -> list[Any]:
+            return OURS.tensors(OURS.function(entry.name)(*args, **kwargs))
+
+        findings.note(sample, gradient_errors(outputs, inputs, rtol, order))
+    findings.check(entry)
+
+
+@every_op
+def test_inputs_are_left_alone(entry: OpSample):
+    findings = Findings()
+    writes = entry.name.endswith("_") or entry.name.startswith("operator.i")
+    for sample in samples_of(entry, entry.dtypes[0]):
+        args, kwargs = OURS.arguments(sample, grad=False)
+        before = [(t, t._data.copy(), t._version) for t in OURS.tensors([args, kwargs])]
+        call(OURS, entry, args, kwargs)
+        if not writes:
+            findings.note(
+                sample,
+                [
+                    f"tensor {number} was written"
+                    for number, (tensor, copy, version) in enumerate(before)
+                    if tensor._version != version
+                    or not np.array_equal(
+                        tensor._data, copy, equal_nan=copy.dtype.kind in "fc"
+                    )
+                ],
+            )
+    findings.check(entry)
+
+
+@needs_torch
+@every_op
+def test_refusals_are_in_pytorch_words(entry: OpSample):
+    findings = Findings()
+    for sample in errors_of(entry, entry.dtypes[0]):
+        raised: list[BaseException | None] = []
+        for engine in (OURS, theirs()):
+            args, kwargs = engine.arguments(sample, entry.frozen, grad=False)
+            try:
+                call(engine, entry, args, kwargs)
+                raised.append(None)
+            except Exception as error:
+                raised.append(error)
+        mine, yours = raised
+        assert yours is not None, f"PyTorch accepts {sample}"
+        if type(mine) is not type(yours) or _sentence(mine) != _sentence(yours):
+            findings.note(
+                sample,
+                [f"raised {mine!r}\n    should be {yours!r}"],
+            )
+    findings.check(entry)
+
+
+def _sentence(error: BaseException | None) -> str:
+    """Return the first line of a message, without the C++ stack below it."""
+    return str(error).split("\n", 1)[0].strip()

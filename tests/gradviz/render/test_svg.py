@@ -1,0 +1,212 @@
+"""The picture: well-formed, inside its frame, no overlaps, nothing executable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradviz import ir
+from gradviz.render._boxes import collapse
+from gradviz.render._layers import place
+from gradviz.render.svg import MOST_BOXES, to_svg
+from tests.gradviz import samples
+from tests.gradviz.ir import strategies
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parse(snapshot: ir.Snapshot) -> ElementTree.Element:
+    return ElementTree.fromstring(to_svg(snapshot))
+
+
+def texts(root: ElementTree.Element) -> list[str]:
+    return [element.text or "" for element in root.iter(f"{SVG}text")]
+
+
+def test_a_box_shows_call_shape_and_gradient():
+    shown = texts(parse(samples.cnn()))
+    assert {"conv2d", "(1, 4, 4, 4)", "grad 0.25", "net.conv.weight"} <= set(shown)
+
+
+def test_boxes_and_links_are_drawn_once():
+    root = parse(samples.cnn())
+    boxes = [e for e in root.iter(f"{SVG}rect") if "box" in e.attrib["class"]]
+    links = [e for e in root.iter(f"{SVG}path") if "link" in e.attrib["class"]]
+    assert (len(boxes), len(links)) == (13, 12)
+    assert sum("link-cut" in link.attrib["class"] for link in links) == 1
+
+
+def test_bad_gradients_are_marked():
+    root = parse(samples.hostile())
+    boxes = [e for e in root.iter(f"{SVG}rect") if e.attrib["class"] == "box bad"]
+    assert len(boxes) == 3
+    assert "grad NaN×6" in texts(root)
+
+
+@pytest.mark.parametrize("name", samples.SAMPLES)
+def test_nothing_in_the_picture_runs_or_loads(name: str):
+    root = parse(samples.SAMPLES[name]())
+    tags = {element.tag.removeprefix(SVG) for element in root.iter()}
+    assert tags <= {"svg", "title", "desc", "style", "g", "rect", "path", "text"} | {
+        "defs",
+        "marker",
+    }
+    for element in root.iter():
+        for attribute, value in element.attrib.items():
+            assert not attribute.startswith("on")
+            assert "href" not in attribute
+            assert "url(" not in value or value == "url(#head)"
+
+
+def test_it_follows_the_readers_colour_scheme():
+    assert "@media (prefers-color-scheme: dark)" in to_svg(samples.mlp())
+
+
+def test_an_empty_recording_says_so():
+    assert texts(parse(samples.empty())) == ["graph", "Nothing was recorded."]
+
+
+def test_a_graph_that_is_too_large_says_so():
+    shown = texts(parse(samples.chain(MOST_BOXES)))
+    assert shown[1].startswith("201 nodes, 200 edges, 201 tensors: too large")
+    assert len(texts(parse(samples.chain(MOST_BOXES - 1)))) > MOST_BOXES
+
+
+def deep(calls: int, layers: int) -> ir.Snapshot:
+    """A chain in which every ``layers`` operations belong to one call of a module."""
+    scopes = [ir.Scope("net", "net", "Net")]
+    scopes += [ir.Scope(f"net.{i}", f"{i}", "Layer", 0) for i in range(calls)]
+    snapshot = samples.chain(calls * layers)
+    nodes = [
+        replace(node, scope=1 + (row - 1) // layers) if row else node
+        for row, node in enumerate(snapshot.nodes)
+    ]
+    return replace(snapshot, nodes=tuple(nodes), scopes=tuple(scopes))
+
+
+def test_a_large_graph_shows_its_modules():
+    shown = texts(parse(deep(20, 50)))
+    assert "net.7" in shown
+    assert "Layer, 50 nodes" in shown
+    assert "mul" not in shown
+
+
+def test_modules_fold_only_as_far_as_needed():
+    assert collapse(deep(20, 50), 200) is not None
+    found = collapse(deep(20, 50), 21)
+    assert found is not None
+    assert len(found.boxes) == 21  # x and 20 layers
+    assert len(found.links) == 20
+    assert found.links[3].edges == (150,)
+    outer = collapse(deep(20, 50), 20)
+    assert outer is not None
+    assert [box.scope for box in outer.boxes] == [None, 0]
+    assert collapse(deep(20, 50), 1) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(strategies.snapshots())
+def test_any_snapshot_is_well_formed(snapshot: ir.Snapshot):
+    root = parse(snapshot)
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    for box in root.iter(f"{SVG}rect"):
+        if "box" in box.attrib["class"]:
+            x, y, w, h = (float(box.attrib[k]) for k in ("x", "y", "width", "height"))
+            assert x >= -0.1
+            assert y >= -0.1
+            assert x + w + 16 <= width
+            assert y + h + 40 <= height
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[list[tuple[float, float]], list[tuple[int, int]]]:
+    """Draw box sizes and links between them, cycles and loops included."""
+    count = draw(st.integers(1, 14))
+    side = st.floats(10, 200)
+    sizes = draw(st.lists(st.tuples(side, side), min_size=count, max_size=count))
+    box = st.integers(0, count - 1)
+    return sizes, draw(st.lists(st.tuples(box, box), max_size=25))
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs())
+def test_boxes_never_overlap(graph):
+    sizes, links = graph
+    links = [link for link in links if link[0] != link[1]]
+    placed = place(sizes, links)
+    rects = [
+        (x - w / 2, y - h / 2, x + w / 2, y + h / 2)
+        for (x, y), (w, h) in zip(placed.centres, sizes, strict=True)
+    ]
+    for one, other in combinations(rects, 2):
+        apart = (
+            one[2] < other[0]
+            or other[2] < one[0]
+            or one[3] < other[1]
+            or other[3] < one[1]
+        )
+        assert apart, f"{one} overlaps {other}"
+    for left, top, right, bottom in rects:
+        assert left >= -1e-6
+        assert top >= -1e-6
+        assert right <= placed.width + 1e-6
+        assert bottom <= placed.height + 1e-6
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs())
+def test_links_of_a_graph_without_cycles_point_down(graph):
+    sizes, links = graph
+    links = [(min(link), max(link)) for link in links if link[0] != link[1]]
+    placed = place(sizes, links)
+    for (source, target), route in zip(links, placed.routes, strict=True):
+        assert placed.centres[source][1] < placed.centres[target][1]
+        assert route[0] == placed.centres[source]
+        assert route[-1] == placed.centres[target]
+        heights = [y for _, y in route]
+        assert heights == sorted(heights)
+
+
+def test_a_diamond_is_drawn_without_crossing_and_centred():
+    placed = place([(10, 10)] * 4, [(0, 1), (0, 2), (1, 3), (2, 3)], gap=10)
+    top, left, right, bottom = (x for x, _ in placed.centres)
+    assert top == bottom == (left + right) / 2
+    assert abs(left - right) == 20
+
+
+def test_crossed_pairs_are_uncrossed():
+    #  0   1        0   1
+    #    x     ->   |   |
+    #  2   3        3   2
+    placed = place([(10, 10)] * 4, [(0, 3), (1, 2)])
+    xs = [x for x, _ in placed.centres]
+    assert (xs[0] - xs[1]) * (xs[3] - xs[2]) > 0
+
+
+def test_the_longest_path_runs_straight_and_weights_stand_beside_it():
+    #  0 ─> 2 ─> 4 ─> 6      1, 3 and 5 are weights
+    #  1 ───┘    │    │
+    #  3 ────────┘    │
+    #  5 ─────────────┘
+    links = [(0, 2), (1, 2), (2, 4), (3, 4), (4, 6), (5, 6)]
+    placed = place([(60, 20)] * 7, links, gap=10)
+    xs = [x for x, _ in placed.centres]
+    assert max(xs[box] for box in (2, 4, 6)) - min(xs[box] for box in (2, 4, 6)) < 1
+    for weight, use in ((3, 4), (5, 6)):
+        assert abs(xs[weight] - xs[use]) == pytest.approx(70, abs=1)
+        below = placed.centres[use][1] - placed.centres[weight][1]
+        assert below == placed.centres[6][1] - placed.centres[4][1]
+
+
+def test_a_transposed_weight_stands_just_above_its_use():
+    #  0 ─> 1 ─> 2 ─> 3 ─> 6
+    #  4 (weight) ─> 5 ────┘
+    placed = place([(10, 10)] * 7, [(0, 1), (1, 2), (2, 3), (3, 6), (4, 5), (5, 6)])
+    ys = [y for _, y in placed.centres]
+    assert ys[5] == ys[3]
+    assert ys[4] == ys[2]
