@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gradtape._tensor.grad_attribute import TensorGrad
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import LegacyType, Tensor, TensorGrad
 from gradtape.nn.parameter import Parameter
-from gradtape.ops.creation.legacy_types import LegacyType
 from gradviz._capture.adapters.gradtape.calls import here
 from gradviz._capture.adapters.gradtape.patches import stand_in
 
