@@ -9,6 +9,7 @@ attributes, ``torch.autograd.graph``, ``torch.nn``) a debugger reads there.
 from __future__ import annotations
 
 from ._backend import META, backend_of
+from ._backend.device import device_of
 from ._common.handles import RemovableHandle
 from ._common.site import internal_files
 from ._dispatch.declare import FUNCTIONS, OPS, tensor_ops
@@ -28,9 +29,7 @@ from ._saved.hooks import Packing
 from ._sparse.array import SparseArray
 from ._storage.fingerprint import fingerprint
 from ._storage.storage import WRITE_LOG_LENGTH, Storage
-from ._tensor.grad_attribute import TensorGrad
 from ._tensor.hooks import TensorHooks
-from ._tensor.memory import device_of
 from ._tensor.tensor import Tensor, edge_of
 from ._tensor.write_observers import after_write
 from .autograd import _api as autograd_api
@@ -80,7 +79,6 @@ __all__ = [  # noqa: RUF022 - grouped by what a debugger does with them
     # ---- owners of the methods and functions that a program log stands in for ----
     "LegacyType",
     "RemovableHandle",
-    "TensorGrad",
     "TensorHooks",
     "autograd_api",
     "grad_mode",

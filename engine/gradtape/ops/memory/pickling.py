@@ -24,8 +24,7 @@ from ..._dtypes import dtype as DType
 from ..._sparse.array import SparseArray
 from ..._storage.storage import Storage, new_storage, sharing
 from ..._tensor.memory import keeps_values_elsewhere
-from ..._tensor.set_data import move_to
-from ..._tensor.tensor import Tensor, wrap, wrap_shared
+from ..._tensor.tensor import Tensor, move_to, wrap, wrap_shared
 from ..creation.full import empty_strided
 from ..sparse.create import check_parts, check_range
 from ..sparse.layout import is_sparse

@@ -15,7 +15,7 @@ from ..._common.type_name import type_name
 from ..._dtypes import get_default_dtype
 from ..._modes.grad_mode import mode
 from ..._overrides.torch_dispatch import ask
-from ..._tensor.extra import dispatching
+from ..._tensor.subclasses import dispatching
 from ..._tensor.tensor import Tensor, view_info, wrap
 from .._aten import aten
 from .._custom import packet_of
