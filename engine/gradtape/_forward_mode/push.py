@@ -23,8 +23,7 @@ from .._graph.output_layout import layout_of
 from .._modes.grad_mode import Switches, mode
 from .._overrides.torch_dispatch import asked, dispatching
 from .._tensor.tensor import Tensor, edge_of, wrap
-from .formulas import WRITTEN
-from .linear import LINEAR, Tangents, in_place_of, inputs_of
+from .rules import LINEAR, WRITTEN, Tangents, in_place_of, inputs_of
 
 
 class _Plainly:

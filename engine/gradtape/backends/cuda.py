@@ -10,7 +10,7 @@ from typing import Any
 
 from .._backend import cuda as _cuda
 from .._common.site import user_stacklevel
-from ..ops.tensor.settings import precision
+from ..ops.tensor.settings import attention, precision
 
 
 class _BlasBackend(Enum):
@@ -76,16 +76,6 @@ class _PlanCache:
         return _cuda.cupy().fft.config.get_plan_cache()
 
 
-class _Attention:
-    """Which kinds of attention are allowed; all compute the same here."""
-
-    flash = True
-    memory_efficient = True
-    math = True
-    cudnn = True
-    reduced_math = False
-
-
 matmul = _Matmul()
 cufft_plan_cache = _PlanCache()
 
@@ -97,52 +87,52 @@ def is_built() -> bool:
 
 def flash_sdp_enabled() -> bool:
     """Return the flag."""
-    return _Attention.flash
+    return attention.flash
 
 
 def enable_flash_sdp(enabled: bool) -> None:
     """Set the flag."""
-    _Attention.flash = enabled
+    attention.flash = enabled
 
 
 def mem_efficient_sdp_enabled() -> bool:
     """Return the flag."""
-    return _Attention.memory_efficient
+    return attention.memory_efficient
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
     """Set the flag."""
-    _Attention.memory_efficient = enabled
+    attention.memory_efficient = enabled
 
 
 def math_sdp_enabled() -> bool:
     """Return the flag."""
-    return _Attention.math
+    return attention.math
 
 
 def enable_math_sdp(enabled: bool) -> None:
     """Set the flag."""
-    _Attention.math = enabled
+    attention.math = enabled
 
 
 def cudnn_sdp_enabled() -> bool:
     """Return the flag."""
-    return _Attention.cudnn
+    return attention.cudnn
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
     """Set the flag."""
-    _Attention.cudnn = enabled
+    attention.cudnn = enabled
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
     """Return the flag."""
-    return _Attention.reduced_math
+    return attention.reduced_math
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
     """Set the flag."""
-    _Attention.reduced_math = enabled
+    attention.reduced_math = enabled
 
 
 def is_flash_attention_available() -> bool:
@@ -187,11 +177,11 @@ def sdp_kernel(
 @contextmanager
 def attention_kinds(**allowed: bool) -> Generator[None]:
     """Set the flags of attention for a block."""
-    before = {name: getattr(_Attention, name) for name in allowed}
+    before = {name: getattr(attention, name) for name in allowed}
     try:
         for name, value in allowed.items():
-            setattr(_Attention, name, value)
+            setattr(attention, name, value)
         yield
     finally:
         for name, value in before.items():
-            setattr(_Attention, name, value)
+            setattr(attention, name, value)

@@ -12,8 +12,7 @@ from .._dtypes import get_default_dtype
 from .._graph.node import new_object
 from .._overrides.torch_function import disabled
 from .._tensor.tensor import Tensor, view_info, wrap
-from ..ops.memory.pickling import _rebuild_parameter, _rebuild_parameter_with_state
-from ..ops.tensor.subclasses import state_of
+from ..ops.tensor.subclasses import set_state, state_of
 from ._uninitialized import UninitializedTensorMixin as UninitializedTensorMixin
 from ._uninitialized import is_lazy as is_lazy
 from ._uninitialized import without_shape
@@ -173,3 +172,25 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         found._is_buffer = True
         found.__class__ = cls
         return found
+
+
+# ---- what pickles call ----
+
+
+def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
+    if not isinstance(data, Tensor):
+        raise RuntimeError(f"{type(data).__name__} is no tensor to make a parameter of")
+    found = Parameter(data, bool(requires_grad))
+    if backward_hooks:
+        found._backward_hooks = backward_hooks
+    return found
+
+
+def _rebuild_parameter_with_state(
+    data: Any, requires_grad: Any, backward_hooks: Any, state: Any
+) -> Any:
+    return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
+
+
+_rebuild_parameter.__module__ = "gradtape._utils"  # as files name them
+_rebuild_parameter_with_state.__module__ = "gradtape._utils"

@@ -23,6 +23,7 @@ from ..._dtypes import DTYPE_OF, uint16, uint32, uint64
 from ..._dtypes import dtype as DType
 from ..._sparse.array import SparseArray
 from ..._storage.storage import Storage, new_storage, sharing
+from ..._tensor.hooks import warn_if_has_hooks
 from ..._tensor.memory import keeps_values_elsewhere
 from ..._tensor.tensor import Tensor, move_to, wrap, wrap_shared
 from ..creation.full import empty_strided
@@ -40,8 +41,6 @@ __all__ = [
     "_rebuild_device_tensor_from_numpy",
     "_rebuild_from_type_v2",
     "_rebuild_meta_tensor_no_storage",
-    "_rebuild_parameter",
-    "_rebuild_parameter_with_state",
     "_rebuild_sparse_tensor",
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
@@ -67,8 +66,6 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     """Return the function that rebuilds a plain tensor, with its arguments."""
-    from ...utils.hooks import warn_if_has_hooks
-
     warn_if_has_hooks(self)
     if is_sparse(self):
         data = self._data
@@ -292,23 +289,6 @@ def _rebuild_wrapper_subclass(
         device=device,
         requires_grad=bool(requires_grad),
     )
-
-
-def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
-    from ...nn.parameter import Parameter
-
-    if not isinstance(data, Tensor):
-        raise RuntimeError(f"{type(data).__name__} is no tensor to make a parameter of")
-    found = Parameter(data, bool(requires_grad))
-    if backward_hooks:
-        found._backward_hooks = backward_hooks
-    return found
-
-
-def _rebuild_parameter_with_state(
-    data: Any, requires_grad: Any, backward_hooks: Any, state: Any
-) -> Any:
-    return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
 
 
 def _rebuild_device_tensor_from_cpu_tensor(
