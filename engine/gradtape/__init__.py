@@ -107,7 +107,7 @@ from ._modes.grad_mode import set_grad_enabled as set_grad_enabled
 from ._random.generator import Generator as Generator
 from ._random.generator import default_generator as default_generator
 from ._tensor.overlap import OverlapWarning as OverlapWarning
-from ._tensor.print_options import set_printoptions as set_printoptions
+from ._tensor.printing import set_printoptions as set_printoptions
 from ._tensor.size import Size as Size
 from ._tensor.tensor import Tensor as Tensor
 from .accelerator import Stream as Stream

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import gradtape
 from gradtape import _dtypes as dt
 from gradtape._backend.device import device
-from gradtape._tensor.print_options import (
+from gradtape._tensor.printing import (
     get_printoptions,
     printoptions,
     set_printoptions,

@@ -13,7 +13,7 @@ from ..._dispatch.declare import FUNCTIONS, Array, op
 from ..._dispatch.inplace import inplace
 from ..._dtypes import CPP_TYPE, DTYPE_OF
 from ..._sparse.array import SparseArray
-from ..._sparse.products import check_vector, matrices
+from ..._sparse.rules import check_vector, matrices
 from .._kernels.gemm import added_to_rows
 from .._support.matrix_product import (
     adjoint,

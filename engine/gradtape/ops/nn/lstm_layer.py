@@ -15,8 +15,8 @@ from ..._dtypes import bfloat16, float32
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from .._kernels.lstm import Incoming, backward, block_size, forward, tape_of
-from .._support.recurrent_steps import Hidden, Weights
 from ..tensor.settings import onednn
+from .recurrent_steps import Hidden, Weights
 
 LSTM = 2
 """How PyTorch numbers the kinds of layers; the op knows this one."""

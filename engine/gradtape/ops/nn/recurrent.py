@@ -14,7 +14,10 @@ from typing import Any
 from ..._autocast.autocast import autocasts
 from ..._dispatch.declare import FUNCTIONS, public
 from ..._tensor.tensor import Tensor
-from .._support.recurrent_steps import (
+from ..rearrange.cat import cat, stack
+from ..views.split import unbind
+from .lstm_layer import Run, runs_whole, whole_layer
+from .recurrent_steps import (
     Cell,
     Hidden,
     Layer,
@@ -24,9 +27,6 @@ from .._support.recurrent_steps import (
     relu_step,
     tanh_step,
 )
-from ..rearrange.cat import cat, stack
-from ..views.split import unbind
-from .lstm_layer import Run, runs_whole, whole_layer
 
 # ---- one layer, one direction ----
 
