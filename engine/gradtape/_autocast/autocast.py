@@ -1,8 +1,8 @@
 """Autocast: ops choose the precision they compute in, while a thread asks for it.
 
-Ops look at ``mode.now.casting`` on their general path (_apply.py). What PyTorch has as
-one op and this package composes of several is marked with :func:`autocasts`; within it,
-autocast is off, as it is below the op in PyTorch.
+Ops look at ``mode.now.casting`` on their general path (``_dispatch/apply.py``). What
+PyTorch has as one op and this package composes of several is marked with
+:func:`autocasts`; within it, autocast is off, as it is below the op in PyTorch.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A backward formula is linear in the incoming gradient ``u``. What it makes of ``u`` is
 the transposed Jacobian applied to ``u``; transposing that map once more, which the
 backward formulas of the ops *it* is written in do, gives the Jacobian itself. So every
-declared op has a forward derivative, and few are written out (`_dual_formulas.py`).
+declared op has a forward derivative, and few are written out (`rules.py`).
 """
 
 from __future__ import annotations
