@@ -54,14 +54,27 @@ def test_rooms_that_only_read_know_no_capture(room: str):
 
 def test_captures_of_one_engine_do_not_know_the_other():
     capture = "gradviz._capture"
-    assert broken((f"{capture}.gradtape",), ("torch",)) == []
-    assert broken((f"{capture}.pytorch",), ("gradtape", f"{capture}.gradtape")) == []
-    engines = ("gradtape", "torch", f"{capture}.gradtape", f"{capture}.pytorch")
-    assert broken((f"{capture}.loop",), engines) == []
+    assert broken((f"{capture}.adapters.gradtape",), ("torch",)) == []
+    assert (
+        broken(
+            (f"{capture}.adapters.pytorch",),
+            ("gradtape", f"{capture}.adapters.gradtape"),
+        )
+        == []
+    )
+    engines = (
+        "gradtape",
+        "torch",
+        f"{capture}.adapters.gradtape",
+        f"{capture}.adapters.pytorch",
+    )
+    assert broken((f"{capture}.training_loop",), engines) == []
     own = [found for found in EVERY_IMPORT if found.module.startswith(capture)]
     assert any(found.reaches("torch") for found in own)
     assert all(
-        belongs(found.module, f"{capture}.gradtape", f"{capture}.pytorch")
+        belongs(
+            found.module, f"{capture}.adapters.gradtape", f"{capture}.adapters.pytorch"
+        )
         for found in own
         if found.reaches("gradtape", "torch")
     )

@@ -19,6 +19,7 @@ from .._graph.op import Arrays as Arrays
 from .._graph.op import (
     Check,
     Derivative,
+    Family,
     Kernel,
     Op,
     Operand,
@@ -134,7 +135,6 @@ def op(
             kernel,
             derivatives or {},
             node_name=node or node_name(name),
-            family=kernel.__module__.rpartition(".")[2],
             **facts,
         )
         make_node_type(record)
@@ -162,7 +162,7 @@ def pointwise(
     out_rule: str = "",
     numbers: bool = True,
     key: str = "",
-    family: str = "pointwise",
+    family: Family = "",
 ) -> Callable[..., Any]:
     """Declare an op that NumPy has as a ufunc: no options, one or two operands.
 

@@ -65,6 +65,7 @@ def _into_right(F: Any, grad: Any, left: Any, shape: Any, strides: Any) -> Any:
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def mm(xp: Any, self: Array, mat2: Array) -> Any:
     """Multiply two matrices.
@@ -101,6 +102,7 @@ FUNCTIONS["spmm"] = FUNCTIONS["dsmm"] = mm
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def addmm(
     xp: Any, self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -155,6 +157,7 @@ def _plain_name(array: Any) -> str:
     },
     out=True,
     out_rule=_VECTOR_DTYPE,
+    family="matmul",
 )
 def mv(xp: Any, self: Array, vec: Array) -> Any:
     """Multiply a matrix with a vector."""
@@ -174,6 +177,7 @@ def mv(xp: Any, self: Array, vec: Array) -> Any:
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def addmv(
     xp: Any, self: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1
@@ -218,6 +222,7 @@ def _size_mismatch(size: int, mat: Any, vec: Any) -> RuntimeError:
     },
     out=True,
     out_rule=_DOT_DTYPE,
+    family="matmul",
 )
 def dot(xp: Any, self: Array, tensor: Array) -> Any:
     """Return the sum of products of two vectors."""
@@ -232,6 +237,7 @@ def dot(xp: Any, self: Array, tensor: Array) -> Any:
     },
     out=True,
     out_rule=_DOT_DTYPE,
+    family="matmul",
 )
 def vdot(xp: Any, self: Array, other: Array) -> Any:
     """Return the sum of products of two vectors, the first one conjugated."""
@@ -251,6 +257,7 @@ def _batch_adjoint(F: Any, matrices: Any) -> Any:
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def bmm(xp: Any, self: Array, mat2: Array) -> Any:
     """Multiply matrices pairwise: (b, n, m) with (b, m, p) gives (b, n, p)."""
@@ -272,6 +279,7 @@ def bmm(xp: Any, self: Array, mat2: Array) -> Any:
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def baddbmm(
     xp: Any,
@@ -308,6 +316,7 @@ def _each(F: Any, grad: Any, shape: Any) -> Any:
     },
     out=True,
     out_rule=_SUM_DTYPE,
+    family="matmul",
 )
 def addbmm(
     xp: Any,

@@ -27,6 +27,7 @@ from .._support.scalar_range import in_range
         "self": lambda F, grad: F.zeros_like(grad),
     },
     promotion="common",
+    family="elementwise",
     **HIDDEN,
 )
 def threshold_backward(

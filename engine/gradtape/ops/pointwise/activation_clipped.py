@@ -37,6 +37,7 @@ def _check_cut(array: Any, least: float) -> None:
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """Cut to the range from ``min_val`` to ``max_val``."""
@@ -56,6 +57,7 @@ def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) 
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 def hardtanh_backward(
     xp: Any, grad_output: Array, self: Array, min_val: float, max_val: float
@@ -70,6 +72,7 @@ def hardtanh_backward(
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 def hardsigmoid(xp: Any, self: Array) -> Any:
     """Return ``clamp(x + 3, 0, 6) / 6``."""
@@ -84,6 +87,7 @@ def hardsigmoid(xp: Any, self: Array) -> Any:
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 def hardsigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     """Let a sixth of the gradient through where nothing was cut; NaN counts as cut."""
@@ -94,6 +98,7 @@ def hardsigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     {"self": lambda F, grad, self: F.hardswish_backward(grad, self)},
     method=False,
     function=False,
+    family="elementwise",
 )
 def hardswish(xp: Any, self: Array) -> Any:
     """Return ``x * clamp(x + 3, 0, 6) / 6``."""
@@ -110,6 +115,7 @@ def hardswish(xp: Any, self: Array) -> Any:
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 @rounded_once
 def hardswish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
@@ -130,7 +136,7 @@ def _shrink_derivative(F: Any, grad: Any, self: Any, lambd: Any) -> Any:
     return F.hardshrink_backward(grad, self, lambd)
 
 
-@op({"self": _shrink_derivative}, out=True, out_rule=OWN_DTYPE)
+@op({"self": _shrink_derivative}, out=True, out_rule=OWN_DTYPE, family="elementwise")
 def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     """Set what is between -lambd and lambd to zero."""
     check_floating(self, "hardshrink_cpu")
@@ -144,6 +150,7 @@ def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     function=False,
     out=True,
     out_rule=OWN_DTYPE,
+    family="elementwise",
 )
 def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     """Move values towards zero by lambd, not past it."""
@@ -167,6 +174,7 @@ def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 def hardshrink_backward(xp: Any, grad_output: Array, self: Array, lambd: float) -> Any:
     """Let the gradient through outside of the dead zone."""

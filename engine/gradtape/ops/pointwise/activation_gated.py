@@ -23,6 +23,7 @@ def _halves(F: Any, tensor: Any, dim: int) -> tuple[Any, Any]:
     {"self": lambda F, grad, self, dim: F.glu_backward(grad, self, dim)},
     method=False,
     function=False,
+    family="upcast",
 )
 def glu(xp: Any, self: Array, dim: int = -1) -> Any:
     """Multiply one half along a dimension by the sigmoid of the other."""
@@ -63,6 +64,7 @@ _rounded_step = rounded_once(smooth_step)
     {"grad_output": _glu_slope, "self": _glu_curvature},
     method=False,
     function=False,
+    family="upcast",
 )
 def glu_backward(xp: Any, grad_output: Array, self: Array, dim: int) -> Any:
     """Share the gradient out to the half that was gated and to the gate."""
@@ -86,6 +88,7 @@ def _into_gate(xp: Any, s: Any, value: Any, grad: Any) -> Any:
     node="PreluKernelBackward0",
     method=False,
     function=False,
+    family="upcast",
 )
 def _prelu_kernel(xp: Any, self: Array, weight: Array) -> Any:
     """Multiply what is negative by a weight that has the input's rank."""
@@ -116,6 +119,7 @@ def _prelu_curvature(
     differentiable=(0, 1),
     method=False,
     function=False,
+    family="upcast",
 )
 def _prelu_kernel_backward(
     xp: Any, grad_output: Array, self: Array, weight: Array
@@ -143,6 +147,7 @@ def _rrelu_in_place_derivative(
     },
     method=False,
     function=False,
+    family="upcast",
 )
 def rrelu_with_noise(
     xp: Any,
@@ -167,6 +172,7 @@ def rrelu_with_noise(
     },
     method=False,
     function=False,
+    family="upcast",
 )
 def rrelu_with_noise_backward(
     xp: Any, grad_output: Array, self: Array, noise: Array
@@ -182,6 +188,7 @@ def rrelu_with_noise_backward(
     node="RreluWithNoiseBackward1",
     method=False,
     function=False,
+    family="upcast",
 )
 def _rrelu_in_place(
     xp: Any,

@@ -43,6 +43,7 @@ def _leaky_relu(xp: Any, self: Any, negative_slope: float) -> Any:
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
     """Multiply what is negative by a slope."""
@@ -60,6 +61,7 @@ def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
     node="LeakyReluBackward1",
     method=False,
     function=False,
+    family="elementwise",
 )
 def _leaky_relu_in_place(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
     return _leaky_relu(xp, self, negative_slope)
@@ -74,6 +76,7 @@ def _leaky_relu_in_place(xp: Any, self: Array, negative_slope: float = 0.01) -> 
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 def leaky_relu_backward(
     xp: Any,
@@ -106,6 +109,7 @@ def _elu(xp: Any, self: Any, alpha: float, scale: float, input_scale: float) -> 
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 def elu(
     xp: Any,
@@ -129,6 +133,7 @@ def elu(
     node="EluBackward1",
     method=False,
     function=False,
+    family="elementwise",
 )
 def _elu_in_place(
     xp: Any,
@@ -153,6 +158,7 @@ def _celu(xp: Any, self: Any, alpha: float) -> Any:
         )
     },
     method=False,
+    family="elementwise",
 )
 def celu(xp: Any, self: Array, alpha: float = 1.0) -> Any:
     """Bend what is negative to ``alpha * (exp(x / alpha) - 1)``."""
@@ -170,6 +176,7 @@ def celu(xp: Any, self: Array, alpha: float = 1.0) -> Any:
     node="CeluBackward1",
     method=False,
     function=False,
+    family="elementwise",
 )
 def _celu_in_place(xp: Any, self: Array, alpha: float = 1.0) -> Any:
     return _celu(xp, self, alpha)
@@ -209,6 +216,7 @@ def _elu_curvature(
     {"grad_output": _elu_outgoing, "self_or_result": _elu_curvature},
     method=False,
     function=False,
+    family="elementwise",
 )
 @rounded_once
 def elu_backward(

@@ -63,6 +63,7 @@ def _serve(grad: Any, x: Any) -> bool:
     function=False,
     out=True,
     out_rule=OWN_DTYPE,
+    family="elementwise",
 )
 def gelu(xp: Any, self: Array, *, approximate: str = "none") -> Any:
     """Multiply by the chance that a normal number is smaller."""
@@ -97,6 +98,7 @@ def _gelu_curvature(F: Any, grad: Any, x: Any, approximate: str) -> Any:
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 @rounded_once
 def gelu_backward(
@@ -120,6 +122,7 @@ def gelu_backward(
     {"self": lambda F, grad, self: F.silu_backward(grad, self)},
     method=False,
     function=False,
+    family="elementwise",
 )
 def silu(xp: Any, self: Array) -> Any:
     """Return ``x * sigmoid(x)``."""
@@ -143,6 +146,7 @@ def _silu_curvature(F: Any, grad: Any, x: Any) -> Any:
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 @rounded_once
 def silu_backward(xp: Any, grad_output: Array, self: Array) -> Any:
@@ -160,6 +164,7 @@ def silu_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     {"self": lambda F, grad, self: F.mish_backward(grad, self)},
     method=False,
     function=False,
+    family="elementwise",
 )
 def mish(xp: Any, self: Array) -> Any:
     """Return ``x * tanh(softplus(x))``."""
@@ -181,6 +186,7 @@ def _mish_curvature(F: Any, grad: Any, x: Any) -> Any:
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 @rounded_once
 def mish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
@@ -202,6 +208,7 @@ def mish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     function=False,
     out=True,
     out_rule=OWN_DTYPE,
+    family="elementwise",
 )
 def softplus(xp: Any, self: Array, beta: float = 1, threshold: float = 20) -> Any:
     """Return ``log(1 + exp(beta * x)) / beta``; the identity far to the right."""
@@ -231,6 +238,7 @@ def _softplus_curvature(F: Any, grad: Any, x: Any, beta: Any, threshold: Any) ->
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 @rounded_once
 def softplus_backward(
@@ -254,6 +262,7 @@ def softplus_backward(
     output_names=("output", "buffer"),
     method=False,
     function=False,
+    family="upcast",
 )
 def log_sigmoid_forward(xp: Any, self: Array) -> Any:
     """Return ``log(sigmoid(x))`` without overflow, and ``exp(-|x|)``."""
@@ -280,6 +289,7 @@ def log_sigmoid(input: Tensor) -> Tensor:
     },
     method=False,
     function=False,
+    family="elementwise",
 )
 @rounded_once
 def log_sigmoid_backward(

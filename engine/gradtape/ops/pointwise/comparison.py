@@ -86,7 +86,7 @@ def _size(xp: Any, array: Any) -> Any:
     return xp.abs(array)
 
 
-@op({}, **HIDDEN)
+@op({}, **HIDDEN, family="upcast")
 def _isclose(
     xp: Any, self: Array, other: Array, rtol: float, atol: float, equal_nan: bool
 ) -> Any:

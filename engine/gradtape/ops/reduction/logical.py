@@ -33,14 +33,14 @@ def _truth(name: str) -> Any:
         return finish(xp, found.astype(kind), self.shape, axes, keepdim)
 
     kernel.__doc__ = f"Tell whether {name} of the elements are nonzero."
-    return op({}, name=name, out=True)(kernel)
+    return op({}, name=name, out=True, family="reduction")(kernel)
 
 
 any = _truth("any")
 all = _truth("all")
 
 
-@op({})
+@op({}, family="reduction")
 def count_nonzero(xp: Any, self: Array, dim: Any = None) -> Any:
     """Count the elements that are not zero."""
     axes = axes_of(dim, self.ndim)
@@ -59,6 +59,7 @@ def _nansum_backward(F: Any, grad: Any, self: Any, dim: Any, keepdim: bool) -> A
     key="_nansum",
     check=refuses("c", "nansum on CPU does not support complex inputs"),
     out=True,
+    family="reduction",
     **HIDDEN,
 )
 def _nansum(

@@ -55,6 +55,7 @@ def _extreme(name: str, ufunc: str) -> Any:
             "input's dtype and {out} for out's dtype."
         ),
         out=True,
+        family="reduction",
         **HIDDEN,
     )(kernel)
 
@@ -107,6 +108,7 @@ def _aminmax_backward(
     output_names=("min", "max"),
     differentiable=(0, 1),
     check=_check_aminmax,
+    family="reduction",
     **HIDDEN,
 )
 def _aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Any:
@@ -225,6 +227,7 @@ def _picking(name: str) -> Any:
         node=f"{title}Backward1",
         check=needs_elements(name, lacks=f"{name}_all"),
         out=True,
+        family="reduction",
         **HIDDEN,
     )(of_all)
     by_dim = op(
@@ -237,6 +240,7 @@ def _picking(name: str) -> Any:
         key=f"_{name}_dim",
         outputs=2,
         output_names=("values", "indices"),
+        family="reduction",
         check=needs_elements(name, lacks=f"{name}_cpu"),
         out=True,
         out_rule=SAME_DTYPE,
@@ -305,7 +309,14 @@ def _locating(name: str) -> Any:
             raise RuntimeError(f"{label}(): does not support {kind} input")
         needs(given, self, *options)
 
-    return op({}, name=label, check=check, out=True, out_rule=SAME_DTYPE)(kernel)
+    return op(
+        {},
+        name=label,
+        check=check,
+        out=True,
+        out_rule=SAME_DTYPE,
+        family="reduction",
+    )(kernel)
 
 
 argmax = _locating("max")

@@ -29,6 +29,7 @@ _VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for {slot} outp
     output_names=("values", "indices"),
     out=True,
     out_rule=_VALUES_DTYPE,
+    family="upcast",
     **HIDDEN,
 )
 def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:

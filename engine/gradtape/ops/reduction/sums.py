@@ -64,7 +64,7 @@ _sum_plain = pointwise(
     key="_sum_plain",
     general=_sum_kernel_of_all,
     promotion="none",
-    family="reduce",
+    family="reduction",
     out=False,
     **HIDDEN,
 )
@@ -75,6 +75,7 @@ _sum_plain = pointwise(
     name="sum",
     key="_sum_all",
     out=True,
+    family="reduction",
     **HIDDEN,
 )
 def _sum_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
@@ -91,6 +92,7 @@ def _sum_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
     key="_sum_dims",
     node="SumBackward1",
     out=True,
+    family="reduction",
     **HIDDEN,
 )
 def _sum_dims(
@@ -179,7 +181,7 @@ _mean_plain = pointwise(
     general=_mean_of_all,
     check=lambda name, self: _check_mean(name, self, None),
     promotion="none",
-    family="reduce",
+    family="reduction",
     out=False,
     **HIDDEN,
 )
@@ -195,6 +197,7 @@ _mean_plain = pointwise(
     key="_mean_all",
     check=_check_mean,
     out=True,
+    family="reduction",
     **HIDDEN,
 )
 def _mean_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
@@ -212,6 +215,7 @@ def _mean_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
     node="MeanBackward1",
     check=_check_mean,
     out=True,
+    family="reduction",
     **HIDDEN,
 )
 def _mean_dims(
