@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.declare import Array, method, op, public
+from ..._dispatch.declare import Array, method, public
 from ..._dtypes import DTYPE_OF, parse_dtype
 from ..._modes.grad_mode import mode
 from ..._overrides.torch_function import of_class
@@ -15,6 +15,7 @@ from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor
 from .._support.memory_formats import array_in, checked_format
 from .._support.new_tensor import made, module_on
+from .._support.operands import hidden_op
 from .._support.scalar_range import in_range
 from ..memory.memory_format import check_layout, sparse_coo
 from ..tensor.determinism import unwritten
@@ -69,19 +70,19 @@ def new_like(
     return array
 
 
-@op({}, name="zeros_like", method=False, function=False)
+@hidden_op({}, name="zeros_like")
 def _zeros_like(xp: Any, self: Array) -> Any:
     """Return zeros of the argument's shape and dtype."""
     return xp.zeros_like(self)
 
 
-@op({}, name="ones_like", method=False, function=False)
+@hidden_op({}, name="ones_like")
 def _ones_like(xp: Any, self: Array) -> Any:
     """Return ones of the argument's shape and dtype."""
     return xp.ones_like(self)
 
 
-@op({}, name="_new_zeros", method=False, function=False)
+@hidden_op({}, name="_new_zeros")
 def _new_zeros(xp: Any, self: Array, size: Sizes) -> Any:
     """Return zeros of the argument's dtype, of another shape."""
     return xp.zeros(tuple(size), self.dtype)

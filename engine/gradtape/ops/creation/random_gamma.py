@@ -13,7 +13,7 @@ from ..._random import gamma as draw
 from ..._random.generator import Generator
 from ..._tensor.tensor import Tensor
 from .._kernels.gamma_gradients import dirichlet_slope, gamma_slope
-from .._support.operands import HIDDEN, UNDERIVED, not_implemented, underived
+from .._support.operands import UNDERIVED, hidden_op, not_implemented, underived
 from .random import sampled
 
 
@@ -37,12 +37,11 @@ def _drawn(xp: Any, function: Any, generator: Any, *arrays: Any) -> Any:
 # ---- gamma ----
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, self, result: grad * F._standard_gamma_grad(self, result)},
     name="_standard_gamma",
     node="StandardGammaBackward0",
     check=_needs("gamma_cpu"),
-    **HIDDEN,
 )
 def _standard_gamma_op(xp: Any, self: Array, generator: Any) -> Any:
     """Draw gamma samples of rate 1."""
@@ -81,12 +80,11 @@ def _standard_gamma_grad(xp: Any, self: Array, output: Array) -> Any:
 # ---- Dirichlet ----
 
 
-@op(
+@hidden_op(
     underived("_sample_dirichlet", "self"),
     name="_sample_dirichlet",
     node=UNDERIVED,
     check=_needs("dirichlet"),
-    **HIDDEN,
 )
 def _sample_dirichlet_op(xp: Any, self: Array, generator: Any) -> Any:
     """Draw points of the simplex."""
@@ -113,11 +111,10 @@ def _dirichlet_grad(xp: Any, x: Array, alpha: Array, total: Array) -> Any:
 # ---- counts ----
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F.zeros_like(grad)},
     name="poisson",
     check=_needs("poisson_cpu", halves=True),
-    **HIDDEN,
 )
 def _poisson(xp: Any, self: Array, generator: Any) -> Any:
     """Draw Poisson counts."""
@@ -152,12 +149,11 @@ def _check_binomial(_name: str, count: Tensor, prob: Tensor, *_rest: Any) -> Non
         )
 
 
-@op(
+@hidden_op(
     underived("binomial", "count", "prob"),
     name="binomial",
     node=UNDERIVED,
     check=_check_binomial,
-    **HIDDEN,
 )
 def _binomial(xp: Any, count: Array, prob: Array, generator: Any) -> Any:
     """Draw binomial counts."""

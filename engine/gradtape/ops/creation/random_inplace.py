@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._backend import META, backend_of
 from ..._common.type_name import type_name
-from ..._dispatch.declare import Array, method, node_name, op
+from ..._dispatch.declare import Array, method, node_name
 from ..._modes.grad_mode import mode
 from ..._random import continuous as fill
 from ..._random import integers
@@ -18,6 +18,7 @@ from ..._random.vmap import vmaps
 from ..._tensor.tensor import Tensor
 from .._support.arguments import as_integer, float_argument, is_integer
 from .._support.inplace_write import written
+from .._support.operands import hidden_op
 from .random import check_parameters
 
 
@@ -47,13 +48,11 @@ def _declare_fill(name: str, number: int = 0) -> None:
         return xp.zeros_like(self)
 
     kernel.__doc__ = f"Fill with numbers of the distribution {name}."
-    op(
+    hidden_op(
         {"self": lambda F, grad: F.zeros_like(grad)},
         name=name,
         key=f"_fill_{name}{number or ''}",
         node=f"{node_name(name)[:-1]}{number}",
-        method=False,
-        function=False,
     )(kernel)
 
 

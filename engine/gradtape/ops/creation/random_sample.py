@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._backend import backend_of
-from ..._dispatch.declare import Array, method, op, public, tensor_ops
+from ..._dispatch.declare import Array, method, public, tensor_ops
 from ..._dispatch.operands import common_shape
 from ..._dispatch.out_checks import refusal
 from ..._dtypes import int64
@@ -18,17 +18,13 @@ from ..._random.generator import Generator
 from ..._tensor.tensor import Tensor, wrap
 from .._support.arguments import as_bool, as_integer, check_tensor
 from .._support.new_tensor import deliver
+from .._support.operands import hidden_op
 from .._support.out_argument import handed_over
 from .full import checked_size
 from .random import check_parameters, draw_kind, on_device, sampled
 
 
-@op(
-    {"self": lambda F, grad: F.zeros_like(grad)},
-    name="bernoulli",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad: F.zeros_like(grad)}, name="bernoulli")
 def _bernoulli(xp: Any, self: Array, generator: Any) -> Any:
     """Draw ones with the probabilities that the tensor holds."""
     host = backend_of(self).to_host(self)
@@ -90,34 +86,28 @@ def _no_slope(F: Any, grad: Any, shape: Any) -> Any:
     return F._new_zeros(grad, shape)
 
 
-@op(
+@hidden_op(
     {"mean": lambda F, grad, mean_shape: _no_slope(F, grad, mean_shape)},
     node="NormalBackward1",
-    method=False,
-    function=False,
 )
 def _normal_around(xp: Any, mean: Array, drawn: Any, std: float) -> Any:
     return xp.asarray(drawn * drawn.dtype.type(std) + mean)
 
 
-@op(
+@hidden_op(
     {"std": lambda F, grad, std_shape: _no_slope(F, grad, std_shape)},
     node="NormalBackward2",
-    method=False,
-    function=False,
 )
 def _normal_spread(xp: Any, std: Array, drawn: Any, mean: float) -> Any:
     return xp.asarray(drawn * std + drawn.dtype.type(mean))
 
 
-@op(
+@hidden_op(
     {
         "mean": lambda F, grad, mean_shape: _no_slope(F, grad, mean_shape),
         "std": lambda F, grad, std_shape: _no_slope(F, grad, std_shape),
     },
     node="NormalBackward3",
-    method=False,
-    function=False,
 )
 def _normal_both(xp: Any, mean: Array, std: Array, drawn: Any) -> Any:
     return xp.asarray(drawn * std + mean)

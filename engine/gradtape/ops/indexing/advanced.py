@@ -10,27 +10,26 @@ import numpy as np
 from ..._backend import Shell, backend_of
 from ..._common.site import user_stacklevel
 from ..._dispatch.apply import apply
-from ..._dispatch.declare import OPS, Array, method, op
+from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.strided_views import Geometry
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from .._support.index_options import frees_options, keep_indices
 from .._support.new_tensor import memory_order, row_major
+from .._support.operands import hidden_op
 from .._support.view_geometry import view_strides
 from .basic import Indices, read_index
 
 Sizes = tuple[int, ...]
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, places: F._index_put_zeros(
             grad, self_shape, places
         )
     },
     name="index",
-    method=False,
-    function=False,
 )
 def _index(xp: Any, self: Array, places: tuple[Any, ...]) -> Any:
     """Gather at index arrays, one per indexed dimension; slices stand for others."""
@@ -68,11 +67,9 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
     return dense.transpose([order.index(d) for d in range(found.ndim)])
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, places: F.index(grad, places)},
     node="IndexPutImplBackward0",
-    method=False,
-    function=False,
 )
 def _index_put_zeros(xp: Any, self: Array, size: Sizes, places: Any) -> Any:
     """Add up at the index arrays, in zeros, what came in through them."""

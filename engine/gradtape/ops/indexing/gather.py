@@ -8,6 +8,7 @@ from ..._dispatch.declare import Array, op
 from ..._dispatch.inplace import inplace
 from .._support.arguments import wrap_dim
 from .._support.new_tensor import row_major
+from .._support.operands import hidden_op
 from .._support.out_argument import SAME_DTYPE
 from .._support.reduce_at_index import at_once
 
@@ -160,15 +161,13 @@ def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) ->
     return result
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, dim, index: F._scatter_value(grad, dim, index, 0),
         "src": lambda F, grad, dim, index: F.gather(grad, dim, index),
     },
     name="scatter",
     key="_scatter_src",
-    method=False,
-    function=False,
 )
 def _scatter_src(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any:
     """Write the elements of ``src`` at the places ``index`` names along ``dim``."""
@@ -176,13 +175,11 @@ def _scatter_src(xp: Any, self: Array, dim: int, index: Array, src: Array) -> An
     return _scattered(xp, "scatter", self, dim, index, src)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, dim, index: F._scatter_value(grad, dim, index, 0)},
     name="scatter",
     key="_scatter_value",
     node="ScatterBackward1",
-    method=False,
-    function=False,
 )
 def _scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> Any:
     """Write one number at the places ``index`` names along ``dim``."""

@@ -6,11 +6,12 @@ from typing import Any
 
 from ..._common.warn import warn_once
 from ..._dispatch.apply import apply
-from ..._dispatch.declare import OPS, Array, method, op
+from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.inplace import write
 from ..._dtypes import DTYPE_OF
 from ..._tensor.tensor import Tensor
 from .._support.arguments import wrap_dim
+from .._support.operands import hidden_op
 from .._support.out_argument import SAME_DTYPE, with_out
 from .._support.reduce_at_index import Places, combined, gradients_at
 
@@ -42,7 +43,7 @@ def _gradients(
     return gradients_at(F, grad, self, source, result, reduce, include_self, places)
 
 
-@op({("self", "source"): _gradients}, name="index_reduce", method=False, function=False)
+@hidden_op({("self", "source"): _gradients}, name="index_reduce")
 def _index_reduce(
     xp: Any,
     self: Array,

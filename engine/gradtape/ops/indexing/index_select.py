@@ -11,7 +11,7 @@ from ..._dtypes import DTYPE_OF
 from ..._sparse.array import SparseArray
 from .._support.arguments import wrap_dim
 from .._support.new_tensor import dense_copy
-from .._support.operands import number
+from .._support.operands import hidden_op, number
 from .._support.out_argument import SAME_DTYPE
 from .._support.reduce_at_index import at_once
 
@@ -200,25 +200,23 @@ def _filled(xp: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
     return result
 
 
-@op({}, method=False, function=False)
+@hidden_op({})
 def _distinct(xp: Any, self: Array) -> Any:
     """Return the positions without repetition."""
     return xp.unique(self)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0)},
     name="index_fill",
     key="_index_fill_value",
-    method=False,
-    function=False,
 )
 def _index_fill_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> Any:
     """Write one number at the positions that ``index`` names."""
     return _filled(xp, self, dim, index, value)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0),
         "value": lambda F, grad, dim, index: F.sum(
@@ -228,8 +226,6 @@ def _index_fill_value(xp: Any, self: Array, dim: int, index: Array, value: Any) 
     name="index_fill",
     key="_index_fill_tensor",
     node="IndexFillBackward1",
-    method=False,
-    function=False,
 )
 def _index_fill_tensor(
     xp: Any, self: Array, dim: int, index: Array, value: Array

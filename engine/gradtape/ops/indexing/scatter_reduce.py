@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.apply import apply
-from ..._dispatch.declare import OPS, Array, method, op
+from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.inplace import write
 from ..._tensor.tensor import Tensor
+from .._support.operands import hidden_op
 from .._support.out_argument import SAME_DTYPE, with_out
 from .._support.reduce_at_index import UFUNC, Places, combined, gradients_at
 from .gather import check_places, same_dtype
@@ -39,12 +40,7 @@ def _gradients(
     return gradients_at(F, grad, self, src, result, reduce, include_self, places)
 
 
-@op(
-    {("self", "src"): _gradients},
-    name="scatter_reduce",
-    method=False,
-    function=False,
-)
+@hidden_op({("self", "src"): _gradients}, name="scatter_reduce")
 def _scatter_reduce(
     xp: Any,
     self: Array,

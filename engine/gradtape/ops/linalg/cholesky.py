@@ -21,7 +21,7 @@ from .._support.linalg import (
     raise_for,
     square,
 )
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .triangular_solve import meets
 
 _INDEFINITE = (
@@ -45,7 +45,7 @@ def cholesky_backward(F: Any, grad: Any, factor: Any, upper: bool) -> Any:
     return F.linalg_solve_triangular(low, half, upper=False, left=False)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, result0, upper: cholesky_backward(
             F, grad[0], result0, upper
@@ -55,7 +55,6 @@ def cholesky_backward(F: Any, grad: Any, factor: Any, upper: bool) -> Any:
     key="_linalg_cholesky_ex",
     outputs=2,
     output_names=("L", "info"),
-    **HIDDEN,
 )
 def _cholesky_ex(xp: Any, self: Array, upper: bool) -> Any:
     square("linalg.cholesky", self)
@@ -122,11 +121,10 @@ def cholesky(
 # ---- the older functions -----------------------------------------------------------
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, result, upper: cholesky_backward(F, grad, result, upper)},
     name="cholesky",
     key="_cholesky_old",
-    **HIDDEN,
 )
 def _cholesky_old(xp: Any, self: Array, upper: bool) -> Any:
     if not self.size:

@@ -8,26 +8,25 @@ from typing import Any
 
 from ... import return_types
 from ..._autocast.autocast import autocasts
-from ..._dispatch.declare import Array, method, op
+from ..._dispatch.declare import Array, method
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import check_tensor
 from .._support.linalg import CASTABLE, adjoint, implemented, into, kind_name
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 
 
 def _underived(F: Any, grad: Any) -> Any:
     raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
 
 
-@op(
+@hidden_op(
     {"self": _underived},
     name="geqrf",
     key="_geqrf",
     outputs=2,
     differentiable=(0, 1),
     output_names=("a", "tau"),
-    **HIDDEN,
 )
 def _geqrf(xp: Any, self: Array) -> Any:
     if self.ndim < 2:
@@ -79,11 +78,10 @@ def _householder_backward(F: Any, grad: Any, input: Any, tau: Any, result: Any) 
     return _reflections_backward(F, grad, input, tau, identity)
 
 
-@op(
+@hidden_op(
     {("input", "tau"): _householder_backward},
     name="linalg_householder_product",
     key="_householder_product",
-    **HIDDEN,
 )
 def _householder_product(xp: Any, input: Array, tau: Array) -> Any:
     _check_reflections("torch.linalg.householder_product", input, tau)
@@ -172,12 +170,7 @@ def _ormqr_backward(
     return *_reflections_backward(F, first, self, input2, last), into_other
 
 
-@op(
-    {("self", "input2", "input3"): _ormqr_backward},
-    name="ormqr",
-    key="_ormqr",
-    **HIDDEN,
-)
+@hidden_op({("self", "input2", "input3"): _ormqr_backward}, name="ormqr", key="_ormqr")
 def _ormqr(
     xp: Any, self: Array, input2: Array, input3: Array, left: bool, transpose: bool
 ) -> Any:

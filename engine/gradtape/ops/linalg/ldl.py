@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import return_types
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import check_tensor, wrap_dim
@@ -21,20 +21,19 @@ from .._support.linalg import (
     raise_for,
     square,
 )
-from .._support.operands import HIDDEN, UNDERIVED, underived
+from .._support.operands import UNDERIVED, hidden_op, underived
 from .triangular_solve import meets
 
 _NAME = "torch.linalg.ldl_factor_ex"
 
 
-@op(
+@hidden_op(
     underived("linalg_ldl_factor_ex", "self"),
     name="linalg_ldl_factor_ex",
     key="_ldl_factor_ex",
     node=UNDERIVED,
     outputs=3,
     output_names=("LD", "pivots", "info"),
-    **HIDDEN,
 )
 def _ldl_factor_ex(xp: Any, self: Array, hermitian: bool) -> Any:
     square(_NAME, self)
@@ -88,12 +87,11 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> An
     return into("linalg_ldl_factor_ex", out, (input,), compute)
 
 
-@op(
+@hidden_op(
     underived("linalg_ldl_solve", "LD", "B"),
     name="linalg_ldl_solve",
     key="_ldl_solve",
     node=UNDERIVED,
-    **HIDDEN,
 )
 def _ldl_solve(xp: Any, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Any:
     name = "torch.linalg.ldl_solve"

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._autocast.autocast import autocasts
-from ..._dispatch.declare import FUNCTIONS, OPS, Array, method, op, public
+from ..._dispatch.declare import FUNCTIONS, OPS, Array, method, public
 from ..._dispatch.deprecated_signatures import call_older
 from ..._dispatch.inplace import in_place
 from ..._dtypes import CPP_TYPE
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from ..views.reshape import reshape
 from . import addr as addr  # which declares addr
 from .linear import outer
@@ -103,12 +103,11 @@ def _trilinear_backward(
     return first, second, third
 
 
-@op(
+@hidden_op(
     {("i1", "i2", "i3"): _trilinear_backward},
     name="_trilinear",
     key="_trilinear",
     node="TrilinearBackward0",
-    **HIDDEN,
 )
 def _trilinear(
     xp: Any,

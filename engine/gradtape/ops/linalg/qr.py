@@ -9,12 +9,12 @@ from typing import Any
 from ... import return_types
 from ..._autocast.autocast import autocasts
 from ..._common.warn import warn_once
-from ..._dispatch.declare import Array, method, op
+from ..._dispatch.declare import Array, method
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import as_bool, check_tensor
 from .._support.linalg import adjoint, at_least_matrix, implemented, inexact, into
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 
 _NO_Q = (
     "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
@@ -71,14 +71,13 @@ def _wide_backward(F: Any, into_q: Any, into_r: Any, Q: Any, R: Any) -> Any:
     return F.cat([first, F.matmul(Q, into_r[..., :, m:])], -1)
 
 
-@op(
+@hidden_op(
     {"A": _qr_backward},
     name="linalg_qr",
     key="_linalg_qr",
     outputs=2,
     differentiable=(0, 1),
     output_names=("Q", "R"),
-    **HIDDEN,
 )
 def _linalg_qr(xp: Any, A: Array, mode: str) -> Any:
     at_least_matrix("linalg.qr", A)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import return_types
 from ..._autocast.autocast import autocasts
-from ..._dispatch.declare import Array, method, op
+from ..._dispatch.declare import Array, method
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import as_bool, check_tensor
@@ -21,7 +21,7 @@ from .._support.linalg import (
     into,
     raw,
 )
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from ..views.permute import transpose
 
 _PHASE = (
@@ -98,14 +98,13 @@ def _same_phase(skew_u: Any, skew_v: Any) -> None:
         raise RuntimeError(_PHASE)
 
 
-@op(
+@hidden_op(
     {"A": _svd_backward},
     name="linalg_svd",
     key="_linalg_svd",
     outputs=3,
     differentiable=(0, 1, 2),
     output_names=("U", "S", "Vh"),
-    **HIDDEN,
 )
 def _linalg_svd(xp: Any, A: Array, full_matrices: bool, compute_uv: bool = True) -> Any:
     at_least_matrix("linalg.svd", A)

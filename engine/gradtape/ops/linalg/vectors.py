@@ -8,7 +8,7 @@ from typing import Any
 
 from ..._autocast.autocast import autocasts
 from ..._common.warn import warn_once
-from ..._dispatch.declare import FUNCTIONS, Array, method, op
+from ..._dispatch.declare import FUNCTIONS, Array, method
 from ..._dispatch.operands import common_shape
 from ..._dtypes import bool_
 from ..._tensor.tensor import Tensor
@@ -16,7 +16,7 @@ from .._support.arguments import check_tensor, wrap_dim
 from .._support.dim_keepdim import numpy_names
 from .._support.linalg import inexact, into, kind_name
 from .._support.matrix_product import scalar_name
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .linear import matmul as product
 from .matmul import vdot
 
@@ -75,14 +75,13 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     return FUNCTIONS["cat"]([ones, powers], -1)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, other, dim: F._linalg_cross(F.conj(other), grad, dim),
         "other": lambda F, grad, self, dim: F._linalg_cross(grad, F.conj(self), dim),
     },
     name="linalg_cross",
     key="_linalg_cross",
-    **HIDDEN,
 )
 def _linalg_cross(xp: Any, self: Array, other: Array, dim: int) -> Any:
     if self.ndim != other.ndim:

@@ -11,6 +11,7 @@ from ..._dispatch.inplace import note_write
 from ..._dtypes import DTYPE_OF
 from ..._modes.grad_mode import no_grad
 from ..._tensor.tensor import Tensor
+from .._support.operands import hidden_op
 from .._support.special import widened
 
 
@@ -89,14 +90,12 @@ def embedding(
     return xp.take(weight, indices, axis=0)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, indices, padding_idx: F._embedding_rows(
             grad, indices, padding_idx
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def embedding_dense_backward(
     xp: Any,
@@ -134,26 +133,24 @@ def embedding_dense_backward(
     return found
 
 
-@op({}, method=False, function=False)
+@hidden_op({})
 def _embedding_places(xp: Any, indices: Array, padding_idx: int) -> Any:
     """Return which look-ups get a gradient, as positions among all of them."""
     return xp.nonzero(indices.reshape(-1) != padding_idx)[0]
 
 
-@op({}, method=False, function=False)
+@hidden_op({})
 def _embedding_rows_at(xp: Any, indices: Array, places: Array) -> Any:
     """Return the rows looked up there as coordinates of a sparse tensor."""
     return indices.reshape(-1)[places].astype(xp.int64)[None]
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, indices, padding_idx: (
             F.embedding_dense_backward(grad, indices, self_shape[0], padding_idx, False)
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def _embedding_rows(xp: Any, self: Array, indices: Array, padding_idx: int) -> Any:
     """Read rows at indices; the padding's row is zero.
@@ -166,7 +163,7 @@ def _embedding_rows(xp: Any, self: Array, indices: Array, padding_idx: int) -> A
     return found
 
 
-@op({}, method=False, function=False)
+@hidden_op({})
 def one_hot(xp: Any, self: Array, num_classes: int = -1) -> Any:
     """Return rows with a 1 at the index and 0 elsewhere."""
     if self.dtype.name != "int64":

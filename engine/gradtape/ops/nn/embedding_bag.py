@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..._dispatch.apply import apply
-from ..._dispatch.declare import FUNCTIONS, OPS, Array, op, public
+from ..._dispatch.declare import FUNCTIONS, OPS, Array, public
 from ..._tensor.tensor import Tensor
+from .._support.operands import hidden_op
 from .._support.special import widened
 from .embedding import check_frequency, check_indices, sparse_rows
 
@@ -56,20 +57,14 @@ def _of_factors(
     return F._bag_factors((each * rows).sum(1), indices)
 
 
-@op(
-    {"grad": lambda F, grad, sizes: F._bag_shares(grad, sizes)},
-    method=False,
-    function=False,
-)
+@hidden_op({"grad": lambda F, grad, sizes: F._bag_shares(grad, sizes)})
 def _bag_shares(xp: Any, grad: Array, sizes: Array) -> Any:
     """Divide the gradient of each bag by the number of rows in it."""
     return grad / xp.maximum(sizes, 1).astype(grad.dtype)[:, None]
 
 
-@op(
-    {"grad": lambda F, grad, winners, sizes: F._bag_gather(grad, winners, sizes)},
-    method=False,
-    function=False,
+@hidden_op(
+    {"grad": lambda F, grad, winners, sizes: F._bag_gather(grad, winners, sizes)}
 )
 def _bag_spread(
     xp: Any, grad: Array, winners: Array, sizes: Array, num_weights: int
@@ -82,14 +77,12 @@ def _bag_spread(
     return found
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, winners, sizes: F._bag_spread(
             grad, winners, sizes, self_shape[0]
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def _bag_gather(xp: Any, self: Array, winners: Array, sizes: Array) -> Any:
     """Read the elements that were the largest; 0 for empty bags."""
@@ -97,11 +90,7 @@ def _bag_gather(xp: Any, self: Array, winners: Array, sizes: Array) -> Any:
     return xp.where(sizes[:, None] > 0, found, found.dtype.type(0))
 
 
-@op(
-    {"self": lambda F, grad, self_shape: grad[: self_shape[0]]},
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad, self_shape: grad[: self_shape[0]]})
 def _bag_factors(xp: Any, self: Array, indices: Array) -> Any:
     """Fill up with zeros: what is beyond the last bag plays no part."""
     found = xp.zeros(indices.shape, self.dtype)
@@ -112,13 +101,11 @@ def _bag_factors(xp: Any, self: Array, indices: Array) -> Any:
 # ---- the op ----
 
 
-@op(
+@hidden_op(
     {"weight": _of_weight, "per_sample_weights": _of_factors},
     name="embedding_bag",
     node="EmbeddingBagBackward0",
     outputs=4,
-    method=False,
-    function=False,
 )
 def _embedding_bag_rows(
     xp: Any,

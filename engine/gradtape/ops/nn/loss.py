@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..._common.messages import BROADCAST_OUTPUT, CAST_REFUSED
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from ..._dispatch.operands import broadcast_error
 from .._kernels.bitwise_select import check_floating, choose
 from .._kernels.upcast import rounded_once
 from .._support.matrix_product import scalar_name
+from .._support.operands import hidden_op
 from .._support.reduction import wide
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -76,7 +77,7 @@ def _mse_derivative(
     return into_self, -into_self if needs[1] else None
 
 
-@op({("self", "target"): _mse_derivative}, method=False, function=False)
+@hidden_op({("self", "target"): _mse_derivative})
 def mse_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
     """Square the differences."""
     if self.dtype.kind == "b":  # which has no difference
@@ -90,7 +91,7 @@ def mse_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
     return total / flat.size if reduction == MEAN else total
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, target, reduction: _reduced_grad(
             F, grad * (self - target) * 2, reduction
@@ -98,9 +99,7 @@ def mse_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
         ("self", "target"): lambda F, grad, grad_output, self, reduction: (
             _mse_curvature(F, grad * grad_output, self, reduction)
         ),
-    },
-    method=False,
-    function=False,
+    }
 )
 def mse_loss_backward(
     xp: Any, grad_output: Array, self: Array, target: Array, reduction: int
@@ -130,12 +129,7 @@ def _smooth_derivative(
     return into_self, -into_self if needs[1] else None
 
 
-@op(
-    {("self", "target"): _smooth_derivative},
-    node="SmoothL1LossBackward0",
-    method=False,
-    function=False,
-)
+@hidden_op({("self", "target"): _smooth_derivative}, node="SmoothL1LossBackward0")
 def smooth_l1_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN, beta: float = 1.0
 ) -> Any:
@@ -156,7 +150,7 @@ def _smooth_curvature(
     return found, -found
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, target, reduction, beta: _reduced(
             F, grad * F._clamp_numbers((self - target) / beta, -1.0, 1.0), reduction
@@ -167,9 +161,7 @@ def _smooth_curvature(
         ): lambda F, grad, grad_output, self, target, reduction, beta: (
             _smooth_curvature(F, grad * grad_output, self, target, reduction, beta)
         ),
-    },
-    method=False,
-    function=False,
+    }
 )
 @rounded_once
 def smooth_l1_loss_backward(
@@ -187,7 +179,7 @@ def _huber_derivative(
     return into_self, -into_self if needs[1] else None
 
 
-@op({("self", "target"): _huber_derivative}, method=False, function=False)
+@hidden_op({("self", "target"): _huber_derivative})
 def huber_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN, delta: float = 1.0
 ) -> Any:
@@ -202,7 +194,7 @@ def huber_loss(
     return reduced(xp, losses.astype(self.dtype, copy=False), reduction)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, target, reduction, delta: _reduced(
             F, grad * F._clamp_numbers(self - target, -delta, delta), reduction
@@ -215,9 +207,7 @@ def huber_loss(
                 F, grad * grad_output * delta, self, target, reduction, delta
             )
         ),
-    },
-    method=False,
-    function=False,
+    }
 )
 def huber_loss_backward(
     xp: Any,
@@ -235,14 +225,12 @@ def huber_loss_backward(
 # ---- soft margin ----
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, target, reduction: _soft_margin_derivative(
             F, grad, self, target, reduction
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def soft_margin_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
     """Return ``log(1 + exp(-target * self))``."""

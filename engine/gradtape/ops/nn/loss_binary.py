@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from .._kernels.bitwise_select import check_floating
 from .._kernels.softplus import softplus
 from .._support.matrix_product import scalar_name
-from .._support.operands import no_gradient_of
+from .._support.operands import hidden_op, no_gradient_of
 from .loss import MEAN, _count, check_broadcast, check_written, reduced
 
 _EPSILON = 1e-12
@@ -34,11 +34,9 @@ def _weighted(F: Any, found: Any, self: Any, weight: Any, reduction: int) -> Any
     return found / _count(F, self) if reduction == MEAN else found
 
 
-@op(
+@hidden_op(
     {("self", "target"): _bce_derivative},
     check=no_gradient_of("binary_cross_entropy", weight=2),
-    method=False,
-    function=False,
 )
 def binary_cross_entropy(
     xp: Any,
@@ -90,7 +88,7 @@ def _bce_curvature(
     return tuple(each)
 
 
-@op({("grad_output", "self", "target"): _bce_curvature}, method=False, function=False)
+@hidden_op({("grad_output", "self", "target"): _bce_curvature})
 def binary_cross_entropy_backward(
     xp: Any,
     grad_output: Array,
@@ -139,11 +137,9 @@ def _logits_derivative(
     return tuple(each)
 
 
-@op(
+@hidden_op(
     {("self", "target"): _logits_derivative},
     check=no_gradient_of("binary_cross_entropy_with_logits", weight=2, pos_weight=3),
-    method=False,
-    function=False,
 )
 def binary_cross_entropy_with_logits(
     xp: Any,

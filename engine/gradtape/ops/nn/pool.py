@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from .._kernels.bitwise_select import check_floating
 from .._kernels.pool import (
     adaptive_cells,
@@ -16,6 +16,7 @@ from .._kernels.pool import (
 )
 from .._kernels.sliding_windows import Sizes, Window
 from .._support.memory_formats import channels_innermost, keeps_format, moved_into
+from .._support.operands import hidden_op
 from ..memory.memory_format import channels_last_3d
 
 # ---- max ----
@@ -56,13 +57,7 @@ def _max_pool(
     return (found, indices) if batch is self else (found[0], indices[0])
 
 
-@op(
-    {"self": _max_derivative},
-    node="MaxPool2DWithIndicesBackward0",
-    outputs=2,
-    method=False,
-    function=False,
-)
+@hidden_op({"self": _max_derivative}, node="MaxPool2DWithIndicesBackward0", outputs=2)
 @keeps_format(0)
 def max_pool2d_with_indices(
     xp: Any,
@@ -77,13 +72,7 @@ def max_pool2d_with_indices(
     return _max_pool(xp, self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-@op(
-    {"self": _max_derivative},
-    node="MaxPool3DWithIndicesBackward0",
-    outputs=2,
-    method=False,
-    function=False,
-)
+@hidden_op({"self": _max_derivative}, node="MaxPool3DWithIndicesBackward0", outputs=2)
 @keeps_format(0, ranks=(5,))
 def max_pool3d_with_indices(
     xp: Any,
@@ -102,7 +91,7 @@ def max_pool3d_with_indices(
     return found
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, indices, dims: F._pool_gather(
             grad, indices, dims
@@ -110,8 +99,6 @@ def max_pool3d_with_indices(
         "self": lambda F, grad: F.zeros_like(grad),
     },
     node="MaxPool2DWithIndicesBackwardBackward0",
-    method=False,
-    function=False,
 )
 @keeps_format(1)
 def _max_pool_backward(
@@ -126,25 +113,19 @@ def _max_pool_backward(
     return scatter_largest(xp, grad_output, indices, self.shape, dims, overlap)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, indices, dims: F._pool_scatter(
             grad, indices, self_shape, dims
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def _pool_gather(xp: Any, self: Array, indices: Array, dims: int) -> Any:
     """Read each plane at flat indices."""
     return gather(xp, self, indices, dims)
 
 
-@op(
-    {"self": lambda F, grad, indices, dims: F._pool_gather(grad, indices, dims)},
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad, indices, dims: F._pool_gather(grad, indices, dims)})
 def _pool_scatter(xp: Any, self: Array, indices: Array, shape: Sizes, dims: int) -> Any:
     """Add values to empty planes at flat indices."""
     return scatter(xp, self, indices, shape, dims, overlap=True)
@@ -155,11 +136,9 @@ def _unpool(xp: Any, self: Any, indices: Any, output_size: Sizes) -> Any:
     return scatter(xp, self, indices, shape, len(output_size), overlap=False)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, indices: F._pool_gather(grad, indices, 2)},
     node="MaxUnpool2DBackward0",
-    method=False,
-    function=False,
 )
 @keeps_format(0)
 def max_unpool2d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
@@ -168,11 +147,9 @@ def max_unpool2d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> An
     return _unpool(xp, self, indices, output_size)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, indices: F._pool_gather(grad, indices, 3)},
     node="MaxUnpool3DBackward0",
-    method=False,
-    function=False,
 )
 def max_unpool3d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
     """Put values back where max pooling took them from; zeros elsewhere."""
@@ -189,7 +166,7 @@ def _adaptive_backward(F: Any, grad: Any, self: Any, indices: Any, dims: int) ->
     return F._max_pool_backward(grad, self, indices, dims, True)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, result1: _adaptive_backward(
             F, grad[0], self, result1, 2
@@ -197,8 +174,6 @@ def _adaptive_backward(F: Any, grad: Any, self: Any, indices: Any, dims: int) ->
     },
     node="AdaptiveMaxPool2DBackward0",
     outputs=2,
-    method=False,
-    function=False,
 )
 @keeps_format(0)
 def adaptive_max_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
@@ -206,7 +181,7 @@ def adaptive_max_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
     return _adaptive_max(xp, self, output_size)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, result1: _adaptive_backward(
             F, grad[0], self, result1, 3
@@ -214,8 +189,6 @@ def adaptive_max_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
     },
     node="AdaptiveMaxPool3DBackward0",
     outputs=2,
-    method=False,
-    function=False,
 )
 def adaptive_max_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the largest value of each of the cells that cover the volume."""

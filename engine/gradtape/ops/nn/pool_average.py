@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from .._kernels.pool import cell_means, check_cells, divisors, share_cells, trailing
 from .._kernels.sliding_windows import Sizes, Window, padded
 from .._support.memory_formats import keeps_format
+from .._support.operands import hidden_op
 from .._support.special import widened
 
 # ---- average ----
@@ -70,12 +71,10 @@ def _average(
 
 
 avg_pool2d, avg_pool3d = (
-    op(
+    hidden_op(
         {"self": _average_derivative},
         name=f"avg_pool{dims}d",
         node=f"AvgPool{dims}DBackward0",
-        method=False,
-        function=False,
     )(_average)
     for dims in (2, 3)
 )
@@ -96,11 +95,9 @@ def _average_again(
     return pool(grad, kernel_size, stride, padding, *how)
 
 
-@op(
+@hidden_op(
     {"grad_output": _average_again, "self": lambda F, grad: F.zeros_like(grad)},
     node="AvgPool2DBackwardBackward0",
-    method=False,
-    function=False,
 )
 @keeps_format(1, ranks=(4,))
 def _avg_pool_backward(
@@ -138,24 +135,14 @@ def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
     return F._adaptive_avg_pool_backward(grad, self, dims)
 
 
-@op(
-    {"self": _adaptive_derivative},
-    node="AdaptiveAvgPool2DBackward0",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": _adaptive_derivative}, node="AdaptiveAvgPool2DBackward0")
 @keeps_format(0)
 def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the mean of each of the cells that cover the plane."""
     return cell_means(xp, widened(self), output_size).astype(self.dtype, copy=False)
 
 
-@op(
-    {"self": _adaptive_derivative},
-    node="AdaptiveAvgPool3DBackward0",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": _adaptive_derivative}, node="AdaptiveAvgPool3DBackward0")
 def adaptive_avg_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the mean of each of the cells that cover the volume."""
     return cell_means(xp, widened(self), output_size).astype(self.dtype, copy=False)
@@ -166,11 +153,9 @@ def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, dims: int) -> A
     return pool(grad, tuple(grad_output_shape[-dims:]))
 
 
-@op(
+@hidden_op(
     {"grad_output": _adaptive_adjoint, "self": lambda F, grad: F.zeros_like(grad)},
     node="AdaptiveAvgPool2DBackwardBackward0",
-    method=False,
-    function=False,
 )
 @keeps_format(1, ranks=(4,))
 def _adaptive_avg_pool_backward(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from .._kernels.bitwise_select import check_floating
 from .._kernels.sliding_windows import Sizes, volume
+from .._support.operands import hidden_op
 
 _AXES = {2: ("height", "width"), 3: ("time", "height", "width")}
 
@@ -79,13 +80,7 @@ def _pooled(
     return (best, where) if batch is self else (best[0], where[0])
 
 
-@op(
-    {"self": _derivative},
-    node="FractionalMaxPool2DBackward0",
-    outputs=2,
-    method=False,
-    function=False,
-)
+@hidden_op({"self": _derivative}, node="FractionalMaxPool2DBackward0", outputs=2)
 def fractional_max_pool2d(
     xp: Any, self: Array, kernel_size: Sizes, output_size: Sizes, random_samples: Array
 ) -> Any:
@@ -94,13 +89,7 @@ def fractional_max_pool2d(
     return _pooled(xp, self, kernel_size, output_size, random_samples)
 
 
-@op(
-    {"self": _derivative},
-    node="FractionalMaxPool3DBackward0",
-    outputs=2,
-    method=False,
-    function=False,
-)
+@hidden_op({"self": _derivative}, node="FractionalMaxPool3DBackward0", outputs=2)
 def fractional_max_pool3d(
     xp: Any, self: Array, kernel_size: Sizes, output_size: Sizes, random_samples: Array
 ) -> Any:

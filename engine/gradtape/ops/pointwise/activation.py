@@ -14,12 +14,12 @@ from ..._sparse.array import SparseArray
 from .._kernels.bitwise_select import above_zero, check_floating, choose, keep
 from .._kernels.cache_blocks import compiled_as, in_blocks, want_blocks
 from .._kernels.upcast import rounded_once
-from .._support.operands import HIDDEN, POINTWISE, kind_of
+from .._support.operands import POINTWISE, hidden_op, kind_of
 from .._support.reuse_gradient import above_zero_only, alike
 from .._support.scalar_range import in_range
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, threshold: F.threshold_backward(
             grad, self, threshold
@@ -28,7 +28,6 @@ from .._support.scalar_range import in_range
     },
     promotion="common",
     family="elementwise",
-    **HIDDEN,
 )
 def threshold_backward(
     xp: Any, grad_output: Array, self: Array, threshold: float

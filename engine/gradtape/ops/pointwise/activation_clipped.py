@@ -10,7 +10,7 @@ from ..._dtypes import DTYPE_OF, finfo
 from .._kernels.bitwise_select import check_floating, keep
 from .._kernels.upcast import rounded_once
 from .._support.new_tensor import array_like
-from .._support.operands import OWN_DTYPE
+from .._support.operands import OWN_DTYPE, hidden_op
 from .._support.scalar_range import in_range
 
 _SIXTH = 0.1666666716337204  # in single precision, for every dtype, as in PyTorch
@@ -29,14 +29,12 @@ def _check_cut(array: Any, least: float) -> None:
         )
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, min_val, max_val: F.hardtanh_backward(
             grad, self, min_val, max_val
         )
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) -> Any:
@@ -48,15 +46,13 @@ def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) 
     return xp.minimum(xp.maximum(self, low), high)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, min_val, max_val: F.hardtanh_backward(
             grad, self, min_val, max_val
         ),
         "self": lambda F, grad: F.zeros_like(grad),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 def hardtanh_backward(
@@ -66,12 +62,10 @@ def hardtanh_backward(
     return keep(xp, ~((self <= min_val) | (self >= max_val)), grad_output)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self: F.hardsigmoid_backward(grad, self),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 def hardsigmoid(xp: Any, self: Array) -> Any:
@@ -80,13 +74,11 @@ def hardsigmoid(xp: Any, self: Array) -> Any:
     return xp.clip(self + 3, 0, 6) / 6
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self: F.hardsigmoid_backward(grad, self),
         "self": lambda F, grad: F.zeros_like(grad),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 def hardsigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Any:
@@ -94,10 +86,8 @@ def hardsigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     return keep(xp, (self > -3) & (self < 3), grad_output * _SIXTH)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, self: F.hardswish_backward(grad, self)},
-    method=False,
-    function=False,
     family="elementwise",
 )
 def hardswish(xp: Any, self: Array) -> Any:
@@ -106,15 +96,13 @@ def hardswish(xp: Any, self: Array) -> Any:
     return self * xp.clip(self + 3, 0, 6) / 6
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self: F.hardswish_backward(grad, self),
         "self": lambda F, grad, grad_output, self: (
             F.hardtanh_backward(grad * grad_output, self, -3.0, 3.0) * (1 / 3)
         ),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 @rounded_once
@@ -144,13 +132,8 @@ def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     return xp.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
 
 
-@op(
-    {"self": _shrink_derivative},
-    method=False,
-    function=False,
-    out=True,
-    out_rule=OWN_DTYPE,
-    family="elementwise",
+@hidden_op(
+    {"self": _shrink_derivative}, out=True, out_rule=OWN_DTYPE, family="elementwise"
 )
 def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     """Move values towards zero by lambd, not past it."""
@@ -165,15 +148,13 @@ def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     return self - xp.clip(self, -lambd, lambd)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, lambd: F.hardshrink_backward(
             grad, self, lambd
         ),
         "self": lambda F, grad: F.zeros_like(grad),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 def hardshrink_backward(xp: Any, grad_output: Array, self: Array, lambd: float) -> Any:

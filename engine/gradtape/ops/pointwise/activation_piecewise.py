@@ -13,6 +13,7 @@ from ..._dispatch.inplace import inplace
 from .._kernels.bitwise_select import check_floating, choose
 from .._kernels.upcast import rounded_once
 from .._support.new_tensor import array_like
+from .._support.operands import hidden_op
 
 _NEGATIVE = (
     "In-place {name} backward calculation is triggered with a negative slope which is "
@@ -35,14 +36,12 @@ def _leaky_relu(xp: Any, self: Any, negative_slope: float) -> Any:
     return choose(xp, self > 0, self, found)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, negative_slope: F.leaky_relu_backward(
             grad, self, negative_slope, False
         )
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
@@ -50,7 +49,7 @@ def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
     return _leaky_relu(xp, self, negative_slope)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, result, negative_slope: F.leaky_relu_backward(
             grad, result, negative_slope, True
@@ -59,23 +58,19 @@ def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
     name="leaky_relu",
     key="leaky_relu_",
     node="LeakyReluBackward1",
-    method=False,
-    function=False,
     family="elementwise",
 )
 def _leaky_relu_in_place(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
     return _leaky_relu(xp, self, negative_slope)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, negative_slope, self_is_result: (
             F.leaky_relu_backward(grad, self, negative_slope, self_is_result)
         ),
         "self": lambda F, grad: F.zeros_like(grad),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 def leaky_relu_backward(
@@ -101,14 +96,12 @@ def _elu(xp: Any, self: Any, alpha: float, scale: float, input_scale: float) -> 
     return choose(xp, self > 0, self * scale if scale != 1 else self, below)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, alpha, scale, input_scale: F.elu_backward(
             grad, self, alpha, scale, input_scale, False
         )
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 def elu(
@@ -122,7 +115,7 @@ def elu(
     return _elu(xp, self, alpha, scale, input_scale)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, result, alpha, scale, input_scale: F.elu_backward(
             grad, result, alpha, scale, input_scale, True
@@ -131,8 +124,6 @@ def elu(
     name="elu",
     key="elu_",
     node="EluBackward1",
-    method=False,
-    function=False,
     family="elementwise",
 )
 def _elu_in_place(
@@ -165,7 +156,7 @@ def celu(xp: Any, self: Array, alpha: float = 1.0) -> Any:
     return _celu(xp, self, alpha)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, result, alpha: F.elu_backward(
             grad, result, alpha, 1.0, 1.0 / alpha, True
@@ -174,8 +165,6 @@ def celu(xp: Any, self: Array, alpha: float = 1.0) -> Any:
     name="celu",
     key="celu_",
     node="CeluBackward1",
-    method=False,
-    function=False,
     family="elementwise",
 )
 def _celu_in_place(xp: Any, self: Array, alpha: float = 1.0) -> Any:
@@ -212,10 +201,8 @@ def _elu_curvature(
     return below * decay * (alpha * scale * input_scale)
 
 
-@op(
+@hidden_op(
     {"grad_output": _elu_outgoing, "self_or_result": _elu_curvature},
-    method=False,
-    function=False,
     family="elementwise",
 )
 @rounded_once

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.declare import OPS, Array, op
+from ..._dispatch.declare import OPS, Array
 from ..._dispatch.inplace import inplace
 from ..._tensor.tensor import Tensor
 from .._kernels import erf as normal
@@ -16,7 +16,7 @@ from .._kernels.softplus import log1p_of_small
 from .._kernels.softplus import softplus as log_one_plus_exp
 from .._kernels.upcast import rounded_once
 from .._support.new_tensor import array_like
-from .._support.operands import OWN_DTYPE
+from .._support.operands import OWN_DTYPE, hidden_op
 from .._support.out_argument import with_out
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -51,7 +51,7 @@ def _serve(grad: Any, x: Any) -> bool:
     return normal.serves(x) and normal.serves(grad, x.shape)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, approximate: (
             normal.gelu_backward(np, grad, self, grad)
@@ -59,8 +59,6 @@ def _serve(grad: Any, x: Any) -> bool:
             else F.gelu_backward(grad, self, approximate)
         )
     },
-    method=False,
-    function=False,
     out=True,
     out_rule=OWN_DTYPE,
     family="elementwise",
@@ -87,7 +85,7 @@ def _gelu_curvature(F: Any, grad: Any, x: Any, approximate: str) -> Any:
     return grad * sech2 * (slope + x * bend * 0.5 - x * tanh * slope * slope)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, approximate: F.gelu_backward(
             grad, self, approximate
@@ -96,8 +94,6 @@ def _gelu_curvature(F: Any, grad: Any, x: Any, approximate: str) -> Any:
             F, grad * grad_output, self, approximate
         ),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 @rounded_once
@@ -118,11 +114,8 @@ def gelu_backward(
 # ---- silu, mish ----
 
 
-@op(
-    {"self": lambda F, grad, self: F.silu_backward(grad, self)},
-    method=False,
-    function=False,
-    family="elementwise",
+@hidden_op(
+    {"self": lambda F, grad, self: F.silu_backward(grad, self)}, family="elementwise"
 )
 def silu(xp: Any, self: Array) -> Any:
     """Return ``x * sigmoid(x)``."""
@@ -137,15 +130,13 @@ def _silu_curvature(F: Any, grad: Any, x: Any) -> Any:
     return grad * s * (1 - s) * (2 + x * (1 - 2 * s))
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self: F.silu_backward(grad, self),
         "self": lambda F, grad, grad_output, self: _silu_curvature(
             F, grad * grad_output, self
         ),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 @rounded_once
@@ -160,11 +151,8 @@ def silu_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     return slope
 
 
-@op(
-    {"self": lambda F, grad, self: F.mish_backward(grad, self)},
-    method=False,
-    function=False,
-    family="elementwise",
+@hidden_op(
+    {"self": lambda F, grad, self: F.mish_backward(grad, self)}, family="elementwise"
 )
 def mish(xp: Any, self: Array) -> Any:
     """Return ``x * tanh(softplus(x))``."""
@@ -177,15 +165,13 @@ def _mish_curvature(F: Any, grad: Any, x: Any) -> Any:
     return grad * s * (1 - t * t) * (2 + x * (1 - s) - 2 * x * s * t)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self: F.mish_backward(grad, self),
         "self": lambda F, grad, grad_output, self: _mish_curvature(
             F, grad * grad_output, self
         ),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 @rounded_once
@@ -198,14 +184,12 @@ def mish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
 # ---- softplus, logsigmoid ----
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, beta, threshold: F.softplus_backward(
             grad, self, beta, threshold
         )
     },
-    method=False,
-    function=False,
     out=True,
     out_rule=OWN_DTYPE,
     family="elementwise",
@@ -227,7 +211,7 @@ def _softplus_curvature(F: Any, grad: Any, x: Any, beta: Any, threshold: Any) ->
     return grad * s * (1 - s) * beta * (x * beta <= threshold)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, beta, threshold: F.softplus_backward(
             grad, self, beta, threshold
@@ -236,8 +220,6 @@ def _softplus_curvature(F: Any, grad: Any, x: Any, beta: Any, threshold: Any) ->
             F, grad * grad_output, self, beta, threshold
         ),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 @rounded_once
@@ -251,7 +233,7 @@ def softplus_backward(
     return choose(xp, inner > threshold, grad_output, found)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, result1: F.log_sigmoid_backward(
             grad[0], self, result1
@@ -260,8 +242,6 @@ def softplus_backward(
     node="LogSigmoidBackward0",
     outputs=2,
     output_names=("output", "buffer"),
-    method=False,
-    function=False,
     family="upcast",
 )
 def log_sigmoid_forward(xp: Any, self: Array) -> Any:
@@ -278,7 +258,7 @@ def log_sigmoid(input: Tensor) -> Tensor:
     return log_sigmoid_forward(input)[0]
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, buffer: F.log_sigmoid_backward(
             grad, self, buffer
@@ -287,8 +267,6 @@ def log_sigmoid(input: Tensor) -> Tensor:
             -grad * grad_output * F.sigmoid(self) * F.sigmoid(-self)
         ),
     },
-    method=False,
-    function=False,
     family="elementwise",
 )
 @rounded_once

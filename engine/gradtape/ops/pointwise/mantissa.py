@@ -11,7 +11,7 @@ from ..._dispatch.inplace import inplace
 from ..._dtypes import bool_, int32
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor
-from .._support.operands import HIDDEN, c_name, not_implemented
+from .._support.operands import c_name, hidden_op, not_implemented
 from .._support.out_argument import CASTABLE, into
 from .._support.reduction import axes_of, finish
 
@@ -46,7 +46,7 @@ def ldexp(xp: Any, self: Array, other: Array) -> Any:
 inplace("ldexp")
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, result1: grad[0] / F.exp2(result1),
     },
@@ -55,7 +55,6 @@ inplace("ldexp")
     outputs=2,
     differentiable=(0,),
     output_names=("mantissa", "exponent"),
-    **HIDDEN,
 )
 def _frexp(xp: Any, self: Array) -> Any:
     wide = self if self.dtype.kind == "f" else self.astype("float32")
@@ -96,7 +95,7 @@ def _check_out(input: Tensor, mantissa: Tensor, exponent: Tensor) -> None:
         )
 
 
-@op({}, name="hash_tensor", key="_hash_tensor", **HIDDEN)
+@hidden_op({}, name="hash_tensor", key="_hash_tensor")
 def _hash_tensor(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
     kind = "int64" if self.dtype.kind in "iub" else "float64"
     bits = xp.ascontiguousarray(self.astype(kind)).view("uint64").reshape(self.shape)

@@ -10,11 +10,11 @@ from ..._dtypes import bfloat16, finfo
 from ..._graph.op import Check
 from ..._tensor.tensor import Tensor
 from .._support.operands import (
-    HIDDEN,
     OWN_DTYPE,
     POINTWISE,
     UNDERIVED,
     aliases,
+    hidden_op,
     kind_of,
     leaves_out,
     not_implemented,
@@ -56,20 +56,19 @@ ceil = _staircase("ceil", "ceil")
 trunc = _staircase("trunc", "trunc")
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F.zeros_like(grad)},
     check=_check_real("round"),
     out_rule=OWN_DTYPE,
     name="round",
     key="_round",
     **POINTWISE,
-    **HIDDEN,
 )
 def _round(xp: Any, self: Array) -> Any:
     return xp.positive(self) if self.dtype.kind in "iu" else xp.rint(self)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F.zeros_like(grad)},
     name="round",
     key="_round_decimals",
@@ -79,7 +78,6 @@ def _round(xp: Any, self: Array) -> Any:
         "biuc", "round_cpu" if decimals else "round_vml_cpu"
     )(name, self),
     **POINTWISE,
-    **HIDDEN,
 )
 def _round_decimals(xp: Any, self: Array, *, decimals: int) -> Any:
     # As PyTorch: scale, round half to even, scale back, in the tensor's own dtype.

@@ -14,7 +14,13 @@ from ..._tensor.tensor import Tensor
 from .._kernels import erf as normal
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_integer
-from .._support.operands import HIDDEN, POINTWISE, in_place_by_operand, leaves_out
+from .._support.operands import (
+    HIDDEN,
+    POINTWISE,
+    hidden_op,
+    in_place_by_operand,
+    leaves_out,
+)
 
 _TWO_OVER_ROOT_PI = 2.0 / sqrt(pi)
 
@@ -110,12 +116,11 @@ def _trigamma(xp: Any, self: Any) -> Any:
     return xp.where(mirrored, -found, found)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, self, n: grad * F._polygamma(self, n + 1)},
     name="polygamma",
     key="_polygamma",
     **{**POINTWISE, "promotion": "float"},
-    **HIDDEN,
 )
 def _polygamma(xp: Any, self: Array, n: int) -> Any:
     kernels = "digamma", "trigamma"

@@ -10,7 +10,7 @@ from ..._dtypes import parse_dtype
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor
 from .._support.dim_keepdim import ABSENT, dim_argument
-from .._support.operands import HIDDEN, refuses
+from .._support.operands import hidden_op, refuses
 from .._support.out_argument import with_out
 from .._support.reduction import (
     as_dims,
@@ -53,14 +53,13 @@ def _nansum_backward(F: Any, grad: Any, self: Any, dim: Any, keepdim: bool) -> A
     return spread_back(F, grad, tuple(self.shape), dim, keepdim) * there
 
 
-@op(
+@hidden_op(
     {"self": _nansum_backward},
     name="nansum",
     key="_nansum",
     check=refuses("c", "nansum on CPU does not support complex inputs"),
     out=True,
     family="reduction",
-    **HIDDEN,
 )
 def _nansum(
     xp: Any, self: Array, dim: Any, keepdim: bool, *, dtype: DType | None = None

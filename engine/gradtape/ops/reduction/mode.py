@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from ... import return_types
-from ..._dispatch.declare import Array, method, op
+from ..._dispatch.declare import Array, method
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_integer, wrap_dim
 from .._support.dim_keepdim import numpy_names
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .._support.reduction import finish
 from .min_max import picked_backward
 
 _VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for {slot} output"
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, result1, self_shape, dim, keepdim: picked_backward(
             F, grad, result1, self_shape, dim, keepdim
@@ -30,7 +30,6 @@ _VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for {slot} outp
     out=True,
     out_rule=_VALUES_DTYPE,
     family="upcast",
-    **HIDDEN,
 )
 def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)

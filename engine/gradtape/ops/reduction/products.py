@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..._backend import backend_of
-from ..._dispatch.declare import Array, method, op
+from ..._dispatch.declare import Array, method
 from ..._dtypes import dtype as DType
 from ..._dtypes import parse_dtype
 from ..._tensor.tensor import Tensor, wrap
 from .._support.arguments import as_integer
 from .._support.declare_view import composed
 from .._support.dim_keepdim import ABSENT, dim_argument
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .._support.reduction import (
     axes_of,
     dtype_with_out,
@@ -50,7 +50,7 @@ def _others_backward(F: Any, grad: Any, self: Any, dim: int) -> Any:
     return F.transpose(back, dim, -1)
 
 
-@op({"self": _others_backward}, **HIDDEN)
+@hidden_op({"self": _others_backward})
 def _product_of_others(xp: Any, self: Array, dim: int) -> Any:
     """Multiply, for each element, all the others along a dimension."""
     if not self.ndim:
@@ -79,7 +79,7 @@ def _prod_backward(
     return grad * F.conj(F._product_of_others(self, 0 if dim is None else dim))
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, result: _prod_backward(
             F, grad, self, result, None, False
@@ -88,20 +88,18 @@ def _prod_backward(
     name="prod",
     key="_prod_all",
     out=True,
-    **HIDDEN,
 )
 def _prod_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
     found = _prod_kernel(xp, in_dtype(self, dtype))
     return found if dtype is None else found.astype(dtype.numpy, copy=False)
 
 
-@op(
+@hidden_op(
     {"self": _prod_backward},
     name="prod",
     key="_prod_dim",
     node="ProdBackward1",
     out=True,
-    **HIDDEN,
 )
 def _prod_dim(
     xp: Any, self: Array, dim: int, keepdim: bool, *, dtype: DType | None = None

@@ -11,7 +11,7 @@ from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_bool, as_integer, check_tensor, wrap_dim
 from .._support.dim_keepdim import numpy_names
-from .._support.operands import HIDDEN, leaves_out, refuses
+from .._support.operands import HIDDEN, hidden_op, leaves_out, refuses
 from .._support.out_argument import SAME_DTYPE, with_out
 from .._support.reduction import finish, values_of
 from .min_max import picked_backward
@@ -124,7 +124,7 @@ _NO_TOPK = {
 }
 
 
-@op(
+@hidden_op(
     _PICKED,
     name="topk",
     key="_topk",
@@ -132,7 +132,6 @@ _NO_TOPK = {
     output_names=_NAMES,
     out=True,
     out_rule=SAME_DTYPE,
-    **HIDDEN,
 )
 def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
     if self.dtype.kind in "bc":
@@ -181,7 +180,7 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     )
 
 
-@op(
+@hidden_op(
     _PICKED_ONE,
     name="kthvalue",
     key="_kthvalue",
@@ -189,7 +188,6 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     output_names=_NAMES,
     out=True,
     out_rule="output values must be of same type as input",
-    **HIDDEN,
 )
 def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import FUNCTIONS, Array, method, op, pointwise
+from ..._dispatch.declare import FUNCTIONS, Array, method, pointwise
 from ..._dtypes import CPP_TYPE, DTYPE_OF, parse_dtype
 from ..._dtypes import dtype as DType
 from ..._sparse.array import SparseArray
@@ -12,7 +12,7 @@ from ..._tensor.tensor import Tensor
 from .._kernels.blas_sums import LONG, sums, total
 from .._support.declare_view import composed
 from .._support.dim_keepdim import ABSENT, dim_argument
-from .._support.operands import HIDDEN
+from .._support.operands import HIDDEN, hidden_op
 from .._support.out_argument import SAME_DTYPE
 from .._support.reduction import (
     as_dims,
@@ -70,19 +70,18 @@ _sum_plain = pointwise(
 )
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, self_shape: F.expand(grad, self_shape)},
     name="sum",
     key="_sum_all",
     out=True,
     family="reduction",
-    **HIDDEN,
 )
 def _sum_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
     return in_whole(_sum_kernel(xp, in_dtype(self, dtype)), dtype)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, dim, keepdim: spread_back(
             F, grad, self_shape, dim, keepdim
@@ -93,7 +92,6 @@ def _sum_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
     node="SumBackward1",
     out=True,
     family="reduction",
-    **HIDDEN,
 )
 def _sum_dims(
     xp: Any, self: Array, dim: Any, keepdim: bool, *, dtype: DType | None = None
@@ -187,7 +185,7 @@ _mean_plain = pointwise(
 )
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape: _mean_backward(
             F, grad, self_shape, None, False
@@ -198,13 +196,12 @@ _mean_plain = pointwise(
     check=_check_mean,
     out=True,
     family="reduction",
-    **HIDDEN,
 )
 def _mean_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
     return _mean_kernel(xp, in_dtype(self, dtype))
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, dim, keepdim: _mean_backward(
             F, grad, self_shape, dim, keepdim
@@ -216,7 +213,6 @@ def _mean_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
     check=_check_mean,
     out=True,
     family="reduction",
-    **HIDDEN,
 )
 def _mean_dims(
     xp: Any, self: Array, dim: Any, keepdim: bool, *, dtype: DType | None = None

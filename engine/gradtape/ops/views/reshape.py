@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, method, op
+from ..._dispatch.declare import Array, method
 from ..._dispatch.strided_views import geometry_of
 from ..._dtypes import dtype as DType
 from ..._sparse.array import SparseArray
@@ -14,6 +14,7 @@ from .._support.arguments import as_integer, check_tensor, spread, wrap_dim
 from .._support.arguments import sizes as read_sizes
 from .._support.declare_view import composed, view_op
 from .._support.dim_keepdim import numpy_names
+from .._support.operands import hidden_op
 from ..memory.memory_format import contiguous_format
 
 Sizes = tuple[int, ...]
@@ -44,11 +45,7 @@ def _reshape_alias(xp: Any, self: Array, size: Sizes, stride: Sizes) -> Any:
     return self.reshape(size)
 
 
-@op(
-    {"self": lambda F, grad, self_shape: F.reshape(grad, self_shape)},
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad, self_shape: F.reshape(grad, self_shape)})
 def _unsafe_view(xp: Any, self: Array, size: Sizes) -> Any:
     """Take another shape; the input is a copy that nobody else sees."""
     return self.reshape(size)
