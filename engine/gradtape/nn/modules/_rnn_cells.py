@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..._tensor.tensor import Tensor
-from ...ops.creation.full import zeros
+from ...ops.creation.factories import zeros
 from ...ops.nn import recurrent
 from .. import init
 from .._fresh import parameter

@@ -23,9 +23,8 @@ from .._support.operands import hidden_op
 from .._support.scalar_range import as_element, in_range
 from ..memory.copy_fill import copy_, fill_
 from ..tensor.native_functions import ONLY_ATEN
-from ..views.broadcast import expanded
-from .advanced import broadcast_refused, places_of, selected
-from .basic import Indices, read_index
+from ..views.reshape import expanded
+from .getitem import Indices, broadcast_refused, places_of, read_index, selected
 
 Sizes = tuple[int, ...]
 

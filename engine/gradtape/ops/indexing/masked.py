@@ -18,9 +18,9 @@ from .._support.new_tensor import dense_copy, made, row_major
 from .._support.operands import hidden_op
 from .._support.out_argument import handed_over
 from .._support.scalar_range import in_range
-from ..creation.full import zeros
+from ..creation.factories import zeros
 from ..tensor.determinism import check_determinism
-from ..views.broadcast import broadcast_shapes
+from ..views.reshape import broadcast_shapes
 
 # ---- masks ----
 

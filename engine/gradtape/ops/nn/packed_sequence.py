@@ -10,7 +10,7 @@ from ..._backend import backend_of
 from ..._dispatch.declare import Array, op, public
 from ..._tensor.tensor import Tensor, wrap
 from .._support.operands import hidden_op
-from ..creation.full import full
+from ..creation.factories import full
 from ..views.reshape import view
 
 _UNSORTED = (

@@ -11,7 +11,7 @@ from .._kernels.bitwise_select import check_floating, choose
 from .._kernels.upcast import rounded_once
 from .._support.new_tensor import row_major
 from .._support.operands import hidden_op
-from .activation_smooth import smooth_step
+from .activation import smooth_step
 
 
 def _halves(F: Any, tensor: Any, dim: int) -> tuple[Any, Any]:

@@ -21,9 +21,8 @@ from .._support.new_tensor import array_like, made, module_on
 from .._support.operands import hidden_op
 from .._support.out_argument import PLAIN, with_out
 from ..memory.memory_format import contiguous_format
-from ..views.broadcast import expand
 from ..views.reshape import _unsafe_view as unsafe_view
-from ..views.reshape import reshape, unsqueeze
+from ..views.reshape import expand, reshape, unsqueeze
 
 Sizes = tuple[int, ...]
 

@@ -19,8 +19,8 @@ from .._support.operands import hidden_op, is_complex
 from .._support.out_argument import SAME_DTYPE
 from .._support.reduction import in_dtype, values_of, wide
 from ..memory.memory_format import contiguous_format
-from ..pointwise.exponential import complex_logaddexp
-from .products import on_diagonal
+from ..pointwise.power import complex_logaddexp
+from .reduce_ops import on_diagonal
 
 _SCALAR_TYPE = "expected scalar_type {result} but found {out}"
 
