@@ -114,9 +114,6 @@ _ONE: dict[str, Any] = {
         size, stride, storage_offset
     ),
     "detach": lambda input: input.detach(),
-    "diagonal": lambda input, offset=0, dim1=0, dim2=1: input.diagonal(
-        offset, dim1, dim2
-    ),
     "expand": lambda input, size, *, implicit=False: input.expand(size),
     "permute": lambda input, dims: input.permute(dims),
     "select": lambda input, dim, index: input.select(dim, index),

@@ -9,9 +9,9 @@ from ..._dispatch.out_checks import refusal
 from ..._dtypes import get_default_dtype
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
-from .arguments import Sizes, as_integer, check_tensor, is_integer
-from .arguments import wrap_dim as _wrapped
-from .out_argument import handed_over
+from .._support.arguments import Sizes, as_integer, check_tensor, is_integer
+from .._support.arguments import wrap_dim as _wrapped
+from .._support.out_argument import handed_over
 
 _POINTS = "Invalid number of data points ({}) specified"
 
@@ -149,16 +149,3 @@ def checked(input: Any, name: str, out: Tensor | None, real: bool = False) -> Te
 def given_back(found: Tensor, out: Tensor | None) -> Tensor:
     """Return a result, or ``out`` after the result was stored in it."""
     return found if out is None else handed_over("fft", found._data, out)
-
-
-__all__ = [
-    "checked",
-    "given_back",
-    "half_shape_and_dims",
-    "norm_of",
-    "one_dim",
-    "points",
-    "promoted",
-    "resized",
-    "shape_and_dims",
-]
