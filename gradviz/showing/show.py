@@ -8,12 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradviz.export import as_snapshot, export_html
-from gradviz.notebook.marimo import marimo, show_in
+from gradviz.export import export_html
+from gradviz.showing.marimo import marimo, show_in
+from gradviz.snapshots import as_snapshot
 
 if TYPE_CHECKING:
     from gradviz.live import Source
-    from gradviz.notebook.live_view import LiveView
+    from gradviz.showing.live_view import LiveView
 
 
 def show(x: object) -> None:
@@ -23,12 +24,12 @@ def show(x: object) -> None:
 
     >>> gradviz.show(loss)  # doctest: +SKIP
     """
-    from gradviz._browser import open_page
     from gradviz.render.text import to_text
+    from gradviz.showing.browser import open_page
 
     shell = _notebook_shell()
     if shell is not None:
-        from gradviz.notebook.frontend import notebook_of
+        from gradviz.showing.notebook import notebook_of
 
         notebook_of(shell).show(x)
         return
@@ -51,7 +52,7 @@ def show_live(x: object) -> Callable[[object], None]:
     """
     shell, host = _notebook_shell(), marimo()
     if shell is not None:
-        from gradviz.notebook.frontend import notebook_of
+        from gradviz.showing.notebook import notebook_of
 
         replace_snapshot = notebook_of(shell).show_live(x)
     elif host is not None:
@@ -70,7 +71,7 @@ def follow(source: Source, delay: float = 0.0) -> LiveView | None:
     shell = _notebook_shell()
     if shell is None:
         return None
-    from gradviz.notebook.frontend import notebook_of
+    from gradviz.showing.notebook import notebook_of
 
     return notebook_of(shell).follow(source, delay=delay)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from gradviz import ir
+from gradviz._providers import provided
 from gradviz.errors import GradvizError
 
 Request = Mapping[str, Any]
@@ -106,8 +107,6 @@ def one_line(error: BaseException) -> str:
 def services_of(x: Any) -> dict[str, Service]:
     """Return what a view of ``x`` can ask for; of a tensor, to check its nodes."""
     if hasattr(x, "grad_fn") and hasattr(x, "requires_grad"):
-        from gradviz._check import check_service
-
-        return dict(check_service(x)) if x.grad_fn is not None else {}
+        return dict(provided("check_service")(x)) if x.grad_fn is not None else {}
     method = getattr(x, "services", None)
     return cast("dict[str, Service]", method()) if callable(method) else {}

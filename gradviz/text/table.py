@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradviz.render._words import clean, clip, columns, counted
+from gradviz.text.words import clean, clip, columns, counted
 
 _LEAST = 12  # columns that the last cell of a line keeps, however narrow the terminal
 

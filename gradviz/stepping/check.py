@@ -6,9 +6,9 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradviz._services import Request, Service, State, sentence
 from gradviz.derivative import check_node
 from gradviz.errors import CaptureError
+from gradviz.services import Request, Service, State, sentence
 
 _SHOWN = 8  # entries that differ
 _LOSS_GONE = "the graph is gone: keep the tensor that was shown in a variable"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
 from gradviz.errors import ExportError
-from gradviz.export import as_snapshot
-from gradviz.notebook.live_view import LiveView
 from gradviz.render.mime import mimebundle
+from gradviz.showing.live_view import LiveView
+from gradviz.snapshots import as_snapshot
 
 if TYPE_CHECKING:
     from gradviz.live import Source
@@ -83,7 +83,7 @@ class Notebook:
 
     def follow(self, source: Source, *, delay: float) -> LiveView:
         """Return a view that follows a source from now on; it appears after a delay."""
-        return LiveView(self, source, delay)
+        return LiveView(self.new_widget, source, delay)
 
     def new_widget(self, x: object) -> GradvizWidget | None:
         """Return a widget of the running cell; None where there can be none."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz import ir
 from gradviz.errors import ExportError
 from gradviz.live import LiveFeed, Sent, Source
 
 if TYPE_CHECKING:
-    from gradviz.notebook.frontend import Notebook
     from gradviz.widget import GradvizWidget
+
+
+NewWidget: TypeAlias = "Callable[[object], GradvizWidget | None]"
+"""Makes a widget of the running cell; None where there can be none."""
 
 
 class LiveView:
@@ -21,8 +24,8 @@ class LiveView:
     of its feed.
     """
 
-    def __init__(self, notebook: Notebook, source: Source, delay: float) -> None:
-        self._notebook = notebook
+    def __init__(self, new_widget: NewWidget, source: Source, delay: float) -> None:
+        self._new_widget = new_widget
         self._widget: GradvizWidget | None = None
         self._display: Any = None
         self._feed = LiveFeed(self, source, delay=delay)
@@ -39,7 +42,7 @@ class LiveView:
             return self._widget.replace(snapshot)
         from IPython.display import display
 
-        widget = self._notebook.new_widget(snapshot)
+        widget = self._new_widget(snapshot)
         if widget is None:
             raise ExportError("there can be no widget here")
         widget.endings.append(self._feed.close)

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Protocol
 
 from gradviz import ir
-from gradviz.render._words import clean, columns, counted
+from gradviz.text.words import clean, columns, counted
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _LONGEST = 2_000  # characters of a message or a fix

@@ -15,19 +15,20 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 
 from gradviz._capture import record
 from gradviz._capture.open_log import import_engines
-from gradviz._services import Shown
-from gradviz._show import show
 from gradviz.errors import GradvizError
-from gradviz.export import as_snapshot, check_target, export_html
+from gradviz.export import check_target, export_html
 from gradviz.notebook.cells import ErrorHook, Following
-from gradviz.notebook.frontend import Forms, Notebook, notebook_of
 from gradviz.notebook.magic_text import options_of, record_in_place
 from gradviz.notebook.release import ReleaseService, release
 from gradviz.render.mime import TEXT
 from gradviz.render.text import to_text
+from gradviz.services import Shown
+from gradviz.showing.notebook import Forms, Notebook, notebook_of
+from gradviz.showing.show import show
+from gradviz.snapshots import as_snapshot
 
 if TYPE_CHECKING:
-    from gradviz.notebook.live_view import LiveView
+    from gradviz.showing.live_view import LiveView
 
 _SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture.session.Session")
 _LONG_S = 0.8  # a cell that is over sooner shows its graph once, at its end
@@ -42,7 +43,7 @@ _NO_EXPRESSION = (
 class GradvizMagics(Magics):
     """The two magics.
 
-    What they show is kept by :class:`gradviz.notebook.frontend.Notebook`.
+    What they show is kept by :class:`gradviz.showing.notebook.Notebook`.
     """
 
     shell: Any
