@@ -85,3 +85,8 @@ class LazyModuleMixin:
             "Modules with uninitialized parameters can't be used with `DataParallel`. "
             "Run a dummy forward pass to correctly initialize the modules"
         )
+
+
+def materialize(tensor: Any, shape: tuple[int, ...]) -> None:
+    if tensor is not None:
+        tensor.materialize(shape)

@@ -9,7 +9,7 @@ from ... import linalg
 from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import finfo
 from ..._tensor.tensor import Tensor
-from ..modules._module import Module
+from ..modules.module import Module
 from .parametrize import register_parametrization
 
 _NO_ASSIGNMENT = (

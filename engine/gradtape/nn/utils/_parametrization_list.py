@@ -10,8 +10,8 @@ from ..._modes.grad_mode import no_grad
 from ..._tensor.tensor import Tensor
 from ...ops.memory.swap import swap_tensors
 from ...utils._python_dispatch import is_traceable_wrapper_subclass
-from ..modules._container import ModuleList
-from ..modules._module import Module
+from ..modules.container import ModuleList
+from ..modules.module import Module
 from ..parameter import Parameter
 
 _SEQUENCE = (

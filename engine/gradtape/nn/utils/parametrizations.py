@@ -8,12 +8,8 @@ from ..._dispatch.declare import FUNCTIONS
 from ..._modes.grad_mode import no_grad
 from ..._tensor.tensor import Tensor
 from .. import functional as nnf
-from ..modules._conv_transpose import (
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-)
-from ..modules._module import Module
+from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from ..modules.module import Module
 from ._orthogonal import orthogonal as orthogonal
 from .parametrize import register_parametrization
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..._modes.grad_mode import no_grad
 from ..._tensor.tensor import Tensor
-from ..modules._container import ModuleDict
-from ..modules._module import Module
+from ..modules.container import ModuleDict
+from ..modules.module import Module
 from ..parameter import Parameter
 from ._parametrization_list import ParametrizationList as ParametrizationList
 from ._parametrization_list import keep, put
