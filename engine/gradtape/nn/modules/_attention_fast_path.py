@@ -10,7 +10,7 @@ from ..._modes.grad_mode import is_grad_enabled
 from ..._tensor.tensor import Tensor
 from ...backends.mha import get_fastpath_enabled
 from ...overrides import has_torch_function
-from ._module.traversal import ModuleTraversal
+from ._base.traversal import ModuleTraversal
 
 
 def can_attend(

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from ..._modes.grad_mode import no_grad
-from .._uninitialized import is_lazy
+from ..parameter import is_lazy
 
 __all__ = ["LazyModuleMixin"]
 

@@ -1,6 +1,6 @@
 """Module: the base class of everything that has parameters and a forward.
 
-Walking the tree and saving it lie in ``_module/``.
+Walking the tree and saving it lie in ``_base/``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ..._tensor.tensor import Tensor
 from ...compiler import compile as compile_nothing
 from ...ops.tensor.queries import typename
 from ..parameter import Buffer, Parameter
-from ._module.backward_hooks import BackwardHook, register_module_node_hook
-from ._module.state_dict import EXTRA_STATE, ModuleStateDict
-from ._module.state_dict import _IncompatibleKeys as _IncompatibleKeys
-from ._module.wrapped_hook import WrappedHook
+from ._base.backward_hooks import BackwardHook, register_module_node_hook
+from ._base.state_dict import EXTRA_STATE, ModuleStateDict
+from ._base.state_dict import _IncompatibleKeys as _IncompatibleKeys
+from ._base.wrapped_hook import WrappedHook
 
 Hook = Callable[..., Any]
 _EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE
