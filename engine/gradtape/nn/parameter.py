@@ -14,8 +14,7 @@ from .._overrides.torch_function import disabled
 from .._tensor.tensor import Tensor, view_info, wrap
 from ..ops._support.arguments import spread
 from ..ops._support.new_tensor import made, module_on
-from ..ops.memory.pickling import _rebuild_parameter, _rebuild_parameter_with_state
-from ..ops.tensor.subclasses import state_of
+from ..ops.tensor.subclasses import set_state, state_of
 
 _NO_SHAPE = (
     "Can't access the shape of an uninitialized parameter or buffer. This error "
@@ -217,6 +216,28 @@ class Parameter(Tensor, metaclass=_MarkedMeta):
         if state:
             return _rebuild_parameter_with_state, (*parts, state)
         return _rebuild_parameter, parts
+
+
+# ---- what files call to rebuild a parameter ----
+
+
+def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
+    if not isinstance(data, Tensor):
+        raise RuntimeError(f"{type(data).__name__} is no tensor to make a parameter of")
+    found = Parameter(data, bool(requires_grad))
+    if backward_hooks:
+        found._backward_hooks = backward_hooks
+    return found
+
+
+def _rebuild_parameter_with_state(
+    data: Any, requires_grad: Any, backward_hooks: Any, state: Any
+) -> Any:
+    return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
+
+
+for _rebuild in (_rebuild_parameter, _rebuild_parameter_with_state):
+    _rebuild.__module__ = "gradtape._utils"
 
 
 class Buffer(Tensor, metaclass=_MarkedMeta):

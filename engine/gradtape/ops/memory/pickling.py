@@ -41,8 +41,6 @@ __all__ = [
     "_rebuild_device_tensor_from_numpy",
     "_rebuild_from_type_v2",
     "_rebuild_meta_tensor_no_storage",
-    "_rebuild_parameter",
-    "_rebuild_parameter_with_state",
     "_rebuild_sparse_tensor",
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
@@ -295,23 +293,6 @@ def _rebuild_wrapper_subclass(
     )
 
 
-def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
-    from ...nn.parameter import Parameter
-
-    if not isinstance(data, Tensor):
-        raise RuntimeError(f"{type(data).__name__} is no tensor to make a parameter of")
-    found = Parameter(data, bool(requires_grad))
-    if backward_hooks:
-        found._backward_hooks = backward_hooks
-    return found
-
-
-def _rebuild_parameter_with_state(
-    data: Any, requires_grad: Any, backward_hooks: Any, state: Any
-) -> Any:
-    return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
-
-
 def _rebuild_device_tensor_from_cpu_tensor(
     data: Any, dtype: Any, device: Any, requires_grad: Any
 ) -> Tensor:
@@ -325,3 +306,7 @@ def _rebuild_device_tensor_from_numpy(
 
     found = from_numpy(data).to(device=device, dtype=dtype)
     return found.requires_grad_(bool(requires_grad))
+
+
+for _name in __all__:  # files name them by their public home
+    globals()[_name].__module__ = "gradtape._utils"
