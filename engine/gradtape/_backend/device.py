@@ -50,6 +50,8 @@ class device:
     1
     """
 
+    __module__ = "gradtape"
+
     __slots__ = ("index", "type")
 
     index: int | None

@@ -186,6 +186,8 @@ class no_grad(_GradMode):
     False
     """
 
+    __module__ = "gradtape.autograd.grad_mode"
+
     enabled = False
 
 
@@ -200,6 +202,8 @@ class enable_grad(_GradMode):
     True
     """
 
+    __module__ = "gradtape.autograd.grad_mode"
+
     enabled = True
 
 
@@ -211,6 +215,8 @@ class set_grad_enabled(_Decorator):
     ...     torch.is_grad_enabled()
     False
     """
+
+    __module__ = "gradtape.autograd.grad_mode"
 
     def __init__(self, mode: bool) -> None:
         if type(mode) is not bool:
@@ -261,6 +267,8 @@ class inference_mode(_Decorator):
     >>> y.requires_grad, y.is_inference()
     (False, True)
     """
+
+    __module__ = "gradtape.autograd.grad_mode"
 
     def __new__(cls, mode: Any = True) -> Any:
         """Decorate ``mode`` where it is a function: ``@inference_mode``."""

@@ -44,6 +44,8 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
     tensor([2., 4.])
     """
 
+    __module__ = "gradtape"
+
     __slots__ = (
         "__dict__",
         "__weakref__",

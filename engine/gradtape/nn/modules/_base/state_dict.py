@@ -5,13 +5,39 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-from ..._common.handles import Registry, RemovableHandle, register
-from ..._tensor.tensor import Tensor
-from ._loading import load_one
-from ._state_types import EXTRA_STATE, IncompatibleKeys, WrappedHook
-from ._tree import Tree
+from .... import __future__ as switches
+from ...._common.handles import Registry, RemovableHandle, register
+from ...._common.site import user_stacklevel
+from ...._modes.grad_mode import no_grad
+from ...._tensor.tensor import Tensor
+from ....ops.memory.swap import swap_tensors
+from ...parameter import Parameter, is_lazy
+from .traversal import ModuleTraversal
+from .wrapped_hook import WrappedHook
+
+EXTRA_STATE: Final = "_extra_state"
+
+
+class _IncompatibleKeys(NamedTuple):
+    """What ``load_state_dict`` found no partner for, on either side."""
+
+    __module__ = "gradtape.nn.modules.module"
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
+
+    __str__ = __repr__
+
 
 _UNREACHABLE = (
     "Reached a code path in Module.{name}() that should never be called. Please file "
@@ -31,10 +57,11 @@ _POST_HOOK_RETURNED = (
 )
 
 
-class State(Tree):
+class ModuleStateDict(ModuleTraversal):
     """``state_dict`` and ``load_state_dict`` with their hooks."""
 
     _version: int = 1
+    _non_persistent_buffers_set: set[str]
     _state_dict_hooks: Registry
     _state_dict_pre_hooks: Registry
     _load_state_dict_pre_hooks: Registry
@@ -105,14 +132,14 @@ class State(Tree):
         for name, buffer in self._buffers.items():
             if buffer is not None and name not in self._non_persistent_buffers_set:
                 destination[prefix + name] = buffer if keep_vars else buffer.detach()
-        if type(self).get_extra_state is not State.get_extra_state:
+        if type(self).get_extra_state is not ModuleStateDict.get_extra_state:
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     # ---- loading ----
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> IncompatibleKeys:
+    ) -> _IncompatibleKeys:
         """Copy tensors into parameters and buffers of the same name.
 
         ``assign`` puts the given tensors in place instead of copying. Raises
@@ -123,7 +150,7 @@ class State(Tree):
             raise TypeError(
                 f"Expected state_dict to be dict-like, got {type(state_dict)}."
             )
-        found = IncompatibleKeys([], [])
+        found = _IncompatibleKeys([], [])
         errors: list[str] = []
         metadata = getattr(state_dict, "_metadata", None)
         given: Any = OrderedDict(state_dict)
@@ -170,7 +197,7 @@ class State(Tree):
             elif strict:
                 missing_keys.append(key)
         extra = prefix + EXTRA_STATE
-        takes_extra = type(self).set_extra_state is not State.set_extra_state
+        takes_extra = type(self).set_extra_state is not ModuleStateDict.set_extra_state
         if takes_extra and extra in state_dict:
             self.set_extra_state(state_dict[extra])
         elif takes_extra and strict:
@@ -246,7 +273,7 @@ def _load(
     prefix: str,
     metadata: Any,
     assign: bool,
-    found: IncompatibleKeys,
+    found: _IncompatibleKeys,
     errors: list[str],
 ) -> None:
     local = {} if metadata is None else metadata.get(prefix[:-1], {})
@@ -263,3 +290,76 @@ def _load(
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, found) is not None:
             raise AssertionError(_POST_HOOK_RETURNED)
+
+
+_FAILED = (
+    'While {action} the parameter named "{key}", whose dimensions in the model are '
+    "{own} and whose dimensions in the checkpoint are {given}, an exception occurred "
+    ": {args}."
+)
+_NOT_COPIED = (
+    "for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+    "parameter in the current model, which is a no-op. (Did you mean to pass "
+    "`assign=True` to assign items in the state dictionary to their corresponding key "
+    "in the module instead of copying them in place?)"
+)
+_OWN_RETURNED = (
+    "module_load returned one of self or other, please .detach() the result if "
+    "returning one of the inputs in module_load"
+)
+
+
+def load_one(
+    module: Any, name: str, own: Tensor, key: str, given: Any, assign: bool
+) -> str:
+    """Load one tensor; return what was wrong, or ""."""
+    if not isinstance(given, Tensor):
+        return (
+            f'While copying the parameter named "{key}", expected torch.Tensor or '
+            f"Tensor-like object from checkpoint but received {type(given)}"
+        )
+    lazy = is_lazy(own)  # then both wait for a shape
+    if not lazy and own.dim() == 0 and tuple(given.shape) == (1,):
+        given = given[0]  # files from before 0-d tensors
+    if not lazy and given.shape != own.shape:
+        return (
+            f"size mismatch for {key}: copying a param with shape {given.shape} "
+            f"from checkpoint, the shape in current model is {own.shape}."
+        )
+    if own.is_meta and not given.is_meta and not assign:
+        warnings.warn(_NOT_COPIED.format(key=key), stacklevel=user_stacklevel())
+    swaps = switches.get_swap_module_params_on_conversion()
+    try:
+        with no_grad():
+            if swaps:
+                _swap(own, given, assign)
+            elif assign:
+                setattr(module, name, _as_kept(own, given))
+            else:
+                own.copy_(given)
+    except Exception as error:
+        return _FAILED.format(
+            action="swapping" if swaps else "copying",
+            key=key,
+            own=own.size(),
+            given=given.size(),
+            args=error.args,
+        )
+    return ""
+
+
+def _swap(own: Any, given: Tensor, assign: bool) -> None:
+    """Let ``own`` stay the object it is and become what ``module_load`` makes."""
+    found = own.module_load(given, assign=assign)
+    if found is given or found is own:
+        raise RuntimeError(_OWN_RETURNED)
+    swap_tensors(own, _as_kept(own, found))
+
+
+def _as_kept(own: Tensor, given: Tensor) -> Tensor:
+    """Return ``given`` in the role that ``own`` has: a parameter stays one."""
+    if not isinstance(own, Parameter):
+        return given
+    if isinstance(given, Parameter):
+        return given.requires_grad_(own.requires_grad)
+    return Parameter(given, requires_grad=own.requires_grad)

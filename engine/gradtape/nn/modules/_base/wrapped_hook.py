@@ -1,30 +1,11 @@
-"""What saving and loading hand out: reports of keys, and hooks with their modules."""
+"""Hooks that want their module first, and hold it weakly."""
 
 from __future__ import annotations
 
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
-
-EXTRA_STATE: Final = "_extra_state"
-
-
-class IncompatibleKeys(NamedTuple):
-    """What ``load_state_dict`` found no partner for, on either side."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return (
-            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
-            f"unexpected_keys={self.unexpected_keys})"
-        )
-
-    __str__ = __repr__
+from typing import Any
 
 
 class WrappedHook:
@@ -33,6 +14,9 @@ class WrappedHook:
     It goes with its module when that is copied or pickled. Raises RuntimeError when it
     is called, or revived, after its module is gone.
     """
+
+    __module__ = "gradtape.nn.modules.module"
+    __qualname__ = "_WrappedHook"  # what files call it
 
     def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook

@@ -1,19 +1,18 @@
-"""The tree of modules: walking it, finding things by path, converting what it holds."""
+"""Walking a tree of modules, finding things by path, converting what it holds."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Self
 
-from ..._dispatch.declare import FUNCTIONS
-from ..._tensor.tensor import Tensor
-from ...ops._support.to_arguments import read_module_to
-from ..parameter import Parameter
-from ._conversion import converted, converted_buffer
-from ._registry import Registry
-
-M = TypeVar("M", bound="Tree")
+from .... import __future__ as switches
+from ...._dispatch.declare import FUNCTIONS
+from ...._modes.grad_mode import no_grad
+from ...._tensor.tensor import Tensor
+from ....ops._support.to_arguments import read_module_to
+from ....ops.memory.swap import swap_tensors
+from ...parameter import Parameter, UninitializedBuffer
 
 _NO_DATA = (
     "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() "
@@ -29,8 +28,16 @@ _COMPLEX_WARNING = (
 )
 
 
-class Tree(Registry):
+class ModuleTraversal:
     """Iteration over a module and all modules below it."""
+
+    training: bool
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+
+    def _get_name(self) -> str:
+        return type(self).__name__
 
     # ---- by path ----
 
@@ -41,7 +48,7 @@ class Tree(Registry):
             if not hasattr(module, name):
                 raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
             module = getattr(module, name)
-            if not isinstance(module, Tree):
+            if not isinstance(module, ModuleTraversal):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
@@ -49,13 +56,15 @@ class Tree(Registry):
         """Put a module at a dotted path; with ``strict`` one must be there already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
-        if not isinstance(module, Tree):
+        if not isinstance(module, ModuleTraversal):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):
             raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
-        if hasattr(parent, name) and not isinstance(getattr(parent, name), Tree):
+        if hasattr(parent, name) and not isinstance(
+            getattr(parent, name), ModuleTraversal
+        ):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
@@ -170,14 +179,14 @@ class Tree(Registry):
 
     # ---- changes to all that is held ----
 
-    def apply(self: M, fn: Callable[[Any], Any]) -> M:
+    def apply(self, fn: Callable[[Any], Any]) -> Self:
         """Call ``fn`` on every module, children before their parents."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -190,7 +199,7 @@ class Tree(Registry):
                 self._buffers[name] = converted_buffer(buffer, fn)
         return self
 
-    def to(self: M, *args: Any, **kwargs: Any) -> M:
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device, a floating-point dtype or a memory format, in place.
 
         Accepts ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` and ``to(tensor)``;
@@ -217,44 +226,100 @@ class Tree(Registry):
 
         return self._apply(convert)
 
-    def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move to a device without the values, which are whatever was in memory."""
         return self._apply(
             lambda tensor: FUNCTIONS["empty_like"](tensor, device=device), recurse
         )
 
-    def cpu(self: M) -> M:
+    def cpu(self) -> Self:
         """Move everything to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self: M, device: Any = None) -> M:
+    def cuda(self, device: Any = None) -> Self:
         """Move everything to a CUDA device."""
         return self._apply(lambda t: t.cuda(device))
 
-    def type(self: M, dst_type: Any) -> M:
+    def type(self, dst_type: Any) -> Self:
         """Cast all parameters and buffers to one dtype."""
         return self._apply(lambda t: t.type(dst_type))
 
-    def float(self: M) -> M:
+    def float(self) -> Self:
         """Cast floating-point parameters and buffers to float32."""
         return self._apply(lambda t: t.float() if _is_float(t) else t)
 
-    def double(self: M) -> M:
+    def double(self) -> Self:
         """Cast floating-point parameters and buffers to float64."""
         return self._apply(lambda t: t.double() if _is_float(t) else t)
 
-    def half(self: M) -> M:
+    def half(self) -> Self:
         """Cast floating-point parameters and buffers to float16."""
         return self._apply(lambda t: t.half() if _is_float(t) else t)
 
-    def bfloat16(self: M) -> M:
+    def bfloat16(self) -> Self:
         """Cast floating-point parameters and buffers to bfloat16."""
         return self._apply(lambda t: t.bfloat16() if _is_float(t) else t)
 
-    def share_memory(self: M) -> M:
+    def share_memory(self) -> Self:
         """Move parameters and buffers to shared memory."""
         return self._apply(lambda t: t.share_memory_())
 
 
 def _is_float(tensor: Tensor) -> bool:
     return tensor.dtype.is_floating_point
+
+
+def converted(where: str, parameter: Tensor, fn: Callable[[Tensor], Tensor]) -> Tensor:
+    """Return what takes a parameter's place after ``fn``; most times it is itself.
+
+    :mod:`gradtape.__future__` says whether the parameter keeps being the object that
+    it was. ``where`` names it in the RuntimeError for one that cannot be swapped.
+    """
+    gradient = parameter.grad
+    with no_grad():
+        found = fn(parameter)
+        if switches.get_swap_module_params_on_conversion():
+            return _swapped(where, parameter, found, fn)
+        if _kept(parameter, found):
+            parameter.data = found
+            target = parameter
+        else:
+            target = Parameter(found, parameter.requires_grad)
+        if gradient is not None:
+            made = fn(gradient)
+            if _kept(gradient, made):
+                gradient.data = made
+                target.grad = gradient
+            else:
+                target.grad = made.requires_grad_(gradient.requires_grad)
+    return target
+
+
+def converted_buffer(buffer: Tensor, fn: Callable[[Tensor], Tensor]) -> Tensor:
+    """Return what takes a buffer's place; one without a shape goes on waiting."""
+    found = fn(buffer)
+    if isinstance(buffer, UninitializedBuffer):
+        found.__class__ = type(buffer)
+    return found
+
+
+def _kept(old: Tensor, new: Tensor) -> bool:
+    """Tell whether a tensor takes over what it was converted to."""
+    overwrites = switches.get_overwrite_module_params_on_conversion()
+    alike = (old.is_sparse, old.is_meta) == (new.is_sparse, new.is_meta)
+    return not overwrites and alike
+
+
+def _swapped(where: str, parameter: Tensor, found: Any, fn: Any) -> Tensor:
+    gradient = parameter.grad
+    try:
+        parameter.grad = None
+        swap_tensors(parameter, Parameter(found, parameter.requires_grad))
+        if gradient is not None:
+            made = fn(gradient)
+            if made is not gradient:
+                swap_tensors(gradient, made.requires_grad_(gradient.requires_grad))
+            parameter.grad = gradient
+    except RuntimeError as error:
+        raise RuntimeError(f"_apply(): Couldn't swap {where}") from error
+    return parameter

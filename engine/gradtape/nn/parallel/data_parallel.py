@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._backend.device import device
-from ._module import Module
+from ..modules.module import Module
 
 
 class DataParallel(Module):

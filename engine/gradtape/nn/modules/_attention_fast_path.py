@@ -10,10 +10,12 @@ from ..._modes.grad_mode import is_grad_enabled
 from ..._tensor.tensor import Tensor
 from ...backends.mha import get_fastpath_enabled
 from ...overrides import has_torch_function
-from ._tree import Tree
+from ._base.traversal import ModuleTraversal
 
 
-def fits(layer: Tree, attention: Any, x: Tensor, *others: Tensor | None) -> bool:
+def can_attend(
+    layer: ModuleTraversal, attention: Any, x: Tensor, *others: Tensor | None
+) -> bool:
     """Tell whether PyTorch would take its fast path; who watches changes no bit."""
     tensors: list[Any] = [
         x,
@@ -61,14 +63,14 @@ def _projections(attention: Any) -> tuple[Any, ...]:
     )
 
 
-def suits(layer: Any, x: Tensor, masks: tuple[Any, Any]) -> bool:
+def can_encode(layer: Any, x: Tensor, masks: tuple[Any, Any]) -> bool:
     """Tell whether a layer of an encoder is one call; the masks are floats, or None."""
     if layer.training or not get_fastpath_enabled():
         return False
     return (
         layer.activation_relu_or_gelu
         and layer.norm1.eps == layer.norm2.eps
-        and fits(layer, layer.self_attn, x, *_parts(layer))
+        and can_attend(layer, layer.self_attn, x, *_parts(layer))
         and not any(m._forward_hooks or m._forward_pre_hooks for m in layer.modules())
         and not any(_weighs(mask) for mask in masks)
     )

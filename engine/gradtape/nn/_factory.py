@@ -1,4 +1,4 @@
-"""Uninitialised tensors for layers to fill."""
+"""Tensors that layers begin with, and the keywords that say how to make them."""
 
 from __future__ import annotations
 
@@ -27,3 +27,25 @@ def parameter(
 ) -> Parameter:
     """Return a parameter whose values are whatever was in memory."""
     return Parameter(empty(shape, device, dtype))
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the keywords of a layer that go on to what makes its tensors.
+
+    Raises TypeError for other keywords, and for one that is there twice.
+
+    >>> from gradtape import nn
+    >>> nn.factory_kwargs({"dtype": 1, "factory_kwargs": {"device": "cpu"}})
+    {'device': 'cpu', 'dtype': 1}
+    """
+    given = dict(kwargs or {})
+    found = dict(given.pop("factory_kwargs", {}))
+    unknown = given.keys() - {"device", "dtype", "memory_format"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    for name, value in given.items():
+        if name in found:
+            where = "in **kwargs and in factory_kwargs"
+            raise TypeError(f"{name} specified twice, {where}")
+        found[name] = value
+    return found
