@@ -28,8 +28,7 @@ from ..._storage.storage import (
     sharing,
 )
 from ..._tensor.memory import keeps_values_elsewhere
-from ..._tensor.set_data import move_to
-from ..._tensor.tensor import Tensor, plain_types, wrap, wrap_shared
+from ..._tensor.tensor import Tensor, move_to, plain_types, wrap, wrap_shared
 from ..creation.factories import empty_strided
 from ..sparse.create import check_parts, check_range
 from ..sparse.layout import is_sparse
