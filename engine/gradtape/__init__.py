@@ -14,12 +14,10 @@ from . import __config__ as __config__
 from . import __future__ as __future__
 from . import _custom_op as _custom_op
 from . import _dynamo as _dynamo
-from . import _subclasses as _subclasses
 from . import _tensor_str as _tensor_str
 from . import _vmap_internals as _vmap_internals
 from . import accelerator as accelerator
 from . import amp as amp
-from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler
@@ -27,29 +25,22 @@ from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import distributions as distributions
-from . import export as export
 from . import fft as fft
 from . import func as func
 from . import functional as functional
 from . import futures as futures
-from . import fx as fx
 from . import hub as hub
 from . import jit as jit
 from . import library as library
 from . import linalg as linalg
 from . import masked as masked
-from . import mps as mps
-from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import onnx as onnx
 from . import ops as ops
 from . import optim as optim
 from . import overrides as overrides
-from . import package as package
 from . import profiler as profiler
-from . import quantization as quantization
-from . import quasirandom as quasirandom
 from . import random as random
 from . import serialization as serialization
 from . import signal as signal
@@ -61,9 +52,10 @@ from . import torch_version as torch_version
 from . import types as types
 from . import utils as utils
 from . import version as version
-from . import xpu as xpu
 from ._backend.device import device as device
 from ._backend.device import set_default_device as set_default_device
+from ._common.mirrors import import_mirrors as _import_mirrors
+from ._common.refusals import refused_names as _refused_names
 from ._common.warn import is_warn_always_enabled as is_warn_always_enabled
 from ._common.warn import set_warn_always as set_warn_always
 from ._dtypes import bfloat16 as bfloat16
@@ -106,11 +98,11 @@ from ._modes.grad_mode import no_grad as no_grad
 from ._modes.grad_mode import set_grad_enabled as set_grad_enabled
 from ._random.generator import Generator as Generator
 from ._random.generator import default_generator as default_generator
+from ._streambase import Stream as Stream
 from ._tensor.overlap import OverlapWarning as OverlapWarning
 from ._tensor.printing import set_printoptions as set_printoptions
 from ._tensor.size import Size as Size
 from ._tensor.tensor import Tensor as Tensor
-from .accelerator import Stream as Stream
 from .amp import GradScaler as GradScaler
 from .amp import autocast as autocast
 from .autograd.anomaly_mode import (
@@ -123,7 +115,6 @@ from .cuda import OutOfMemoryError as OutOfMemoryError
 from .func import vmap as vmap
 from .futures import Future as Future
 from .jit import ScriptModule as ScriptModule
-from .linalg._lobpcg import lobpcg as lobpcg
 from .ops.memory.memory_format import _mkldnn as _mkldnn
 from .ops.memory.memory_format import channels_last as channels_last
 from .ops.memory.memory_format import channels_last_3d as channels_last_3d
@@ -180,6 +171,8 @@ _MODULES.update(
 _part_names()
 _part_methods()
 globals().update(_FUNCTIONS)
+_import_mirrors(__name__)
+globals().update(_refused_names(""))
 
 if _TYPE_CHECKING:
 

@@ -31,9 +31,9 @@ GRADTAPE = """
     _engine
 
     testing random fft special masked signal functional backends
-    _VF __config__ _dynamo _flat _streambase _tensor_str amp compiler cpu futures
+    _VF __config__ _dynamo _flat _tensor_str amp compiler cpu futures
     cuda
-    accelerator
+    _streambase accelerator
     autograd
     types linalg profiler sparse
     utils._pytree utils._pytree_nodes utils._python_dispatch utils.serialization

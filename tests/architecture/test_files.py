@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CODE_LIMIT = 500
 # Path -> the lines of code granted to it, with the reason beside.
 LONGER: dict[str, int] = {
+    "engine/gradtape/distributions/transforms.py": 700,  # one class a transform
+    "engine/gradtape/nn/modules/module.py": 560,  # one class: Module
     "extension/src/ir/types.ts": 1_000,  # generated from gradviz/ir
 }
 

@@ -106,7 +106,7 @@ def test_nothing_heavy_is_imported_at_module_level():
     own = {
         "gradtape._backend._cupy": ("cupy",),
         "gradtape._backend.compiled._jit": ("numba",),
-        "gradviz.magic": ("IPython",),
+        "gradviz.notebook.magic": ("IPython",),
         "gradviz.widget": ("anywidget", "ipywidgets"),
     }
     early = [

@@ -120,10 +120,7 @@ def folders_of_rooms() -> list[Path]:
     return [
         folder
         for package in layers.PACKAGES.values()
-        for folder in [
-            package,
-            *sorted(p.parent for p in package.glob("*/__init__.py")),
-        ]
+        for folder in sorted(init.parent for init in package.glob("*/__init__.py"))
     ]
 
 

@@ -52,6 +52,8 @@ class device:
     1
     """
 
+    __module__ = "gradtape"
+
     __slots__ = ("index", "type")
 
     index: int | None

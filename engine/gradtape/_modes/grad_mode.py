@@ -184,6 +184,8 @@ class no_grad(_GradMode):
     False
     """
 
+    __module__ = "gradtape.autograd.grad_mode"
+
     enabled = False
 
 
@@ -198,6 +200,8 @@ class enable_grad(_GradMode):
     True
     """
 
+    __module__ = "gradtape.autograd.grad_mode"
+
     enabled = True
 
 
@@ -209,6 +213,8 @@ class set_grad_enabled(_Decorator):
     ...     torch.is_grad_enabled()
     False
     """
+
+    __module__ = "gradtape.autograd.grad_mode"
 
     def __init__(self, mode: bool) -> None:
         if type(mode) is not bool:
@@ -259,6 +265,8 @@ class inference_mode(_Decorator):
     >>> y.requires_grad, y.is_inference()
     (False, True)
     """
+
+    __module__ = "gradtape.autograd.grad_mode"
 
     def __new__(cls, mode: Any = True) -> Any:
         """Decorate ``mode`` where it is a function: ``@inference_mode``."""

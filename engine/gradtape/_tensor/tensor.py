@@ -71,6 +71,8 @@ class Tensor(TensorMemory, TensorHooks):
     tensor([2., 4.])
     """
 
+    __module__ = "gradtape"
+
     __slots__ = (
         "__dict__",
         "__weakref__",

@@ -8,7 +8,7 @@ from typing import Any
 from ..._forward_mode.dual import Below, Level, enable, forward_base, is_enabled
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
-from ...ops.creation.like import zeros_like
+from ...ops.creation.factories import zeros_like
 
 _NOT_A_VIEW = (
     "A custom Function's forward is returning a view (or an input as-is) but the jvp "

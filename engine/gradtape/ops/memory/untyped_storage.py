@@ -36,6 +36,8 @@ class UntypedStorage:
     [1, 2, 3]
     """
 
+    __module__ = "gradtape.storage"
+
     __slots__ = ("__dict__", "__weakref__", "_storage")
 
     _storage: Storage
