@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import sys
+import threading
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from gradtape import autograd
 from gradtape._engine.order import Collected
 from gradtape._graph.node import Node, next_sequence_nr
-from gradtape._graph.observe import observe
+from gradtape._graph.observe import PublicCall, observe
 from gradtape._modes.grad_mode import mode
 from gradtape._saved.checks import _has_values, _prints
 from gradtape._storage.fingerprint import fingerprint
 from gradtape._tensor.tensor import Tensor
-from gradtape.autograd import _api
 from gradviz._capture.adapters.gradtape.backward_args import (
-    BACKWARD,
-    GRAD,
-    METHOD,
     gradients_of,
     listed,
     roots_of,
@@ -53,6 +48,7 @@ class Passes:
         self.log = log
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)
+        self._threads: dict[int, list[Any]] = {}
         self._refused: set[int] = set()  # nodes that a pass found freed
         self._running: dict[int, tuple[int, ...]] = {}  # nodes by index, in order
         # Passes whose nodes may have no rows yet: index and sequence numbers of each.
@@ -91,51 +87,45 @@ class Passes:
             return event
 
     def install(self) -> None:
-        """Log backward passes until the log is closed."""
-        log = self.log
-        backward = self._around(_api.backward, "backward", BACKWARD)
-        grad = self._around(_api.grad, "grad", GRAD)
-        method = self._around(vars(Tensor)["backward"], "backward", METHOD)
-        for owner in (_api, autograd):
-            log.stand(owner, "backward", backward)
-            log.stand(owner, "grad", grad)
-        log.stand(Tensor, "backward", method)
-        if log.scan.on:
-            log.on_exit(observe(self._listener).remove)
+        """Listen to what passes run, where values are looked at."""
+        if self.log.scan.on:
+            self.log.on_exit(observe(self._listener).remove)
 
-    def _around(
-        self, original: Any, api: Literal["backward", "grad"], names: Sequence[str]
-    ) -> Any:
-        @functools.wraps(original)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            __tracebackhide__ = True
-            doing = here.now
-            if doing.busy:
-                return original(*args, **kwargs)
-            if doing.handing and names is not METHOD:
-                doing.handing -= 1
-                return original(*args, **kwargs)
-            given = dict(zip(names, args, strict=False), **kwargs)
-            index = self._begin(api, given)
-            if index is None:
-                return original(*args, **kwargs)
-            before, doing.inside = doing.inside, index
-            doing.handing += names is METHOD
-            listening = self._listen() if self.hooks else None
-            try:
-                result = original(*args, **kwargs)
-            except BaseException as error:
-                self._fail(index, given, error)
-                raise
-            finally:
-                doing.inside, mode.now.collected = before, None
-                doing.handing = 0  # it may have been refused before it got there
-                if listening is not None:
-                    listening.remove()
-            self._end(index, api, given, result)
-            return result
+    # ---- what the engine announces --------------------------------------------------
 
-        return run
+    def pass_began(self, call: PublicCall) -> bool:
+        """Note that a pass is about to run; tell whether that went well."""
+        doing = here.now
+        given = dict(zip(call.parameters, call.args, strict=False), **call.kwargs)
+        index = self._begin(call.name, given)
+        if index is None:
+            return False
+        listening = self._listen() if self.hooks else None
+        self._begun().append((index, given, doing.inside, listening))
+        doing.inside = index
+        return True
+
+    def pass_ended(self, call: PublicCall, result: Any) -> None:
+        """Note that a pass is over."""
+        index, given = self._leave()
+        self._end(index, call.name, given, result)
+
+    def pass_raised(self, call: PublicCall, error: BaseException) -> None:
+        """Note that a pass raised."""
+        index, given = self._leave()
+        self._fail(index, given, error)
+
+    def _begun(self) -> list[Any]:
+        """Return the passes of this thread that were announced, innermost last."""
+        return self._threads.setdefault(threading.get_ident(), [])
+
+    def _leave(self) -> tuple[int, dict[str, Any]]:
+        doing = here.now
+        index, given, doing.inside, listening = self._begun().pop()
+        mode.now.collected = None
+        if listening is not None:
+            listening.remove()
+        return index, given
 
     def _listen(self) -> Any:
         """Listen during a pass that runs hooks, where we do not listen anyway."""
@@ -144,16 +134,12 @@ class Passes:
         return observe(self._listener)
 
     def _begin(self, api: Any, given: dict[str, Any]) -> int | None:
-        doing = here.now
-        doing.busy += 1
         try:
-            with self.log.lock:
+            with self.log.quiet(), self.log.lock:
                 return self.begin(api, given, hand_over=True)
         except Exception as error:
             self.log.give_up("before a backward pass", error)
             return None
-        finally:
-            doing.busy -= 1
 
     def begin(self, api: Any, given: dict[str, Any], hand_over: bool = False) -> int:
         """Walk what a pass will walk, without running anything; note it.
@@ -248,7 +234,7 @@ class Passes:
     def _end(self, index: int, api: str, given: dict[str, Any], result: Any) -> None:
         numbers = self._running.pop(index)
         self.since = next_sequence_nr()  # gradients are added up in place
-        here.now.busy += 1
+        self.log.pause()
         try:
             with self.log.lock:
                 event = self._event(index) if api == "grad" else None
@@ -263,7 +249,7 @@ class Passes:
         except Exception as error:
             self.log.give_up("after a backward pass", error)
         finally:
-            here.now.busy -= 1
+            self.log.resume()
 
     def _or_none(self, gradient: Any) -> Value | None:
         return self.log.reader.seen(gradient) if isinstance(gradient, Tensor) else None

@@ -1,4 +1,4 @@
-"""What the engine itself announces while a log is open: turns of nodes, and hooks."""
+"""What the engine announces while a log is open: calls, turns of nodes, and hooks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from gradtape._graph import observe as events
+from gradtape._graph.observe import calling
 from gradtape._modes.grad_mode import mode
-from gradviz._capture.adapters.gradtape.calls import here
 from gradviz._capture.adapters.gradtape.op_facts import shown_name, tensors_in
 from gradviz.program.events import Backward, Call, HookRan
 from gradviz.program.values import NodeRun
@@ -16,8 +16,25 @@ if TYPE_CHECKING:
     from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
 
+class CallEvents:
+    """Hands what the engine announces of public calls to those who note it."""
+
+    def __init__(self, log: GradtapeLog) -> None:
+        self.eager = log.scan.on  # later its arguments may be others
+        self.user_files = log.user_files
+        calls, passes, switches = log.calls, log.passes, log.switches
+        self.began, self.ended, self.raised = calls.begin, calls.end, calls.fail
+        self.pass_began, self.pass_ended = passes.pass_began, passes.pass_ended
+        self.pass_raised, self.mode_switched = (
+            passes.pass_raised,
+            switches.mode_switched,
+        )
+        self.hook_registered = switches.hook_registered
+        self.hook_removed = switches.hook_removed
+
+
 class Listener:
-    """Fills in what happens within a pass, and calls that nothing stood in for."""
+    """Fills in what happens within a pass, and calls that were not announced."""
 
     def __init__(self, log: GradtapeLog) -> None:
         self._log = log
@@ -79,9 +96,10 @@ class Listener:
                 return
 
     def _on_op(self, event: events.OpCalled, running: Backward | None) -> None:
-        """Log an op that the user reached by a name we do not stand in for."""
+        """Log an op that the user reached by a name that is not announced."""
         log = self._log
-        if here.now.busy or running is not None or log.loop.here.now.within is not None:
+        within = log.loop.here.now.within
+        if calling.now.depth or running is not None or within is not None or log.muted:
             return
         site = log.site()
         if site is None or site == log.loop.step_site:

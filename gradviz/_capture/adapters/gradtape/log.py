@@ -9,24 +9,16 @@ from typing import Any, ClassVar, Self
 
 import gradtape
 from gradtape._graph.node import next_sequence_nr
+from gradtape._graph.observe import calling
+from gradtape._public_calls.announce import observe_calls
 from gradtape._tensor.tensor import Tensor
 from gradtape._tensor.write_observers import after_write
-from gradviz._capture.adapters.gradtape.attribute_calls import (
-    stand_in_for_attributes,
-    stand_in_for_constructors,
-)
 from gradviz._capture.adapters.gradtape.backward import Passes
 from gradviz._capture.adapters.gradtape.call_fast_path import bind_simply
-from gradviz._capture.adapters.gradtape.calls import Calls, here
-from gradviz._capture.adapters.gradtape.grad_modes import listen_to_modes
+from gradviz._capture.adapters.gradtape.calls import Calls
+from gradviz._capture.adapters.gradtape.engine_events import CallEvents
+from gradviz._capture.adapters.gradtape.grad_modes import Switches
 from gradviz._capture.adapters.gradtape.numpy_exports import Exports
-from gradviz._capture.adapters.gradtape.op_names import (
-    UNLOGGED,
-    logged_functions,
-    logged_methods,
-    op_of,
-)
-from gradviz._capture.adapters.gradtape.patches import stand_in, unlogged
 from gradviz._capture.adapters.gradtape.tensor_records import Reader
 from gradviz._capture.adapters.gradtape.value_scan import Scan
 from gradviz._capture.training_loop.log import LoopLog
@@ -40,8 +32,8 @@ from gradviz.program.values import Value
 class GradtapeLog(Log):
     """Logs what its ``with`` block does on gradtape.
 
-    ``scan`` also looks at the values of results and gradients. The log stands in for
-    the public functions of gradtape while it is open, and puts them back at the end.
+    ``scan`` also looks at the values of results and gradients. While it is open the log
+    listens to what the engine announces.
 
     >>> import gradtape as torch
     >>> with GradtapeLog() as log:
@@ -63,6 +55,7 @@ class GradtapeLog(Log):
         self.calls = Calls(self)
         self.simply = bind_simply(self)
         self.passes = Passes(self)
+        self.switches = Switches(self)
         self._stack = ExitStack()
 
     _open: ClassVar[list[GradtapeLog]] = []
@@ -82,30 +75,11 @@ class GradtapeLog(Log):
         return self
 
     def _install(self) -> None:
-        made: dict[int, Any] = {}
-        for owner, name in (*logged_functions(), *logged_methods()):
-            original = vars(owner)[name]
-            if id(original) not in made:
-                made[id(original)] = stand_in(self, op_of(name), original)
-            self.stand(owner, name, made[id(original)])
-        for name in UNLOGGED:
-            self.stand(Tensor, name, unlogged(vars(Tensor)[name]))
-        stand_in_for_constructors(self)
-        stand_in_for_attributes(self)
-        listen_to_modes(self)
+        self.on_exit(observe_calls(CallEvents(self)))
         self.passes.install()
         after_write.append(self._wrote)
-        self._stack.callback(after_write.remove, self._wrote)
+        self.on_exit(after_write.remove, self._wrote)
         self.loop.__enter__()
-
-    def stand(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute until the log is closed."""
-        own = vars(owner).get(name)
-        setattr(owner, name, value)
-        if own is None:
-            self._stack.callback(delattr, owner, name)
-        else:
-            self._stack.callback(setattr, owner, name, own)
 
     def on_exit(self, call: Any, *args: Any) -> None:
         """Call something when the log is closed."""
@@ -200,11 +174,11 @@ class GradtapeLog(Log):
 
     def pause(self) -> None:
         """Log no calls of this thread until :meth:`resume`."""
-        here.now.busy += 1
+        calling.now.depth += 1
 
     def resume(self) -> None:
         """End the last :meth:`pause`."""
-        here.now.busy -= 1
+        calling.now.depth -= 1
 
     @contextmanager
     def quiet(self) -> Generator[None, None, None]:
@@ -226,7 +200,7 @@ class GradtapeLog(Log):
         if self.muted:
             self.reader.changed(self.reader.storage(target._data))
             return
-        if here.now.busy and here.now.opened is None:
+        if calling.now.depth and calling.now.call is None:
             return  # whoever muted us tells of it
         try:
             self.calls.wrote(target, op, version)

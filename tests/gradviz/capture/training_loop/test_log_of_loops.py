@@ -175,7 +175,7 @@ def test_memory_of_a_long_loop_is_bounded(
     lib: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("gradtape.log", "pytorch.log"):
-        module = importlib.import_module(f"gradviz._capture.{name}")
+        module = importlib.import_module(f"gradviz._capture.adapters.{name}")
         monkeypatch.setattr(module, "MOST_WITHOUT_VALUES", 200)
     _, step, _ = _network(lib)
     with _log(lib) as log:
