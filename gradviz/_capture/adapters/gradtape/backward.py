@@ -28,7 +28,7 @@ from gradviz._capture.adapters.gradtape.pass_preview import Ahead, unseen_writes
 from gradviz._capture.adapters.gradtape.saved_attributes import Slots
 from gradviz.program.events import Backward, Call, HookRegistered
 from gradviz.program.noted import Glance
-from gradviz.program.values import Saved, StaleSaved, Value
+from gradviz.program.values import NodeRun, Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.gradtape.log import GradtapeLog
@@ -48,17 +48,25 @@ class Passes:
         self.log = log
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)
+        self._listening = False  # all the time
         self._threads: dict[int, list[Any]] = {}
         self._refused: set[int] = set()  # nodes that a pass found freed
         self._running: dict[int, tuple[int, ...]] = {}  # nodes by index, in order
+        self._runs: list[list[NodeRun]] = []  # of these, likewise
         # Passes whose nodes may have no rows yet: index and sequence numbers of each.
         self._freeing: list[tuple[int, tuple[int, ...]]] = []
         self.ahead = Ahead(log.reader)
         self.since = 0  # sequence numbers above are of nodes younger than any write
 
-    def running(self) -> Backward | None:
-        """Return the innermost pass that is running."""
-        return self._event(next(reversed(self._running))) if self._running else None
+    @property
+    def runs(self) -> list[NodeRun] | None:
+        """What ran of the innermost pass that is running."""
+        return self._runs[-1] if self._runs else None
+
+    @property
+    def index(self) -> int:
+        """The index of the innermost pass that is running."""
+        return next(reversed(self._running), -1)
 
     def _event(self, index: int) -> Backward | None:
         event = self.log.program.event(index)
@@ -80,7 +88,7 @@ class Passes:
                 call.inputs = call.outputs = (write.value,)
                 log.add(call)
             index = self.begin("backward", {"tensors": roots})
-            del self._running[index]
+            self._over(index)
             self.finish()
             event = self._event(index)
             assert event is not None
@@ -89,7 +97,12 @@ class Passes:
     def install(self) -> None:
         """Listen to what passes run, where values are looked at."""
         if self.log.scan.on:
-            self.log.on_exit(observe(self._listener).remove)
+            self.listen()
+
+    def listen(self) -> None:
+        """Listen to all that the engine announces, until the log is closed."""
+        self._listening = True
+        self.log.on_exit(observe(self._listener).remove)
 
     # ---- what the engine announces --------------------------------------------------
 
@@ -129,7 +142,7 @@ class Passes:
 
     def _listen(self) -> Any:
         """Listen during a pass that runs hooks, where we do not listen anyway."""
-        if self.log.scan.on or not any(not h.removed for h in self.hooks.values()):
+        if self._listening or not any(not h.removed for h in self.hooks.values()):
             return None
         return observe(self._listener)
 
@@ -168,10 +181,11 @@ class Passes:
         if freed:
             self._refused.update(freed)
         count = len(numbers) + len(leaves)
+        runs: list[NodeRun] = []
         index = log.note(
             "backward",
             log.site(),
-            log.stack() if log.scan.on else (),
+            log.stack() if log.scan.on or log.details.on else (),
             here.now.thread,
             api,
             (look(roots[0]),) if len(roots) == 1 else tuple(map(look, roots)),
@@ -184,8 +198,10 @@ class Passes:
             count,
             tuple(stale),
             tuple(freed),
+            runs,
         )
         self._running[index] = numbers if count <= MAX_NODES else ()
+        self._runs.append(runs)
         if hand_over:
             mode.now.collected = collected
         log.loop.before_backward(number + 1 for number in numbers)
@@ -232,7 +248,7 @@ class Passes:
     # ---- after ----------------------------------------------------------------------
 
     def _end(self, index: int, api: str, given: dict[str, Any], result: Any) -> None:
-        numbers = self._running.pop(index)
+        numbers = self._over(index)
         self.since = next_sequence_nr()  # gradients are added up in place
         self.log.pause()
         try:
@@ -243,13 +259,25 @@ class Passes:
                     event.results = tuple([self._or_none(each) for each in found])
                 if not _keeps(given):
                     self._freeing.append((index, numbers))
-                    if self.log.scan.on or len(self._freeing) > MAX_NODES:
+                    eager = self.log.scan.on and not self.log.details.on
+                    if eager or len(self._freeing) > MAX_NODES:
                         self.finish()
                 self.log.loop.after_backward()
         except Exception as error:
             self.log.give_up("after a backward pass", error)
         finally:
             self.log.resume()
+
+    def _over(self, index: int) -> tuple[int, ...]:
+        """Note that a pass is over; return its nodes."""
+        at = list(self._running).index(index)
+        del self._runs[at]
+        log = self.log
+        log.scan.end_pass()
+        if log.details.on:
+            log.details.passed(index, next_sequence_nr())
+        log.last_index, log.passes_over = index, log.passes_over + 1
+        return self._running.pop(index)
 
     def _or_none(self, gradient: Any) -> Value | None:
         return self.log.reader.seen(gradient) if isinstance(gradient, Tensor) else None
@@ -271,7 +299,7 @@ class Passes:
         self._refused.clear()
 
     def _fail(self, index: int, given: dict[str, Any], error: BaseException) -> None:
-        del self._running[index]
+        self._over(index)
         self.since = sys.maxsize  # see that all that is left gets its rows
         try:
             event, node = self._event(index), _running_node(error.__traceback__)

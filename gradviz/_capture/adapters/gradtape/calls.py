@@ -30,7 +30,7 @@ from gradviz._capture.adapters.gradtape.tensor_records import (
 )
 from gradviz._capture.training_loop.patches import UNSEEN
 from gradviz.program.events import Call
-from gradviz.program.noted import Glance
+from gradviz.program.noted import PLACES, Glance
 from gradviz.program.values import Write
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class Calls:
         self._raw = log.program.raw
         self._files = log.user_files
         self._scans = log.scan.on
+        self.stacks = log.scan.on  # whether outer frames are noted too
         self._loop, self._lock = log.loop.here, log.lock
         self._shared = log.exports.shared
 
@@ -101,9 +102,9 @@ class Calls:
         for each in call.args:
             kind = type(each)
             if kind is Tensor or kind is Parameter:
-                glance = look(each)
-                values.append(glance)
-                arguments.append(glance)
+                at = len(values)
+                values.append(look(each))
+                arguments.append(PLACES[at] if at < len(PLACES) else values[at])
             elif kind in ATOMS:
                 arguments.append(each)
             else:
@@ -112,13 +113,16 @@ class Calls:
         for key, each in call.kwargs.items():
             simple = type(each) in ATOMS
             keywords += (key, each if simple else plain(each, look, [], values))
-        plainly = None if values == arguments else tuple(arguments)
+        alone = len(values) == len(arguments) == len(call.args) < len(PLACES)
+        plainly = (
+            None if alone and arguments == _FIRST[: len(values)] else tuple(arguments)
+        )
         return tuple(values), plainly, tuple(keywords)
 
     def end(self, call: PublicCall, result: Any) -> None:
         """Note a call that returned."""
         doing = here.now
-        if call.kwargs or doing.given or type(result) is not Tensor:
+        if call.kwargs or doing.given or self.stacks or type(result) is not Tensor:
             self.finish(doing, call, result)
             return
         try:
@@ -197,7 +201,7 @@ class Calls:
                     name,
                     code,
                     lasti,
-                    log.stack() if self._scans else (),
+                    log.stack() if self.stacks else (),
                     doing.thread,
                     now.grad,
                     now.inference,
@@ -217,7 +221,7 @@ class Calls:
                     self._called(index, at.module, first, tensors)
             elif node is not None:  # which is what that comes to
                 self._makers.append((first, next_sequence_nr(), index, at.module))
-            if len(raw) > log.most or self._shared:
+            if len(raw) > log.most or log.watchful:
                 log.added(index, [each[0] for each in writes])
             if self._scans and name in EXPORTING:
                 for tensor in (
@@ -309,6 +313,8 @@ class Calls:
                 )
             )
 
+
+_FIRST = list(PLACES)
 
 _WRITERS = frozenset(("__setitem__", "data.set", "requires_grad.set", "__delitem__"))
 """Calls that return nothing but leave their first argument changed."""

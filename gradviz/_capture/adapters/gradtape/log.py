@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
@@ -16,6 +18,8 @@ from gradtape._tensor.write_observers import after_write
 from gradviz._capture.adapters.gradtape.backward import Passes
 from gradviz._capture.adapters.gradtape.call_fast_path import bind_simply
 from gradviz._capture.adapters.gradtape.calls import Calls
+from gradviz._capture.adapters.gradtape.data_calls import is_noted_aside
+from gradviz._capture.adapters.gradtape.details import Details
 from gradviz._capture.adapters.gradtape.engine_events import CallEvents
 from gradviz._capture.adapters.gradtape.grad_modes import Switches
 from gradviz._capture.adapters.gradtape.numpy_exports import Exports
@@ -26,7 +30,7 @@ from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
 from gradviz.program.noted import Glance
 from gradviz.program.records import Program
-from gradviz.program.values import Value
+from gradviz.program.values import RawSite, Value
 
 
 class GradtapeLog(Log):
@@ -52,6 +56,13 @@ class GradtapeLog(Log):
         self.exports = Exports()
         self.watchful = self.exports.shared  # while there is any
         self.loop = LoopLog(gradtape, self)
+        self.details = Details(self)
+        self.times: dict[int, int] = {}  # event index -> ns since the log was made
+        self.last_index: int | None = None  # of the pass that ended last
+        self.passes_over = 0
+        self.forgotten = 0  # calls without a graph that made room for others
+        self._stacks: deque[tuple[RawSite, ...]] = deque(maxlen=8)  # the latest
+        self._begun_ns = time.perf_counter_ns()
         self.calls = Calls(self)
         self.simply = bind_simply(self)
         self.passes = Passes(self)
@@ -111,6 +122,19 @@ class GradtapeLog(Log):
             self.passes.finish()
             self.loop.refresh()
 
+    def watch_details(self) -> None:
+        """Note also what only a picture of the graph needs: times, ops, moments."""
+        if not self.details.on:
+            self.details.on = self.reader.detailed = self.scan.detailed = True
+            self.calls.stacks = self.watchful = True
+            if not self.scan.on:
+                self.passes.listen()
+
+    @property
+    def last_pass(self) -> Event | None:
+        """The event of the pass that ended last."""
+        return self.program.event(self.last_index)
+
     def preflight(self, *roots: Tensor) -> Backward:
         """Add the event of a backward pass from these roots, without running it."""
         return self.passes.preflight(*roots)
@@ -123,6 +147,8 @@ class GradtapeLog(Log):
 
     def added(self, index: int, written: Sequence[int] = ()) -> None:
         """See to what an event changes: old ones go, shared memory is looked at."""
+        if self.details.on:
+            self.times[index] = time.perf_counter_ns() - self._begun_ns
         if len(self.program.raw) > self.most:
             self._drop()
         if self.exports.shared:
@@ -130,17 +156,37 @@ class GradtapeLog(Log):
                 self.reader.changed(storage)
 
     def _drop(self) -> None:
-        """Drop the older half of the events, and nodes that only they tell of."""
-        nodes = self.program.nodes
+        """Drop the older half of the events, and nodes that only they tell of.
+
+        Where most of them are calls without a graph, only those go: an evaluation is
+        not to drive the passes out.
+        """
+        raw, nodes = self.program.raw, self.program.nodes
+        half = len(raw) // 2
+        kept = [each for each in raw[:half] if not is_noted_aside(each)]
+        if len(kept) < half // 2:
+            self.program.drop(half, kept)
+            self.forgotten += half - len(kept)
+            return
         self.passes.finish()
-        oldest = self.program.drop(len(self.program.raw) // 2)
+        oldest = self.program.drop(half)
         self.reader.forget(oldest)
+        self.times = {at: ns for at, ns in self.times.items() if at >= oldest}
         for key, row in list(nodes.items()):
             last = row.call if row.freed_by is None else row.freed_by
             if last is not None and last < oldest:
                 del nodes[key]
 
     # ---- what the parts share -------------------------------------------------------
+
+    def stack(self) -> tuple[RawSite, ...]:
+        """Return the user's frames around the innermost one; a stack is shared."""
+        found = super().stack()
+        for each in self._stacks:
+            if each == found:
+                return each
+        self._stacks.append(found)
+        return found
 
     def value(self, tensor: Any) -> Value:
         """Describe a tensor as it is now."""

@@ -59,7 +59,8 @@ class Ahead:
         numbers, leaves = tuple(map(_number_of, order)), self._leaves(collected.waiting)
         # Freed nodes are older than the pass that freed them, which was a write too.
         young = not numbers or numbers[-1] >= since
-        if young and not self._reader.eager and self._is_known(collected.starts, order):
+        brief = young and not (self._reader.eager or self._reader.detailed)
+        if brief and self._is_known(collected.starts, order):
             return numbers, leaves, []
         return numbers, leaves, self._read(order, roots, check)
 
@@ -103,7 +104,7 @@ class Ahead:
             slots = slots_of(node) if node.keeps else []
             row = rows.get(key)
             if row is None and key not in noted:
-                if eager or node.foreign:
+                if node.foreign or (eager and not reader.detailed):
                     row = reader.row(node, slots, met)
                 else:
                     noted[key] = self._note(node, key, slots, met)
@@ -113,10 +114,20 @@ class Ahead:
                     check(key, node, slots, known)
             elif node.keeps and node.saved is None:
                 freed.append(key)
+        self._shorten()
+        return freed
+
+    def note(self, node: Node, key: int, met: Met) -> None:
+        """Note a node as soon as it is made."""
+        slots = slots_of(node) if node.keeps else []
+        self._noted[key] = self._note(node, key, slots, met)
+        self._shorten()
+
+    def _shorten(self) -> None:
+        noted = self._noted
         if len(noted) > _MOST:
             for key in list(noted)[: _MOST // 2]:
                 del noted[key]
-        return freed
 
     def _note(self, node: Node, key: int, slots: Slots, met: Met) -> Noted:
         reader = self._reader
@@ -143,6 +154,8 @@ class Ahead:
         """Make the rows of all nodes that were noted."""
         reader = self._reader
         for key, noted in self._noted.items():
+            if key in reader.program.nodes:
+                continue
             name, following, numbers, code, lasti, shape, _ = noted
             edges = zip(following, numbers, strict=True)
             row = reader.program.nodes[key] = NodeRow(
