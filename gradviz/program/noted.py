@@ -37,7 +37,7 @@ class Place(int):
 
 
 PLACES = tuple([Place(number) for number in range(64)])
-"""Made once: a note that repeats its inputs would be more for the collector to visit."""
+"""Made once: notes that repeat their inputs are more for the collector to visit."""
 
 AsValue: TypeAlias = Callable[..., Any]
 """Makes a Value of a glance, or what a second argument makes of other fields."""

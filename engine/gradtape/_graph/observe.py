@@ -168,9 +168,14 @@ observers: OrderedDict[int, Listener] = OrderedDict()
 attendants: list[Listener] = []
 """Parts of the engine that see every event first, while anybody observes."""
 
+_attended: OrderedDict[int, Listener] = OrderedDict()
+"""Of those who listen, who wants the attendants to look at values."""
 
-def observe(listener: Listener) -> RemovableHandle:
+
+def observe(listener: Listener, *, values: bool = True) -> RemovableHandle:
     """Call ``listener`` with every event until the returned handle is removed.
+
+    Without ``values`` nobody checks for it whether saved values change unnoticed.
 
     >>> import gradtape as torch
     >>> names = []
@@ -179,8 +184,10 @@ def observe(listener: Listener) -> RemovableHandle:
     >>> names[-1]
     'OpCalled'
     """
-    handle = RemovableHandle(observers)
+    handle = RemovableHandle(observers, extra_dict=_attended)
     observers[handle.id] = listener
+    if values:
+        _attended[handle.id] = listener
     return handle
 
 
@@ -196,15 +203,17 @@ def notify(event: Event) -> None:
 
     What a mode or class runs below autograd, to answer for an op, is its own affair.
     """
-    if _mode().now.asking is not None and isinstance(event, OpCalled):
+    if type(event) is OpCalled and _mode().now.asking is not None:
         return
-    for attend in attendants:
-        attend(event)
+    if _attended:
+        for attend in attendants:
+            attend(event)
     for key, listener in list(observers.items()):
         try:
             listener(event)
         except Exception as error:
             observers.pop(key, None)
+            _attended.pop(key, None)
             warnings.warn(
                 f"an observer failed on {type(event).__name__} and was removed: "
                 f"{type(error).__name__}: {error}",

@@ -12,6 +12,7 @@ from .._common.handles import RemovableHandle
 from .._graph.node import next_sequence_nr
 from .._graph.observe import CallListener, PublicCall, call_listeners, calling
 from .._tensor.tensor import Tensor
+from ..overrides._guard import when_arming
 from .attributes import announcing_attributes, announcing_constructors
 from .names import UNANNOUNCED, announced_functions, announced_methods, op_of
 from .passes import announcing_hooks, announcing_modes, announcing_passes
@@ -67,6 +68,17 @@ def _take_away() -> None:
             setattr(owner, name, value)
         else:
             delattr(owner, name)
+
+
+def _step_aside() -> Callable[[], None]:
+    """Let the functions themselves be changed; return what announces them again."""
+    announced = bool(_before)
+    _take_away()
+    _changes.clear()
+    return _put_in_place if announced else _changes.clear
+
+
+when_arming.append(_step_aside)
 
 
 def _all_changes() -> Iterator[Change]:

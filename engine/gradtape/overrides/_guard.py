@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -174,6 +175,10 @@ def is_guardable(function: Any) -> bool:
     )
 
 
+when_arming: list[Callable[[], Callable[[], None]]] = []
+"""Take away what stands in the place of functions; return what puts it back."""
+
+
 def arm(_owner: object = None) -> None:
     """Let modes and classes have a say in whole functions, from now on."""
     if not entries:
@@ -181,7 +186,10 @@ def arm(_owner: object = None) -> None:
             if not entries:
                 from ._overridable import guard_all  # late: it needs every function
 
+                again = [step_aside() for step_aside in when_arming]
                 guard_all()
+                for come_back in again:
+                    come_back()
 
 
 when_opinionated.append(arm)

@@ -24,11 +24,12 @@ class RecordedLog(Protocol):
     next_index: int
     times: dict[int, int]
     """When events came, in nanoseconds since the log was made, by their index."""
-    last_pass: Any  # the Backward that ended last
     passes_over: int
 
-    def watch_details(self) -> None:
-        """Note times, sizes and moments too, from now on."""
+    @property
+    def last_pass(self) -> Any:
+        """The Backward that ended last, if one did."""
+        ...
 
     def refresh(self) -> None:
         """Bring names and tables up to date."""
@@ -126,6 +127,9 @@ class RecordedEngine(Protocol):
     def open(self, values: bool) -> RecordedLog:
         """Return a new log; ``values`` are looked at."""
         ...
+
+    def watch(self, log: Any, steps: int) -> None:
+        """Let a log note also what a picture of the last steps needs, from now on."""
 
     def facts(self, log: Any) -> GraphFacts:
         """Return what the engine knows of the graph in a log."""

@@ -60,7 +60,7 @@ class Recorder:
         if found is None:
             found = self._own = self.engine.open(self.values)
             found.__enter__()
-        found.watch_details()
+        self.engine.watch(found, self.steps)
         self._frame = frame
         self.log, self.first, self._last = found, found.next_index, None
 

@@ -102,7 +102,8 @@ class Passes:
     def listen(self) -> None:
         """Listen to all that the engine announces, until the log is closed."""
         self._listening = True
-        self.log.on_exit(observe(self._listener).remove)
+        scan = self.log.scan.on
+        self.log.on_exit(observe(self._listener, values=scan).remove)
 
     # ---- what the engine announces --------------------------------------------------
 
@@ -144,7 +145,7 @@ class Passes:
         """Listen during a pass that runs hooks, where we do not listen anyway."""
         if self._listening or not any(not h.removed for h in self.hooks.values()):
             return None
-        return observe(self._listener)
+        return observe(self._listener, values=False)
 
     def _begin(self, api: Any, given: dict[str, Any]) -> int | None:
         try:

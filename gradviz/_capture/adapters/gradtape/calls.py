@@ -181,7 +181,10 @@ class Calls:
         if node is None and len(tensors) > 1:
             node = next((t._grad_fn for t in tensors if t._grad_fn is not None), None)
         inside = doing.inside
-        if node is None or node.seq < first or inside is not None:
+        stack = ()
+        if self.stacks:
+            code, lasti, stack = log.place()
+        elif node is None or node.seq < first or inside is not None:
             code, lasti = self.site()
         else:  # the engine has found the user's line already
             code, lasti = node.code, node.lasti
@@ -201,7 +204,7 @@ class Calls:
                     name,
                     code,
                     lasti,
-                    log.stack() if self.stacks else (),
+                    stack,
                     doing.thread,
                     now.grad,
                     now.inference,

@@ -10,7 +10,7 @@ _OUTPUT, _COUNT, _NODE = 10, 15, 11  # places in a brief note, a full one, a gla
 
 
 def is_noted_aside(noted: Any) -> bool:
-    """Whether an event is a call that wrote nothing, and whose results have no graph."""
+    """Whether an event is a call that wrote nothing, its results without a graph."""
     if type(noted) is not tuple:
         found = type(noted) is Call and not (noted.nodes or noted.writes or noted.error)
         return found and all(value.node is None for value in noted.outputs)

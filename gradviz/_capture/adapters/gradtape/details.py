@@ -40,9 +40,8 @@ class Details:
         self.on = False
         self.made: dict[int, Made] = {}  # by the key of the node
         self.hooks: dict[int, tuple[Hook, ...]] = {}  # on nodes, when one ran
-        self.ran: dict[
-            int, list[tuple[int, int | None, str]]
-        ] = {}  # by index of passes
+        self.ran: dict[int, list[Inside]] = {}  # by index of passes
+        self.kept = _KEPT_PASSES
         self._marks: list[tuple[int, int]] = []  # last key and index of latest passes
 
     def op(self, event: events.OpCalled) -> None:
@@ -113,12 +112,23 @@ class Details:
     def passed(self, index: int, last: int) -> None:
         """Forget what lies far back: nobody is shown more than the last passes."""
         self._marks.append((last, index))
-        if len(self._marks) <= _KEPT_PASSES:
+        if len(self._marks) <= self.kept:
             return
         oldest, at = self._marks.pop(0)
-        for table, end in ((self.made, oldest), (self.hooks, oldest), (self.ran, at)):
-            for key in [key for key in table if key <= end]:
-                del table[key]
+        _forget(self.made, oldest)
+        _forget(self.hooks, oldest)
+        _forget(self.ran, at)
+
+
+def _forget(table: dict[int, Any], last: int) -> None:
+    """Drop what has numbers up to one; they come in order, leaves' among them."""
+    old: list[int] = []
+    for key in table:
+        if key > last:
+            break
+        old.append(key)
+    for key in old:
+        del table[key]
 
 
 def _base_of(tensor: Tensor) -> Tensor | None:
@@ -133,10 +143,9 @@ def _code_of(node: Node) -> Any:
 
 def _plain(params: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return options without what would keep memory alive."""
-    for each in params:
-        if type(each) not in ATOMS:
-            return tuple([_in_short(each) for each in params])
-    return params
+    if ATOMS.issuperset(map(type, params)):
+        return params
+    return tuple([_in_short(each) for each in params])
 
 
 class _Text(str):
@@ -149,7 +158,7 @@ class _Text(str):
 def _in_short(value: Any) -> Any:
     if type(value) in ATOMS:
         return value
-    if type(value) is tuple and all(type(each) in ATOMS for each in value):
+    if type(value) is tuple and ATOMS.issuperset(map(type, value)):
         return value
     try:
         return _Text(repr(value))

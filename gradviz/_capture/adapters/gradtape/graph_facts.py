@@ -35,6 +35,10 @@ class GradtapeEngine:
         """Return a new log."""
         return GradtapeLog(scan=values)
 
+    def watch(self, log: GradtapeLog, steps: int) -> None:
+        """Let a log note also what a picture of the last steps needs."""
+        log.watch_details(steps)
+
     def facts(self, log: GradtapeLog) -> GraphFacts:
         """Return what is known of the graph in a log."""
         return GradtapeFacts(log)

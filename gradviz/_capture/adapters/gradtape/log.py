@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, ClassVar, Self
 
 import gradtape
@@ -122,8 +122,9 @@ class GradtapeLog(Log):
             self.passes.finish()
             self.loop.refresh()
 
-    def watch_details(self) -> None:
+    def watch_details(self, steps: int) -> None:
         """Note also what only a picture of the graph needs: times, ops, moments."""
+        self.details.kept = max(self.details.kept, steps)
         if not self.details.on:
             self.details.on = self.reader.detailed = self.scan.detailed = True
             self.calls.stacks = self.watchful = True
@@ -181,12 +182,22 @@ class GradtapeLog(Log):
 
     def stack(self) -> tuple[RawSite, ...]:
         """Return the user's frames around the innermost one; a stack is shared."""
-        found = super().stack()
+        return self.shared(super().stack())
+
+    def place(self) -> tuple[CodeType | None, int, tuple[RawSite, ...]]:
+        """Return code and instruction of the innermost frame, and those around it."""
+        frame = self.frame()
+        if frame is None:
+            return None, 0, ()
+        return frame.f_code, frame.f_lasti, self.shared(self.outside(frame))
+
+    def shared(self, stack: tuple[RawSite, ...]) -> tuple[RawSite, ...]:
+        """Return the stack that was noted last and is equal, if there is one."""
         for each in self._stacks:
-            if each == found:
+            if each == stack:
                 return each
-        self._stacks.append(found)
-        return found
+        self._stacks.append(stack)
+        return stack
 
     def value(self, tensor: Any) -> Value:
         """Describe a tensor as it is now."""

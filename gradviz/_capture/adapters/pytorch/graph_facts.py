@@ -36,6 +36,10 @@ class TorchEngine:
         """Return a new log."""
         return TorchLog(scan=values)
 
+    def watch(self, log: TorchLog, steps: int) -> None:
+        """Let a log note also what a picture of the graph needs."""
+        log.watch_details()
+
     def facts(self, log: TorchLog) -> GraphFacts:
         """Return what is known of the graph in a log."""
         return TorchFacts(log)
