@@ -128,6 +128,7 @@ def _brief(
     op: str,
     code: Any,
     lasti: int,
+    stack: tuple[RawSite, ...],
     thread: int,
     grad_enabled: bool,
     inference: bool,
@@ -150,6 +151,7 @@ def _brief(
     return Call(
         index=index,
         site=None if code is None else (code, lasti),
+        stack=stack,
         thread=thread,
         op=op,
         inputs=tuple(inputs),

@@ -53,15 +53,11 @@ class Passes:
         self._refused: set[int] = set()  # nodes that a pass found freed
         self._running: dict[int, tuple[int, ...]] = {}  # nodes by index, in order
         self._runs: list[list[NodeRun]] = []  # of these, likewise
+        self.runs: list[NodeRun] | None = None  # of the innermost
         # Passes whose nodes may have no rows yet: index and sequence numbers of each.
         self._freeing: list[tuple[int, tuple[int, ...]]] = []
         self.ahead = Ahead(log.reader)
         self.since = 0  # sequence numbers above are of nodes younger than any write
-
-    @property
-    def runs(self) -> list[NodeRun] | None:
-        """What ran of the innermost pass that is running."""
-        return self._runs[-1] if self._runs else None
 
     @property
     def index(self) -> int:
@@ -203,6 +199,7 @@ class Passes:
         )
         self._running[index] = numbers if count <= MAX_NODES else ()
         self._runs.append(runs)
+        self.runs = runs
         if hand_over:
             mode.now.collected = collected
         log.loop.before_backward(number + 1 for number in numbers)
@@ -273,6 +270,7 @@ class Passes:
         """Note that a pass is over; return its nodes."""
         at = list(self._running).index(index)
         del self._runs[at]
+        self.runs = self._runs[-1] if self._runs else None
         log = self.log
         log.scan.end_pass()
         if log.details.on:

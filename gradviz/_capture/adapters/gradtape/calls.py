@@ -122,7 +122,7 @@ class Calls:
     def end(self, call: PublicCall, result: Any) -> None:
         """Note a call that returned."""
         doing = here.now
-        if call.kwargs or doing.given or self.stacks or type(result) is not Tensor:
+        if call.kwargs or doing.given or self._scans or type(result) is not Tensor:
             self.finish(doing, call, result)
             return
         try:

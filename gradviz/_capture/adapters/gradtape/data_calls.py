@@ -6,7 +6,7 @@ from typing import Any
 
 from gradviz.program.events import Call
 
-_OUTPUT, _COUNT, _NODE = 10, 15, 11  # places in a brief note, a full one, a glance
+_OUTPUT, _COUNT, _NODE = 11, 15, 11  # places in a brief note, a full one, a glance
 
 
 def is_noted_aside(noted: Any) -> bool:

@@ -74,9 +74,6 @@ class Details:
                 inputs.append(look(each))
             elif kind not in ATOMS:
                 inputs += [look(tensor) for tensor in tensors_in((each,))]
-        for each in inner.nodes:
-            if each is not None and each.accumulates and not each.dead:
-                log.reader.leaf(each)
         name, op = event.name, getattr(type(inner), "op", None)
         kind = "op"
         if name[-1] == "_" or node is not inner:
@@ -95,6 +92,9 @@ class Details:
                 del self.made[old]
         if node.foreign:
             log.reader.row(node, slots_of(node), met)
+            for each in node.nodes:
+                if each is not None and each.accumulates and not each.dead:
+                    log.reader.leaf(each)
         else:
             log.passes.ahead.note(node, key, met)
 

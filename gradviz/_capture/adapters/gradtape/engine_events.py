@@ -63,23 +63,25 @@ class Listener:
             self._log.give_up(f"at an event {type(event).__name__}", error)
 
     def _on_enter(self, event: events.NodeEntered) -> None:
-        runs = self._log.passes.runs
+        log, node = self._log, event.node
+        runs = log.passes.runs
         if runs is None:
             return
-        key = self._log.reader.key(event.node)
-        gradient = self._log.scan.gradient
+        key, gradient = node.seq + 1, log.scan.gradient
         run = NodeRun(key, tuple([gradient(each) for each in event.gradients]), ())
         runs.append(run)
         self._turns[key] = run, perf_counter_ns()
 
     def _on_leave(self, event: events.NodeLeft) -> None:
         ended = perf_counter_ns()
-        run, began = self._turns.pop(self._log.reader.key(event.node), (None, 0))
+        node = event.node
+        run, began = self._turns.pop(node.seq + 1, (None, 0))
         if run is not None:
             gradient = self._log.scan.gradient
-            pairs = zip(event.node.nodes, event.gradients, strict=False)
-            wanted = [None if to is None else each for to, each in pairs]
-            run.outgoing = tuple([gradient(each) for each in wanted])
+            pairs = zip(node.nodes, event.gradients, strict=False)
+            run.outgoing = tuple(
+                [None if to is None else gradient(each) for to, each in pairs]
+            )
             if self._log.details.on:
                 run.elapsed_ns = ended - began
 

@@ -59,9 +59,10 @@ class Ahead:
         numbers, leaves = tuple(map(_number_of, order)), self._leaves(collected.waiting)
         # Freed nodes are older than the pass that freed them, which was a write too.
         young = not numbers or numbers[-1] >= since
-        brief = young and not (self._reader.eager or self._reader.detailed)
-        if brief and self._is_known(collected.starts, order):
-            return numbers, leaves, []
+        if young and not self._reader.eager:
+            known = self._reader.detailed and self._are_noted(order)
+            if known or self._is_known(collected.starts, order):
+                return numbers, leaves, []
         return numbers, leaves, self._read(order, roots, check)
 
     def _leaves(self, ends: Iterable[Node]) -> tuple[int, ...]:
@@ -81,8 +82,19 @@ class Ahead:
                     self._reader.row(end, [], {})
         return tuple(leaves)
 
+    def _are_noted(self, order: list[Node]) -> bool:
+        """Tell whether nodes were noted when they were made, or have rows."""
+        noted, rows = self._noted, self._reader.program.nodes
+        for node in order:
+            key = node.seq + 1
+            if key not in noted and key not in rows:
+                return False
+        return True
+
     def _is_known(self, starts: list[Node], order: list[Node]) -> bool:
         """Tell whether graphs of the same ops from the same places were read before."""
+        if self._reader.detailed:
+            return False  # each node is shown
         code = [id(node.code) for node in starts]
         key = hash((*code, *map(type, order), *map(_lasti_of, order)))
         times = self._kinds.get(key, 0)
@@ -135,10 +147,10 @@ class Ahead:
         for each in node.nodes:
             if each is None or each.dead:
                 following.append(None)
-            else:
-                # A call for each edge of a large graph is worth saving.
-                edge = reader.key(each) if each.accumulates else each.seq + 1
-                following.append(edge)
+            elif each.accumulates:
+                following.append(reader.leaf(each))
+            else:  # a call for each edge of a large graph is worth saving
+                following.append(each.seq + 1)
         saved: list[Any] = []
         for slot, number, entry in slots:
             saved += (slot, reader.kept(entry, number, key, met))

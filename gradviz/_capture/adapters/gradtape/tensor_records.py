@@ -232,10 +232,17 @@ class Reader:
                 self.row(node, slots_of(node), met)
                 waiting += [each for each in node.nodes if each is not None]
 
-    def leaf(self, node: Node) -> None:
-        """Add the row of a leaf's node, if it has none."""
-        if self.key(node) not in self.program.nodes:
+    def leaf(self, node: Node) -> int:
+        """Return the key of a leaf's node, and see to its row."""
+        variable = node.variable
+        known = self._rows.get(id(variable))
+        if known is not None and known[0]() is variable:
+            key = -known[1]
+        else:
+            key = -self.number(variable)
+        if key not in self.program.nodes:
             self.row(node, [], {})
+        return key
 
     def row(self, node: Node, slots: Slots, met: Met) -> NodeRow:
         """Add the row of a node. ``met`` has the values of arrays in sight."""

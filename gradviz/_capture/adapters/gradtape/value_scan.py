@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import deque
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from gradtape._backend import META, backend_of
 from gradtape._sparse.array import SparseArray
-from gradviz._capture.names.weak_records import Known
 from gradviz._capture.statistics.scan import summary_of
 from gradviz._capture.statistics.summary import summarize
 from gradviz.program.values import Summary
@@ -84,7 +84,8 @@ class Scan:
         self._waiting: deque[Kept] = deque()
         self._bytes = 0
         self._passes = 0
-        self._known: Known[Any, Summary | None] = Known()  # large gradients of a pass
+        # Gradients of the pass that runs, by id: one leaves a node and enters the next.
+        self._known: dict[int, tuple[ref[Any], Summary | None]] = {}
 
     def look(self, array: Any) -> tuple[Summary | None, Any]:
         """Return the summary of an array, and what gives its text where it is small."""
@@ -99,11 +100,12 @@ class Scan:
         """Return the summary of a gradient; one that leaves a node enters the next."""
         if array is None or not (self.on or self.detailed):
             return None
-        found = self._known.get(array)
-        if found is None:
-            found = self._of(array)
-            if not isinstance(array, np.generic):
-                self._known.add(array, found)
+        known = self._known.get(id(array))
+        if known is not None and known[0]() is array:
+            return known[1]
+        found = self._of(array)
+        if type(array) is np.ndarray:
+            self._known[id(array)] = ref(array), found
         return found
 
     def moment(self, array: Any) -> Summary | None:
@@ -112,7 +114,7 @@ class Scan:
 
     def end_pass(self) -> None:
         """Note that a pass is over."""
-        self._known = Known()
+        self._known.clear()
         self._passes += 1
 
     def _of(self, array: Any) -> Summary | None:
