@@ -1,16 +1,19 @@
-"""`Transform`, and the transforms made of other transforms."""
+"""Functions of tensors with an inverse and a log-determinant, alone or over others."""
 
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
+from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
+from .distribution import Distribution
 from .utils import lazy_property, sum_rightmost
 
 FEW = "Too few dimensions on input"
@@ -274,3 +277,306 @@ class ComposeTransform(Transform):
 
 
 identity_transform = ComposeTransform([])
+
+
+class IndependentTransform(Transform):
+    """A transform whose rightmost batch dimensions count as dimensions of the event.
+
+    >>> import gradtape as torch
+    >>> exp = torch.distributions.ExpTransform()
+    >>> rows = torch.distributions.IndependentTransform(exp, 1)
+    >>> x = torch.ones(2, 3)
+    >>> rows.log_abs_det_jacobian(x, rows(x))
+    tensor([3., 3.])
+    """
+
+    _arguments = ("base_transform", "reinterpreted_batch_ndims")
+
+    def __init__(
+        self,
+        base_transform: Transform,
+        reinterpreted_batch_ndims: int,
+        cache_size: int = 0,
+    ) -> None:
+        super().__init__(cache_size=cache_size)
+        self.base_transform = base_transform.with_cache(cache_size)
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:  # type: ignore[override]
+        inner = self.base_transform.domain
+        return constraints.independent(inner, self.reinterpreted_batch_ndims)
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:  # type: ignore[override]
+        inner = self.base_transform.codomain
+        return constraints.independent(inner, self.reinterpreted_batch_ndims)
+
+    @property
+    def bijective(self) -> bool:  # type: ignore[override]
+        return self.base_transform.bijective
+
+    @property
+    def sign(self) -> Any:  # type: ignore[override]
+        return self.base_transform.sign
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self._through(x, self.domain, self.base_transform)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self._through(y, self.codomain, self.base_transform.inv)
+
+    def _through(self, value: Tensor, where: Any, function: Callable[..., Any]) -> Any:
+        if value.dim() < where.event_dim:
+            raise ValueError(FEW)
+        return function(value)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        found = self.base_transform.log_abs_det_jacobian(x, y)
+        return sum_rightmost(found, self.reinterpreted_batch_ndims)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self.base_transform.forward_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self.base_transform.inverse_shape(shape)
+
+    def __repr__(self) -> str:
+        inner = f"{self.base_transform!r}, {self.reinterpreted_batch_ndims}"
+        return f"{type(self).__name__}({inner})"
+
+
+class ReshapeTransform(Transform):
+    """Give the rightmost dimensions another shape.
+
+    >>> import gradtape as torch
+    >>> flat = torch.distributions.ReshapeTransform((2, 3), (6,))
+    >>> flat(torch.ones(4, 2, 3)).shape
+    torch.Size([4, 6])
+    """
+
+    bijective = True
+    _arguments = ("in_shape", "out_shape")
+
+    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
+        if math.prod(self.in_shape) != math.prod(self.out_shape):
+            raise ValueError("in_shape, out_shape have different numbers of elements")
+        super().__init__(cache_size=cache_size)
+
+    @constraints.dependent_property
+    def domain(self) -> Any:  # type: ignore[override]
+        return constraints.independent(constraints.real, len(self.in_shape))
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:  # type: ignore[override]
+        return constraints.independent(constraints.real, len(self.out_shape))
+
+    def _call(self, x: Tensor) -> Tensor:
+        batch = x.shape[: x.dim() - len(self.in_shape)]
+        return x.reshape(batch + self.out_shape)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        batch = y.shape[: y.dim() - len(self.out_shape)]
+        return y.reshape(batch + self.in_shape)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
+
+    def forward_shape(self, shape: Any) -> Any:
+        return _swapped(shape, self.in_shape, self.out_shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return _swapped(shape, self.out_shape, self.in_shape)
+
+
+def _swapped(shape: Any, old: Size, new: Size) -> Any:
+    """Return a shape whose rightmost part ``old`` became ``new``."""
+    if len(shape) < len(old):
+        raise ValueError(FEW)
+    cut = len(shape) - len(old)
+    if shape[cut:] != old:
+        raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
+    return shape[:cut] + new
+
+
+class _Parts(Transform):
+    """Transforms for the parts of a tensor along ``dim``."""
+
+    def __init__(
+        self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0
+    ) -> None:
+        if not all(isinstance(t, Transform) for t in tseq):
+            raise AssertionError("All elements of tseq must be Transform instances")
+        if cache_size:
+            tseq = [t.with_cache(cache_size) for t in tseq]
+        super().__init__(cache_size=cache_size)
+        self.transforms = list(tseq)
+        self.dim = dim
+
+    @property
+    def bijective(self) -> bool:  # type: ignore[override]
+        return all(t.bijective for t in self.transforms)
+
+    def _check_dim(self, x: Tensor) -> None:
+        if not -x.dim() <= self.dim < x.dim():
+            raise AssertionError(
+                f"dim {self.dim} out of range for tensor with {x.dim()} dimensions"
+            )
+
+    def _check_size(self, x: Tensor, wanted: int, name: str, of: str = "x") -> None:
+        self._check_dim(x)
+        if x.size(self.dim) != wanted:
+            raise AssertionError(
+                f"{of}.size({self.dim}) = {x.size(self.dim)} must equal {name} {wanted}"
+            )
+
+
+class CatTransform(_Parts):
+    """Apply transforms to stretches of ``lengths`` along a dimension.
+
+    >>> import gradtape as torch
+    >>> from gradtape.distributions import CatTransform, ExpTransform
+    >>> from gradtape.distributions.transforms import identity_transform
+    >>> CatTransform([ExpTransform(), identity_transform], lengths=[1, 2])(
+    ...     torch.zeros(3)
+    ... )
+    tensor([1., 0., 0.])
+    """
+
+    _arguments = ("transforms", "dim", "lengths")
+
+    def __init__(
+        self,
+        tseq: Sequence[Transform],
+        dim: int = 0,
+        lengths: Sequence[int] | None = None,
+        cache_size: int = 0,
+    ) -> None:
+        super().__init__(tseq, dim, cache_size)
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(
+                f"lengths ({len(self.lengths)}) must match transforms "
+                f"({len(self.transforms)})"
+            )
+
+    @property
+    def event_dim(self) -> int:
+        return max(t.event_dim for t in self.transforms)
+
+    @property
+    def length(self) -> int:
+        """The length of all stretches together."""
+        return sum(self.lengths)
+
+    @constraints.dependent_property
+    def domain(self) -> Any:  # type: ignore[override]
+        return constraints.cat(
+            [t.domain for t in self.transforms], self.dim, self.lengths
+        )
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:  # type: ignore[override]
+        return constraints.cat(
+            [t.codomain for t in self.transforms], self.dim, self.lengths
+        )
+
+    def _slices(self, value: Tensor, name: str) -> list[Tensor]:
+        self._check_size(value, self.length, "length", name)
+        ends = [sum(self.lengths[: i + 1]) for i in range(len(self.lengths))]
+        return [
+            value.narrow(self.dim, end - length, length)
+            for end, length in zip(ends, self.lengths, strict=True)
+        ]
+
+    def _call(self, x: Tensor) -> Tensor:
+        parts = zip(self.transforms, self._slices(x, "x"), strict=True)
+        return F.cat([t(part) for t, part in parts], dim=self.dim)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        parts = zip(self.transforms, self._slices(y, "y"), strict=True)
+        return F.cat([t.inv(part) for t, part in parts], dim=self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        found: list[Tensor] = []
+        slices = self._slices(x, "x"), self._slices(y, "y")
+        for t, x_part, y_part in zip(self.transforms, *slices, strict=True):
+            one = t.log_abs_det_jacobian(x_part, y_part)
+            found.append(sum_rightmost(one, self.event_dim - t.event_dim))
+        dim = self.dim - x.dim() if self.dim >= 0 else self.dim
+        if dim + self.event_dim < 0:
+            return F.cat(found, dim=dim + self.event_dim)
+        return sum(found[1:], found[0])
+
+
+class StackTransform(_Parts):
+    """Apply a transform of its own to each slice along a dimension.
+
+    >>> import gradtape as torch
+    >>> from gradtape.distributions import ExpTransform, StackTransform
+    >>> StackTransform([ExpTransform(), ExpTransform().inv])(torch.tensor([0.0, 1.0]))
+    tensor([1., 0.])
+    """
+
+    _arguments = ("transforms", "dim")
+
+    @constraints.dependent_property
+    def domain(self) -> Any:  # type: ignore[override]
+        return constraints.stack([t.domain for t in self.transforms], self.dim)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:  # type: ignore[override]
+        return constraints.stack([t.codomain for t in self.transforms], self.dim)
+
+    def _each(self, function: Callable[..., Tensor], *values: Tensor) -> Tensor:
+        for name, value in zip("xy", values, strict=False):
+            self._check_size(value, len(self.transforms), "len(transforms)", name)
+        slices = [[v.select(self.dim, i) for v in values] for i in range(self._count)]
+        found = [function(t, *s) for t, s in zip(self.transforms, slices, strict=True)]
+        return F.stack(found, dim=self.dim)
+
+    @property
+    def _count(self) -> int:
+        return len(self.transforms)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self._each(lambda t, x: t(x), x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self._each(lambda t, y: t.inv(y), y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self._each(lambda t, x, y: t.log_abs_det_jacobian(x, y), x, y)
+
+
+class CumulativeDistributionTransform(Transform):
+    """Map values to the probability of smaller ones under a distribution.
+
+    >>> import gradtape as torch
+    >>> from gradtape.distributions import CumulativeDistributionTransform, Uniform
+    >>> CumulativeDistributionTransform(Uniform(0.0, 4.0))(torch.tensor([1.0, 3.0]))
+    tensor([0.2500, 0.7500])
+    """
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = 1
+    _arguments = ("distribution",)
+
+    def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:  # type: ignore[override]
+        return self.distribution.support
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.distribution.log_prob(x)
