@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._autocast.autocast import autocasts
 from ..._tensor.tensor import Tensor
-from .._support.renamed import renamed
+from .._support.signed import renamed
 from ..pointwise.complex_parts import conj
 from .arguments import (
     checked,

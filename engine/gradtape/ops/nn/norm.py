@@ -175,35 +175,7 @@ def native_batch_norm(
     )
 
 
-@hidden_op({})
-@keeps_format(1)
-def _batch_norm_backward(
-    xp: Any,
-    grad_output: Array,
-    input: Array,
-    weight: Array | None,
-    running_mean: Array | None,
-    running_var: Array | None,
-    save_mean: Array,
-    save_invstd: Array,
-    training: bool,
-    eps: float,
-    into_input: bool,
-) -> Any:
-    """Return the gradients of input, weight and bias."""
-    return batch_backward(
-        xp,
-        grad_output,
-        input,
-        weight,
-        running_mean,
-        running_var,
-        save_mean,
-        save_invstd,
-        training,
-        eps,
-        into_input,
-    )
+hidden_op({}, name="_batch_norm_backward")(keeps_format(1)(batch_backward))
 
 
 # ---- layer ----
@@ -268,21 +240,7 @@ def native_layer_norm(
     return found, *moments
 
 
-@hidden_op({})
-def _layer_norm_backward(
-    xp: Any,
-    grad_output: Array,
-    input: Array,
-    normalized_shape: Shape,
-    mean: Array,
-    rstd: Array,
-    weight: Array | None,
-    into_input: bool,
-) -> Any:
-    """Return the gradients of input, weight and bias."""
-    return layer_backward(
-        xp, grad_output, input, normalized_shape, mean, rstd, weight, into_input
-    )
+hidden_op({}, name="_layer_norm_backward")(layer_backward)
 
 
 # ---- group ----
@@ -352,17 +310,4 @@ def native_group_norm(
     return group_forward(xp, input, weight, bias, group, eps)
 
 
-@hidden_op({})
-@keeps_format(1)
-def _group_norm_backward(
-    xp: Any,
-    grad_output: Array,
-    input: Array,
-    mean: Array,
-    rstd: Array,
-    weight: Array | None,
-    group: int,
-    into_input: bool,
-) -> Any:
-    """Return the gradients of input, weight and bias."""
-    return group_backward(xp, grad_output, input, mean, rstd, weight, group, into_input)
+hidden_op({}, name="_group_norm_backward")(keeps_format(1)(group_backward))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..._common.type_name import type_name
 from ..._dispatch.declare import OPS, Array, Operand, method, op
 from ..._dispatch.inplace import in_place
+from ..._graph.op import Derivative
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor
 from .._support.operands import (
@@ -21,6 +23,7 @@ from .._support.operands import (
     not_implemented,
     refuses,
 )
+from .._support.signed import renamed
 
 _NO_BOUNDS = "torch.clamp: At least one of 'min' or 'max' must not be None"
 
@@ -34,72 +37,46 @@ def _halved(F: Any, grad: Any, self: Any, other: Any, beaten: Any) -> Any:
 _NO_COMPLEX = refuses("c", "{name} not implemented for complex tensors.")
 
 
-@op(
-    {
-        "self": lambda F, grad, self, other: _halved(
-            F, grad, self, other, self < other
-        ),
-        "other": lambda F, grad, self, other: _halved(
-            F, grad, self, other, self > other
-        ),
-    },
-    check=_NO_COMPLEX,
-    **POINTWISE,
+def _extreme(
+    name: str, into_self: Derivative, into_other: Derivative, doc: str
+) -> Callable[..., Tensor]:
+    @op(
+        {"self": into_self, "other": into_other},
+        name=name,
+        check=_NO_COMPLEX,
+        **POINTWISE,
+    )
+    @renamed(name, doc)
+    def extreme(xp: Any, self: Array, other: Array) -> Any:
+        return getattr(xp, name)(self, other)
+
+    return extreme
+
+
+maximum = _extreme(
+    "maximum",
+    lambda F, grad, self, other: _halved(F, grad, self, other, self < other),
+    lambda F, grad, self, other: _halved(F, grad, self, other, self > other),
+    "Return the larger of two elements; NaN wins.",
 )
-def maximum(xp: Any, self: Array, other: Array) -> Any:
-    """Return the larger of two elements; NaN wins."""
-    return xp.maximum(self, other)
-
-
-@op(
-    {
-        "self": lambda F, grad, self, other: _halved(
-            F, grad, self, other, self > other
-        ),
-        "other": lambda F, grad, self, other: _halved(
-            F, grad, self, other, self < other
-        ),
-    },
-    check=_NO_COMPLEX,
-    **POINTWISE,
+minimum = _extreme(
+    "minimum",
+    lambda F, grad, self, other: _halved(F, grad, self, other, self > other),
+    lambda F, grad, self, other: _halved(F, grad, self, other, self < other),
+    "Return the smaller of two elements; NaN wins.",
 )
-def minimum(xp: Any, self: Array, other: Array) -> Any:
-    """Return the smaller of two elements; NaN wins."""
-    return xp.minimum(self, other)
-
-
-@op(
-    {
-        "self": lambda F, grad, self, other: F.where(
-            (self >= other) | F.isnan(other), grad, 0.0
-        ),
-        "other": lambda F, grad, self, other: F.where(
-            (self >= other) | F.isnan(other), 0.0, grad
-        ),
-    },
-    check=_NO_COMPLEX,
-    **POINTWISE,
+fmax = _extreme(
+    "fmax",
+    lambda F, grad, self, other: F.where((self >= other) | F.isnan(other), grad, 0.0),
+    lambda F, grad, self, other: F.where((self >= other) | F.isnan(other), 0.0, grad),
+    "Return the larger of two elements; NaN loses.",
 )
-def fmax(xp: Any, self: Array, other: Array) -> Any:
-    """Return the larger of two elements; NaN loses."""
-    return xp.fmax(self, other)
-
-
-@op(
-    {
-        "self": lambda F, grad, self, other: F.where(
-            (self <= other) | F.isnan(other), grad, 0.0
-        ),
-        "other": lambda F, grad, self, other: F.where(
-            (self <= other) | F.isnan(other), 0.0, grad
-        ),
-    },
-    check=_NO_COMPLEX,
-    **POINTWISE,
+fmin = _extreme(
+    "fmin",
+    lambda F, grad, self, other: F.where((self <= other) | F.isnan(other), grad, 0.0),
+    lambda F, grad, self, other: F.where((self <= other) | F.isnan(other), 0.0, grad),
+    "Return the smaller of two elements; NaN loses.",
 )
-def fmin(xp: Any, self: Array, other: Array) -> Any:
-    """Return the smaller of two elements; NaN loses."""
-    return xp.fmin(self, other)
 
 
 # ---- clamp ----
