@@ -57,14 +57,14 @@ from ..ops.pointwise.special import (
     shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w,
 )
 from ..ops.pointwise.special import spherical_bessel_j0 as spherical_bessel_j0
+from ..ops.pointwise.special_gamma import entr as entr
+from ..ops.pointwise.special_gamma import erfcx as erfcx
+from ..ops.pointwise.special_gamma import log_ndtr as log_ndtr
+from ..ops.pointwise.special_gamma import ndtr as ndtr
+from ..ops.pointwise.special_gamma import ndtri as ndtri
 from ..ops.pointwise.special_gamma import polygamma as polygamma
+from ..ops.pointwise.special_gamma import xlog1py as xlog1py
 from ..ops.pointwise.special_gamma import zeta as zeta
-from ..ops.pointwise.special_normal import entr as entr
-from ..ops.pointwise.special_normal import erfcx as erfcx
-from ..ops.pointwise.special_normal import log_ndtr as log_ndtr
-from ..ops.pointwise.special_normal import ndtr as ndtr
-from ..ops.pointwise.special_normal import ndtri as ndtri
-from ..ops.pointwise.special_normal import xlog1py as xlog1py
 
 digamma = _FUNCTIONS["digamma"]
 erf = _FUNCTIONS["erf"]
