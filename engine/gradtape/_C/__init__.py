@@ -33,7 +33,7 @@ from ..backends import mkldnn
 from ..ops._support.linalg import LinAlgError
 from ..ops.memory.memory_format import layout as layout
 from ..ops.memory.memory_format import memory_format as memory_format
-from ..ops.tensor.settings import fill_memory, fills_memory
+from ..ops.tensor.determinism import fill_memory, fills_memory
 from . import _autograd as _autograd
 from . import _forward
 from . import _functions as _functions

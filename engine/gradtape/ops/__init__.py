@@ -85,6 +85,7 @@ from .reduction import (
 from .sparse import create, layout, math
 from .tensor import (
     assertions,
+    determinism,
     native_functions,
     operators,
     queries,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import types
 
-from ..ops.tensor.settings import fill_memory, fills_memory
+from ..ops.tensor.determinism import fill_memory, fills_memory
 
 
 class _Module(types.ModuleType):

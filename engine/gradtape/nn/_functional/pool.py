@@ -13,7 +13,7 @@ from ..._tensor.tensor import Tensor
 from ...ops._kernels.sliding_windows import Window, spread
 from ...ops._support.out_argument import SAME_DTYPE, with_out
 from ...ops.nn import pool as ops
-from ...ops.tensor.settings import check_determinism
+from ...ops.tensor.determinism import check_determinism
 from ._pool_checks import check, check_kind, check_unpool, sizes, unpooled_size
 
 Indices = tuple[Tensor, Tensor]

@@ -28,7 +28,7 @@ from .._support.new_tensor import check_out, deliver, made, module_on
 from .._support.operands import hidden_op, number
 from .._support.scalar_range import as_element, in_range
 from ..memory.memory_format import check_layout, sparse_coo
-from ..tensor.settings import unwritten
+from ..tensor.determinism import unwritten
 
 Sizes = tuple[int, ...]
 

@@ -19,7 +19,7 @@ from .._support.operands import hidden_op
 from .._support.out_argument import handed_over
 from .._support.scalar_range import in_range
 from ..creation.factories import zeros
-from ..tensor.settings import check_determinism
+from ..tensor.determinism import check_determinism
 from ..views.reshape import broadcast_shapes
 
 # ---- masks ----

@@ -21,7 +21,7 @@ from .._support.arguments import spread
 from .._support.memory_formats import checked_format, format_strides, suggested
 from .._support.operands import hidden_op
 from .._support.view_geometry import contiguous_strides
-from ..tensor.settings import unwritten
+from ..tensor.determinism import unwritten
 from .memory_format import contiguous_format, preserve_format
 from .resize_storage import resize_memory
 from .typed_storage import TypedStorage
