@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradtape
-from gradtape.ops._kernels import conv as kept
+from gradtape.ops._kernels import im2col_cache as kept
 from gradtape.ops._kernels.sliding_windows import Window
 
 from ..oracle import assert_same
