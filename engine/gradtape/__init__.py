@@ -58,7 +58,6 @@ from ._common.mirrors import import_mirrors as _import_mirrors
 from ._common.refusals import refused_names as _refused_names
 from ._common.warn import is_warn_always_enabled as is_warn_always_enabled
 from ._common.warn import set_warn_always as set_warn_always
-from ._dispatch.declare import FUNCTIONS as _FUNCTIONS
 from ._dtypes import bfloat16 as bfloat16
 from ._dtypes import bool_ as _bool
 from ._dtypes import can_cast as can_cast
@@ -88,6 +87,8 @@ from ._dtypes import uint16 as uint16
 from ._dtypes import uint32 as uint32
 from ._dtypes import uint64 as uint64
 from ._graph.observe import observe as observe
+from ._graph.registry import FUNCTIONS as _FUNCTIONS
+from ._graph.registry import MODULES as _MODULES
 from ._library.tags import Tag as Tag
 from ._modes.grad_mode import enable_grad as enable_grad
 from ._modes.grad_mode import inference_mode as inference_mode
@@ -132,8 +133,8 @@ from .ops.memory.untyped_storage import UntypedStorage as UntypedStorage
 from .ops.tensor.symbolic_numbers import SymBool as SymBool
 from .ops.tensor.symbolic_numbers import SymFloat as SymFloat
 from .ops.tensor.symbolic_numbers import SymInt as SymInt
-from .overrides._methods import part_methods as _part_methods
-from .overrides._methods import part_names as _part_names
+from .overrides._guard import part_methods as _part_methods
+from .overrides._guard import part_names as _part_names
 from .serialization import load as load
 from .serialization import save as save
 from .serialization._records import PyTorchFileReader as PyTorchFileReader
@@ -155,6 +156,18 @@ TensorType = _C.TensorType
 torch = _sys.modules[__name__]  # as PyTorch's module is called in itself
 
 # Every declared op and composed function, under PyTorch's name.
+_MODULES.update(
+    {
+        "": torch,
+        ".autograd": autograd,
+        ".fft": fft,
+        ".functional": functional,
+        ".linalg": linalg,
+        ".nn.functional": nn.functional,
+        ".nn.init": nn.init,
+        ".special": special,
+    }
+)
 _part_names()
 _part_methods()
 globals().update(_FUNCTIONS)

@@ -97,9 +97,12 @@ def test_the_schema_imports_only_the_standard_library():
         ("gradviz.ir.validate", ("gradviz._capture", "gradviz.render")),
         ("gradviz.ir.json", ("gradviz._capture", "gradviz.render")),
         ("gradviz.ir.columns", ("gradviz._capture", "gradviz.render")),
-        ("gradviz._capture", ("gradviz.render", "gradviz.widget", "gradviz.magic")),
-        ("gradviz.render", ("gradviz.widget", "gradviz.magic", "gradviz.cli")),
-        ("gradviz.widget", ("gradviz.magic", "gradviz.cli", "gradviz.demo")),
+        (
+            "gradviz._capture",
+            ("gradviz.render", "gradviz.widget", "gradviz.notebook.magic"),
+        ),
+        ("gradviz.render", ("gradviz.widget", "gradviz.notebook.magic", "gradviz.cli")),
+        ("gradviz.widget", ("gradviz.notebook.magic", "gradviz.cli", "gradviz.demo")),
         ("gradtape.ops", ("gradtape.nn", "gradtape.optim")),
         (
             "gradtape._backend",
@@ -135,7 +138,7 @@ def test_nothing_heavy_is_imported_at_module_level():
     own = {
         "gradtape._backend._cupy": ("cupy",),
         "gradtape._backend.compiled._jit": ("numba",),
-        "gradviz.magic": ("IPython",),
+        "gradviz.notebook.magic": ("IPython",),
         "gradviz.widget": ("anywidget", "ipywidgets"),
     }
     early = [

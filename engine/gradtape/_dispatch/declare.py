@@ -27,6 +27,7 @@ from .._graph.op import (
     read_op,
     saving_order,
 )
+from .._graph.registry import FUNCTIONS, OPS
 from .._modes.grad_mode import mode
 from .._saved.hooks import Packing, unpack_tensor
 from .._saved.slots import slots_for
@@ -37,12 +38,6 @@ from .bind_pointwise import Option, bind_pointwise
 from .signatures import ABSENT, compile_function, compile_invoke
 
 K = TypeVar("K", bound=Callable[..., Any])
-
-OPS: dict[str, Op] = {}
-"""Every declared op by name."""
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""What ``gradtape.<name>`` offers: ops, and functions composed of them."""
 
 
 class OpSpace:

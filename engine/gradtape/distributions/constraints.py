@@ -14,41 +14,6 @@ from .._dtypes import bool_, finfo
 from .._tensor.tensor import Tensor
 from ._functions import F
 
-__all__ = [
-    "Constraint",
-    "MixtureSameFamilyConstraint",
-    "boolean",
-    "cat",
-    "corr_cholesky",
-    "dependent",
-    "dependent_property",
-    "greater_than",
-    "greater_than_eq",
-    "half_open_interval",
-    "independent",
-    "integer_interval",
-    "interval",
-    "is_dependent",
-    "less_than",
-    "lower_cholesky",
-    "lower_triangular",
-    "multinomial",
-    "nonnegative",
-    "nonnegative_integer",
-    "one_hot",
-    "positive",
-    "positive_definite",
-    "positive_integer",
-    "positive_semidefinite",
-    "real",
-    "real_vector",
-    "simplex",
-    "square",
-    "stack",
-    "symmetric",
-    "unit_interval",
-]
-
 
 class Constraint:
     """A region in which values are valid.
@@ -462,3 +427,38 @@ simplex = _Simplex()
 square = _Square()
 symmetric = _Symmetric()
 unit_interval = _Interval(0.0, 1.0)
+
+__all__ = [
+    "Constraint",
+    "MixtureSameFamilyConstraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "positive_semidefinite",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]

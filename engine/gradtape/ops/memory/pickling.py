@@ -28,8 +28,7 @@ from ..._storage.storage import (
     sharing,
 )
 from ..._tensor.memory import keeps_values_elsewhere
-from ..._tensor.set_data import move_to
-from ..._tensor.tensor import Tensor, plain_types, wrap, wrap_shared
+from ..._tensor.tensor import Tensor, move_to, plain_types, wrap, wrap_shared
 from ..creation.factories import empty_strided
 from ..sparse.create import check_parts, check_range
 from ..sparse.layout import is_sparse
@@ -51,8 +50,6 @@ __all__ = [
     "_rebuild_device_tensor_from_numpy",
     "_rebuild_from_type_v2",
     "_rebuild_meta_tensor_no_storage",
-    "_rebuild_parameter",
-    "_rebuild_parameter_with_state",
     "_rebuild_sparse_tensor",
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
@@ -305,23 +302,6 @@ def _rebuild_wrapper_subclass(
     )
 
 
-def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
-    from ...nn.parameter import Parameter
-
-    if not isinstance(data, Tensor):
-        raise RuntimeError(f"{type(data).__name__} is no tensor to make a parameter of")
-    found = Parameter(data, bool(requires_grad))
-    if backward_hooks:
-        found._backward_hooks = backward_hooks
-    return found
-
-
-def _rebuild_parameter_with_state(
-    data: Any, requires_grad: Any, backward_hooks: Any, state: Any
-) -> Any:
-    return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
-
-
 def _rebuild_device_tensor_from_cpu_tensor(
     data: Any, dtype: Any, device: Any, requires_grad: Any
 ) -> Tensor:
@@ -413,3 +393,7 @@ def _like(self: Tensor, memory: Storage) -> Tensor:
     twin._data = memory.flat_as(self._data.dtype)[:0]
     place(twin, geometry_of(self))
     return twin
+
+
+for _name in __all__:  # files name them by their public home
+    globals()[_name].__module__ = "gradtape._utils"

@@ -15,8 +15,7 @@ from ..._dtypes import CPP_TYPE
 from ..._modes.grad_mode import mode
 from ..._storage.storage import InferenceStorage, Storage, borrowed, inference_storage
 from ..._tensor.overlap import internal_overlap
-from ..._tensor.set_data import move_to
-from ..._tensor.tensor import Tensor, wrap
+from ..._tensor.tensor import Tensor, move_to, wrap
 from .._support.arguments import spread
 from .._support.memory_formats import checked_format, format_strides, suggested
 from .._support.operands import hidden_op

@@ -17,7 +17,7 @@ from ..._dtypes import get_default_dtype
 from ..._modes.grad_mode import mode
 from ..._overrides.torch_dispatch import ask
 from ..._overrides.torch_function import DisableTorchFunctionSubclass
-from ..._tensor.extra import dispatching
+from ..._tensor.subclasses import dispatching
 from ..._tensor.tensor import Tensor, view_info, wrap
 from .._aten import aten
 from .._custom import packet_of
