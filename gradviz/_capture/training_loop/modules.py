@@ -33,7 +33,9 @@ class ModulePart(Part):
 
     subject = "Modules"
     call_code: CodeType | None = None  # of the wrapper that stands for __call__
-    quick: Any = None  # what knows a quicker way into modules, where an engine has one
+    fast_path: Any = (
+        None  # what knows a quicker way into modules, where an engine has one
+    )
 
     def install(self) -> None:
         self.on = True
@@ -46,8 +48,8 @@ class ModulePart(Part):
         self._plain = set(vars(base()))
         self.patches.set(base, "__init__", self._wrap_init(base.__init__))
         call = wrap_call(self, base.__call__)
-        if self.quick is not None:
-            call = self.quick.wrap(self, base.__call__, call)
+        if self.fast_path is not None:
+            call = self.fast_path.wrap(self, base.__call__, call)
         self.patches.set(base, "__call__", call)
         self.patches.set(base, "train", self._wrap_train(base.train))
         self.patches.set(base, "__setattr__", self._wrap_setattr(base.__setattr__))
@@ -250,7 +252,7 @@ class ModulePart(Part):
     # ---- attributes ------------------------------------------------------------------
 
     def _wrap_setattr(self, original: Anything) -> Anything:
-        here, quick = self.here, self.quick
+        here, fast_path = self.here, self.fast_path
 
         @unseen
         @functools.wraps(original)
@@ -263,8 +265,8 @@ class ModulePart(Part):
             ):
                 self.try_(self._attribute, module, name, value, sys._getframe(1))
             original(module, name, value)
-            if quick is not None:
-                quick.forget(module)
+            if fast_path is not None:
+                fast_path.forget(module)
 
         return set_attribute
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from gradviz._capture.adapters.pytorch.backward import TorchBackward
-from gradviz._capture.adapters.pytorch.bypass_mode import stand_apart
+from gradviz._capture.adapters.pytorch.bypass_mode import bypass_mode
 from gradviz._capture.adapters.pytorch.calls import TorchCalls
 from gradviz._capture.adapters.pytorch.compiled import TorchCompiled
 from gradviz._capture.adapters.pytorch.data_calls import is_noted_aside
@@ -19,8 +19,8 @@ from gradviz._capture.adapters.pytorch.grad_modes import TorchModes
 from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
 from gradviz._capture.adapters.pytorch.graph.tensor_table import IS_LEAF
 from gradviz._capture.adapters.pytorch.hooks import TorchHooks
-from gradviz._capture.adapters.pytorch.isolation import Quiet, is_opaque
-from gradviz._capture.adapters.pytorch.known_modules.modules import TorchLeaves
+from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
+from gradviz._capture.adapters.pytorch.known_modules.modules import KnownModules
 from gradviz._capture.adapters.pytorch.mode_entry import shorten_entry
 from gradviz._capture.adapters.pytorch.numpy_exports import Exports
 from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
@@ -68,7 +68,7 @@ class TorchLog(TorchFrames):
         self.modes = TorchModes(torch, self)
         self.hooks = TorchHooks(torch, self)
         self.calls = TorchCalls(torch, self, self.graph, self.hooks, self.modes)
-        self.loop.modules.quick = TorchLeaves(torch, self, self.calls)
+        self.loop.modules.fast_path = KnownModules(torch, self, self.calls)
         self.passes = TorchBackward(torch, self, self.graph)
         self.compiled = TorchCompiled(torch, self, self.calls)
         self.detailed = False
@@ -106,10 +106,10 @@ class TorchLog(TorchFrames):
             installed.callback(part.remove)
             part.install()
         installed.callback(self._patches.restore)
-        from_numpy = self._seen(self.torch.from_numpy)
+        from_numpy = self._logged(self.torch.from_numpy)
         self._patches.set(self.torch, "from_numpy", from_numpy)
         shorten_entry(self.torch, self.calls.mode, self._patches)
-        stand_apart(self.torch, self, self._patches)
+        bypass_mode(self.torch, self, self._patches)
         name_users(self._patches)
         self.loop.__enter__()
         installed.callback(self.loop.remove)
@@ -150,7 +150,7 @@ class TorchLog(TorchFrames):
         finally:
             self.resume()
 
-    def _seen(self, original: Any) -> Any:
+    def _logged(self, original: Any) -> Any:
         """Wrap a function that the function mode does not see."""
 
         @unseen
@@ -281,9 +281,9 @@ class TorchLog(TorchFrames):
             glance = self.values.made(tensor)
         return glance
 
-    def unheard(self) -> Quiet:
+    def unheard(self) -> Isolated:
         """Let something be computed without graph, and without the program noticing."""
-        return Quiet(self.torch)
+        return Isolated(self.torch)
 
     def is_opaque(self, tensor: Any) -> bool:
         """Tell whether what a tensor holds is known to its class alone."""
@@ -317,7 +317,7 @@ class TorchLog(TorchFrames):
         if mode is not None:
             self._push(mode)
 
-    def wake(self) -> tuple[int, bool]:
+    def interrupt_pause(self) -> tuple[int, bool]:
         """See calls again in the middle of a pause; what it returns ends that."""
         outer, self.muted = self.muted, 0
         mode, depth, there = self.calls.mode, self._depth(), False
@@ -327,8 +327,8 @@ class TorchLog(TorchFrames):
             self._push(mode)
         return outer, there
 
-    def doze(self, before: tuple[int, bool]) -> None:
-        """Go back to the pause that :meth:`wake` interrupted."""
+    def continue_pause(self, before: tuple[int, bool]) -> None:
+        """Go back to the pause that :meth:`interrupt_pause` interrupted."""
         self.muted, there = before
         if not there:
             self._pop()
