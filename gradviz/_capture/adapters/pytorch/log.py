@@ -6,8 +6,8 @@ import os
 import threading
 import time
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from types import CodeType, FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from gradviz._capture.adapters.pytorch.backward import TorchBackward
 from gradviz._capture.adapters.pytorch.bypass_mode import bypass_mode
@@ -25,16 +25,62 @@ from gradviz._capture.adapters.pytorch.mode_entry import shorten_entry
 from gradviz._capture.adapters.pytorch.numpy_exports import Exports
 from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 from gradviz._capture.adapters.pytorch.tracebacks import without_our_frames
-from gradviz._capture.adapters.pytorch.user_frames import TorchFrames
 from gradviz._capture.adapters.pytorch.warning_sites import name_users
 from gradviz._capture.names.tensors import grad_fn_of
 from gradviz._capture.training_loop.log import LoopLog
-from gradviz._capture.training_loop.patches import Patches, unseen
+from gradviz._capture.training_loop.patches import Patches, Place, unseen
 from gradviz.program.events import Backward, Call, Raised
-from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES
+from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
 from gradviz.program.noted import Glance
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
+
+if TYPE_CHECKING:
+    from gradviz._capture.training_loop.log import LoopLog
+
+
+class TorchFrames(Log):
+    """The part of the log that walks the stack: at every call, so it stops early."""
+
+    loop: LoopLog
+    brief: bool  # neither values nor the frames further out are looked at
+
+    def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
+        """Return the user's innermost frame, and the user's frames around it."""
+        if self.brief:
+            return self.site(), ()
+        frame = self.frame()
+        if frame is None:
+            return None, ()
+        return (frame.f_code, frame.f_lasti), self.around(frame)
+
+    def found_from(
+        self, frame: FrameType, place: Place
+    ) -> tuple[CodeType | None, int, tuple[RawSite, ...]]:
+        """Return code and instruction of the user's innermost frame from here out.
+
+        Third come the frames around it. Where they are not wanted, the innermost call
+        of a module knows the line: between it and here nobody looks again.
+        """
+        user, known = self.user_files, None
+        if self.brief:
+            known = place.site
+        while not user[(code := frame.f_code).co_filename]:
+            if known is not None and (
+                code is place.forward or code is self.loop.modules.call_code
+            ):
+                return *known, ()
+            if frame.f_back is None:
+                return None, 0, ()
+            frame = frame.f_back
+        return code, frame.f_lasti, self.around(frame)
+
+    def around(self, frame: FrameType | None) -> tuple[RawSite, ...]:
+        """Return the user's frames further out; () where nobody looks at values."""
+        if frame is None or self.brief:
+            return ()
+        return self.outside(frame)
+
 
 _MOST_FAILURES = 20  # of ours, before the log ends
 _LONGEST_REASON = 200  # characters of an error of ours
