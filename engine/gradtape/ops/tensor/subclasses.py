@@ -100,3 +100,9 @@ def set_state(tensor: Tensor, state: Any) -> Tensor:
         if name in own_slots(type(tensor)):
             setattr(tensor, name, value)
     return tensor
+
+
+def is_traceable_wrapper_subclass(t: Any) -> bool:
+    """Tell whether a class of the user's says which tensors it keeps its values in."""
+    flattens = hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+    return isinstance(t, Tensor) and flattens
