@@ -14,10 +14,9 @@ from ..._storage.result_strides import laid_out
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_bool, as_integer, check_tensor, wrap_dim
-from .._support.dim_keepdim import numpy_names
 from .._support.operands import HIDDEN, hidden_op, leaves_out, refuses
 from .._support.out_argument import SAME_DTYPE, into, with_out
-from .._support.reduction import finish, values_of
+from .._support.reduction import finish, numpy_names, values_of
 from ..creation.from_data import tensor as make_tensor
 from .min_max import picked_backward
 
