@@ -31,23 +31,22 @@ GRADTAPE = """
     _engine
 
     testing random fft special masked signal functional backends
-    _VF __config__ _dynamo _flat _tensor_str amp compiler cpu futures
+    _VF __config__ _dynamo _tensor_str amp compiler cpu futures
     cuda
     _streambase accelerator
     autograd
     types linalg profiler sparse
     utils._pytree utils._pytree_nodes utils._python_dispatch utils.serialization
-    _C._groups
     multiprocessing distributed
     nn
     _utils safetensors
     serialization
     hub storage
     _library
-    _C
-    _custom_op library
     utils
     func
+    _C
+    _custom_op library
     _vmap_internals distributions jit onnx optim
     _public_calls
     _debug
