@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..._dispatch.apply import make_node
+from ..._dispatch.recording import make_node
 from ..._dispatch.declare import OPS
 from ..._dispatch.inplace import answered, note_write, write
 from ..._dispatch.view_history import check_inplace, rebase_history

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..._backend import backend_of
-from ..._dispatch.apply import make_node
+from ..._dispatch.recording import make_node
 from ..._dispatch.declare import OPS, Array, method, op, public
 from ..._dispatch.inplace import note_write
 from ..._dispatch.strided_views import Geometry, geometry_of

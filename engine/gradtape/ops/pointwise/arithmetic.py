@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.bind_pointwise import Option
+from ..._dispatch.pointwise import Option
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise, public
 from ..._dispatch.inplace import inplace
 from ..._sparse.array import SparseArray

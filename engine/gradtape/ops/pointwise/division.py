@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.bind_pointwise import Option
+from ..._dispatch.pointwise import Option
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise
 from ..._dispatch.inplace import in_place
 from ..._sparse.array import SparseArray
