@@ -39,6 +39,7 @@ from .signatures import ABSENT, compile_function, ordered_kernel
 
 K = TypeVar("K", bound=Callable[..., Any])
 
+
 class OpSpace:
     """The ops a derivative formula is written in, as attributes.
 

@@ -96,7 +96,8 @@ def unpacked(node: Any, F: Any) -> list[Any]:
     for at in node.order or range(len(values)):
         entry = values[at]
         if type(entry) is SavedTensor:
-            tensor, memory = entry.tensor, entry.memory
+            tensor: Any = entry.tensor
+            memory = entry.memory
             if memory is None:
                 memory = tensor._memory
             if raw and (memory is None or memory.version == entry.version):
@@ -256,12 +257,12 @@ def run_two(self: Any, F: Any, grad: Any) -> Gradients:
     values: list[Any] = unpacked(self, F) if keeps else []
     if reads:
         values += self.params
-    F = F.keeping  # the gradient goes on, so no other formula may write over it
+    keeping = F.keeping  # the gradient goes on: no other formula may write over it
     g0 = g1 = None
     if first is not None:
-        g0 = grad if hands_on0 else call(f0, F, grad, *pick0(values))
+        g0 = grad if hands_on0 else call(f0, keeping, grad, *pick0(values))
     if second is not None:
-        g1 = grad if hands_on1 else call(f1, F, grad, *pick1(values))
+        g1 = grad if hands_on1 else call(f1, keeping, grad, *pick1(values))
     return g0, g1
 
 
@@ -271,21 +272,21 @@ def run_many(self: Any, F: Any, grad: Any) -> Gradients:
     values: list[Any] = unpacked(self, F) if keeps else []
     needs = tuple([node is not None for node in self.nodes])
     values += (*self.params, needs)
-    if len(plan) > 1:
-        F = F.keeping
+    space = F.keeping if len(plan) > 1 else F
     gradients: list[Any] = [None] * len(needs)
     for formula, pick, hands_on in plan:
         edges = formula.edges
         if formula.joint:
-            if not any([needs[at] for at in edges]):
+            if not any(needs[at] for at in edges):
                 continue
-            found = call(formula.function, F, grad, *pick(values))
+            found = call(formula.function, space, grad, *pick(values))
             for at, each in zip(edges, found, strict=True):
                 gradients[at] = each if needs[at] else None
         elif needs[edges[0]]:
-            gradients[edges[0]] = (
-                grad if hands_on else call(formula.function, F, grad, *pick(values))
-            )
+            found = grad
+            if not hands_on:
+                found = call(formula.function, space, grad, *pick(values))
+            gradients[edges[0]] = found
     return tuple(gradients)
 
 
@@ -334,13 +335,13 @@ def bind_run(op: Op) -> Callable[..., Gradients]:
         every = tuple(range(count))
         for at, formula in enumerate(formulas):
             facts[f"f{at}"] = formula.function
-            facts[f"pick{at}"] = _all if formula.picks == every else picker(formula.picks)
+            facts[f"pick{at}"] = (
+                _all if formula.picks == every else picker(formula.picks)
+            )
             facts[f"hands_on{at}"] = formula.hands_on
         template = run_one if len(formulas) == 1 else run_two
         return bound(template, op.name, facts)
-    facts["plan"] = tuple(
-        [(f, picker(f.picks), f.hands_on) for f in formulas]
-    )
+    facts["plan"] = tuple([(f, picker(f.picks), f.hands_on) for f in formulas])
     facts["all_at"] = op.listed
     template = run_many if op.listed is None else run_sequence
     return bound(template, op.name, facts)
@@ -389,13 +390,16 @@ def _taking_all(formula: Formula, count: int) -> Callable[..., Any]:
     """Return a formula as a function of all that is saved."""
     if formula.picks == tuple(range(count)):
         return formula.function
-    template = {
-        (): take_none,
-        (0,): take_first,
-        (1,): take_second,
-        (1, 0): take_swapped,
-    }[formula.picks]
+    template = _TAKING[formula.picks]
     return bound(template, formula.function.__name__, {"f0": formula.function})
+
+
+_TAKING: dict[tuple[int, ...], Callable[..., Any]] = {
+    (): take_none,
+    (0,): take_first,
+    (1,): take_second,
+    (1, 0): take_swapped,
+}
 
 
 def _are_alike(formulas: Sequence[Formula]) -> bool:

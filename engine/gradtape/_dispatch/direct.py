@@ -75,7 +75,10 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     for each in params:
         if type(each) in WRAPPED:
             return apply(op, args, params)
-    y = z = b = c = None
+    y: Any = None
+    z: Any = None
+    b: Any = None
+    c: Any = None
     if count == 1:
         (x,) = args
     elif count == 2:

@@ -260,7 +260,9 @@ def bind_pointwise(
     if option is None:
         return function
     template = with_older if op.name in OLDER else with_option
-    names = [option.name if n == "option_" else n for n in template.__code__.co_varnames]
+    names = [
+        option.name if n == "option_" else n for n in template.__code__.co_varnames
+    ]
     facts = {"op": op, "plain": function, "option": option}
     function = bound(template, op.name, facts, co_varnames=tuple(names))
     function.__kwdefaults__ = {option.name: option.default, "out": None}
@@ -302,9 +304,9 @@ def check_receiver(operator: str, given: Any) -> None:
 
 
 def _apply_or_defer(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
-    if op.name == "eq" and isinstance(args[1], ndarray):  # or they are just unequal
-        if args[1].dtype.kind in "biufc":
-            args = (args[0], FUNCTIONS["from_numpy"](args[1]))
+    other = args[1]
+    if op.name == "eq" and isinstance(other, ndarray) and other.dtype.kind in "biufc":
+        args = (args[0], FUNCTIONS["from_numpy"](other))  # or they are just unequal
     if all(isinstance(arg, OPERANDS) for arg in args):
         try:
             return apply(op, args, options)

@@ -124,7 +124,7 @@ def _code_of(shape: _Shape) -> CodeType:
     tensors = [n for n, role in zip(names, shape.roles, strict=True) if role == "t"]
     options = [n for n in names if n not in tensors]
     call = f"(_op, {_tuple(tensors)}, {_tuple(options)}"
-    lines = [f"if {names[at]} is _absent: raise _missing({at})" for at in shape.required]
+    lines = [f"if a{at} is _absent: raise _missing({at})" for at in shape.required]
     heads = [*names, "*older" if shape.older else "*"]
     for at, name in shape.seconds:
         heads.append(f"s{at}")
@@ -157,8 +157,10 @@ def _code_of(shape: _Shape) -> CodeType:
     return code
 
 
-_FREE = ("_absent", "_call_older", "_execute", "_function", "_missing", "_name")
-_FREE += ("_not_bool", "_op", "_write_out")
+_FREE = (
+    *("_absent", "_call_older", "_execute", "_function", "_missing"),
+    *("_name", "_not_bool", "_op", "_write_out"),
+)
 
 
 def _tuple(names: list[str]) -> str:
@@ -167,7 +169,6 @@ def _tuple(names: list[str]) -> str:
 
 def _renamed(code: CodeType, record: Op, name: str, seconds: list[str]) -> CodeType:
     """Return the code of a shape with an op's parameters."""
-    names = [*record.tensors, *record.options]
     names = [p.name for p in record.parameters]
     if record.tensors[:1] == ("self",):  # PyTorch's name; of methods never written
         names[names.index("self")] = "input"
@@ -239,7 +240,8 @@ def _reordered(
 ) -> Kernel:
     firsts = [p.name for p in parameters if p.kind is not _BY_KEYWORD]
     pick = itemgetter(*[order.index(name) for name in firsts])
-    others = [(p.name, order.index(p.name)) for p in parameters if p.kind is _BY_KEYWORD]
+    rest = [p.name for p in parameters if p.kind is _BY_KEYWORD]
+    others = [(name, order.index(name)) for name in rest]
     if not others:
         return lambda xp, *values: kernel(xp, *pick(values))
 
