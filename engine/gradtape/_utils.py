@@ -2,6 +2,10 @@
 
 from . import _flat
 from ._dtypes import dtype as _DType
+from .nn.parameter import _rebuild_parameter as _rebuild_parameter
+from .nn.parameter import (
+    _rebuild_parameter_with_state as _rebuild_parameter_with_state,
+)
 from .ops.memory.pickling import (
     _rebuild_device_tensor_from_cpu_tensor as _rebuild_device_tensor_from_cpu_tensor,
 )
@@ -11,10 +15,6 @@ from .ops.memory.pickling import (
 from .ops.memory.pickling import _rebuild_from_type_v2 as _rebuild_from_type_v2
 from .ops.memory.pickling import (
     _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage,
-)
-from .ops.memory.pickling import _rebuild_parameter as _rebuild_parameter
-from .ops.memory.pickling import (
-    _rebuild_parameter_with_state as _rebuild_parameter_with_state,
 )
 from .ops.memory.pickling import _rebuild_sparse_tensor as _rebuild_sparse_tensor
 from .ops.memory.pickling import _rebuild_tensor as _rebuild_tensor

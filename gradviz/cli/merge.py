@@ -44,7 +44,7 @@ def _merge(options: argparse.Namespace) -> int:
     from gradviz.errors import ExportError
     from gradviz.export import FORMS, write_as
     from gradviz.flow.rank_text import ranks_text
-    from gradviz.render.findings import findings_text
+    from gradviz.text.findings import findings_text
 
     output: Path | None = options.output
     form = "" if output is None else output.suffix.removeprefix(".").lower()

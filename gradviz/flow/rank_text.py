@@ -6,7 +6,7 @@ import math
 
 from gradviz import ir
 from gradviz.flow.ranks import Cell, Ranks, number_text, span, times_of
-from gradviz.render._words import aligned, clean, counted
+from gradviz.text.words import aligned, clean, counted
 
 _MOST_LAYERS = 20
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradviz import ir
-from gradviz.render import _words as words
+from gradviz.text import words
 
 _SHAPES = {"accumulate": "ellipse", "leaf": "ellipse", "cut": "octagon"}
 _CLOSE = -1  # in the place of a scope: its children are written, end its cluster

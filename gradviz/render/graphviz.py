@@ -6,8 +6,8 @@ import importlib
 
 from gradviz import ir
 from gradviz.errors import ExportError
-from gradviz.render._words import counted
 from gradviz.render.dot import to_dot
+from gradviz.text.words import counted
 
 # Graphviz takes 0.2 s for 900 nodes and more than three minutes for 1,500 whose edges
 # are long.

@@ -13,7 +13,7 @@ from gradviz import ir
 from gradviz.errors import GradvizError
 from gradviz.flow.ranks import SPREAD
 from gradviz.flow.table import Flow, flow_of
-from gradviz.render._words import counted
+from gradviz.text.words import counted
 from gradviz.watching import ending
 from gradviz.watching.alarms import Alarms
 from gradviz.watching.bare import BareLoop
@@ -27,7 +27,7 @@ from gradviz.watching.ranks import launched_rank
 
 if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
-    from gradviz.notebook.live_view import LiveView
+    from gradviz.showing.live_view import LiveView
 
 
 def watch(
@@ -283,7 +283,7 @@ class Watch:
 
         In a notebook the view below the cell follows the training until it is closed.
         """
-        from gradviz._show import follow, show
+        from gradviz.showing.show import follow, show
 
         source = WatchSource(self._count_looks, self.snapshot)
         following = follow(source) if self.open else None

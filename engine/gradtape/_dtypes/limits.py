@@ -48,6 +48,8 @@ class finfo:
     65504.0
     """
 
+    __module__ = "gradtape"
+
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "tiny")
     __hash__ = None  # type: ignore[assignment]  # as PyTorch's: compared by value
 
@@ -97,6 +99,8 @@ class iinfo:
     >>> iinfo(int8)
     iinfo(min=-128, max=127, dtype=int8)
     """
+
+    __module__ = "gradtape"
 
     __slots__ = ("bits", "dtype", "max", "min")
     __hash__ = None  # type: ignore[assignment]  # as PyTorch's: compared by value

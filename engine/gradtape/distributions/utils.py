@@ -10,7 +10,7 @@ from .._dtypes import finfo, get_default_dtype
 from .._modes.grad_mode import enable_grad
 from .._overrides.modes import is_tensor_like
 from .._tensor.tensor import Tensor
-from ..overrides._guard import arm
+from ..overrides._overridable import arm
 from ._functions import F
 
 T = TypeVar("T")

@@ -11,6 +11,7 @@ from . import init as init
 from . import parallel as parallel
 from . import parameter as parameter
 from . import utils as utils
+from ._factory import factory_kwargs as factory_kwargs
 from .modules import CELU as CELU
 from .modules import ELU as ELU
 from .modules import GELU as GELU
@@ -55,7 +56,6 @@ from .modules import CosineSimilarity as CosineSimilarity
 from .modules import CrossEntropyLoss as CrossEntropyLoss
 from .modules import CrossMapLRN2d as CrossMapLRN2d
 from .modules import CTCLoss as CTCLoss
-from .modules import DataParallel as DataParallel
 from .modules import Dropout as Dropout
 from .modules import Dropout1d as Dropout1d
 from .modules import Dropout2d as Dropout2d
@@ -175,7 +175,7 @@ from .modules import UpsamplingNearest2d as UpsamplingNearest2d
 from .modules import ZeroPad1d as ZeroPad1d
 from .modules import ZeroPad2d as ZeroPad2d
 from .modules import ZeroPad3d as ZeroPad3d
-from .modules import factory_kwargs as factory_kwargs
+from .parallel import DataParallel as DataParallel
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
 from .parameter import UninitializedBuffer as UninitializedBuffer

@@ -13,7 +13,7 @@ from .._dispatch.declare import FUNCTIONS
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from ..nn import Module
-from ..nn.modules._batchnorm import _BatchNorm
+from ..nn.modules.batchnorm import _BatchNorm
 from ._averages import Average, MultiAverage
 from ._averages import get_ema_avg_fn as get_ema_avg_fn
 from ._averages import get_ema_multi_avg_fn as get_ema_multi_avg_fn

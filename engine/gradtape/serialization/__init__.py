@@ -1,6 +1,7 @@
 """Saving and loading: ``save``, ``load``, and what programs set around them."""
 
 from ..ops.memory.memory_format import _get_layout as _get_layout
+from . import _moved_modules as _moved_modules
 from ._load import load as load
 from ._location import MAP_LOCATION as MAP_LOCATION
 from ._location import default_restore_location as default_restore_location

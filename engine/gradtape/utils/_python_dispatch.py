@@ -19,7 +19,7 @@ from typing import Any
 
 from .._modes.grad_mode import mode
 from .._tensor.tensor import Tensor
-from ..overrides._guard import arm
+from ..overrides._overridable import arm
 
 
 class TorchDispatchMode:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._common.handles import RemovableHandle as RemovableHandle
-from ..nn.modules._backward_hook import BackwardHook as BackwardHook
+from ..nn.modules._base.backward_hooks import BackwardHook as BackwardHook
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,5 +1,23 @@
-"""Shuffled channels, under the name of PyTorch's file."""
+"""A layer that interleaves groups of channels."""
 
 from __future__ import annotations
 
-from ._distance import ChannelShuffle as ChannelShuffle
+from ..._tensor.tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+
+class ChannelShuffle(Module):
+    """Take channels from each group in turn."""
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the channels in another order."""
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        """Return how many groups there are."""
+        return f"groups={self.groups}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._tensor.tensor import Tensor
 from .. import functional as F
-from ._module import Module
+from .module import Module
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import return_types
 from ..._autocast.autocast import autocasts
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from ..._tensor.tensor import Tensor
 from .._kernels.lapack import host, routine
 from .._support.arguments import check_tensor
@@ -23,7 +23,7 @@ from .._support.linalg import (
     kind_name,
     raise_for,
 )
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .rank import pinv_backward
 
 _NAME = "torch.linalg.lstsq"
@@ -63,14 +63,13 @@ def _backward(F: Any, grad: Any, self: Any, b: Any, result0: Any, needs: Any) ->
     return first, second
 
 
-@op(
+@hidden_op(
     {("self", "b"): _backward},
     name="linalg_lstsq",
     key="_linalg_lstsq",
     outputs=4,
     differentiable=(0, 1),
     output_names=("solution", "residuals", "rank", "singular_values"),
-    **HIDDEN,
 )
 def _linalg_lstsq(xp: Any, self: Array, b: Array, rcond: Any, driver: str) -> Any:
     _check(self, b)

@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from ..._autocast.autocast import autocasts
-from ..._dispatch.declare import FUNCTIONS, Array, Operand, method, op
+from ..._dispatch.declare import FUNCTIONS, Array, Operand, method
 from ..._dtypes import int64
 from ..._modes.grad_mode import no_grad
 from ..._tensor.tensor import Tensor
@@ -21,7 +21,7 @@ from .._support.linalg import (
     rows,
     square,
 )
-from .._support.operands import HIDDEN, number
+from .._support.operands import hidden_op, number
 from .eig import eigvalsh
 from .norms import matrix_norm
 from .solve import inverted
@@ -90,7 +90,7 @@ def pinv_backward(F: Any, grad: Any, self: Any, result: Any) -> Any:
     return found + kept - F.matmul(F.matmul(kept, result), self)
 
 
-@op({"self": pinv_backward}, name="linalg_pinv", key="_linalg_pinv", **HIDDEN)
+@hidden_op({"self": pinv_backward}, name="linalg_pinv", key="_linalg_pinv")
 def _linalg_pinv(
     xp: Any,
     self: Array,
@@ -210,7 +210,7 @@ def matrix_rank(
     return into("linalg.matrix_rank", out, (input,), compute, CASTABLE)
 
 
-@op({}, **HIDDEN)
+@hidden_op({})
 def _count_above(
     xp: Any, self: Array, sizes: Array, atol: Operand | None, rtol: Operand | None
 ) -> Any:

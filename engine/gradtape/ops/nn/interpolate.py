@@ -6,10 +6,11 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from .._kernels.interpolate import Sizes, resized, spread_back
 from .._support.matrix_product import scalar_name
 from .._support.memory_formats import keeps_format
+from .._support.operands import hidden_op
 
 _LETTERS = ("W", "H", "D")
 
@@ -65,14 +66,12 @@ def _backward(kind: str) -> Callable[..., Any]:
     return back
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, kind, sizes, align, scales: F._resize(
             grad, kind, sizes, align, scales
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 @keeps_format(0)
 def _resize_backward(
@@ -88,14 +87,12 @@ def _resize_backward(
     return spread_back(xp, grad_output, shape, kind, sizes, align, scales)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, kind, sizes, align, scales: (
             F._resize_backward(grad, tuple(self_shape), kind, sizes, align, scales)
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 @keeps_format(0)
 def _resize(
@@ -263,13 +260,7 @@ def _declared(
     name: str, node: str, kernel: Callable[..., Any], gradient: Callable[..., Any]
 ) -> Callable[..., Any]:
     kernel.__doc__ = f"Resize the last dimensions: {name}."
-    declare = op(
-        {"self": gradient},
-        name=name,
-        node=f"{node}Backward0",
-        method=False,
-        function=False,
-    )
+    declare = hidden_op({"self": gradient}, name=name, node=f"{node}Backward0")
     return declare(keeps_format(0)(kernel))
 
 

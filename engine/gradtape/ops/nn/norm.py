@@ -22,6 +22,7 @@ from .._kernels.norm import (
 )
 from .._support.memory_formats import keeps_format, lain_in
 from .._support.norm_checks import check_mixed, check_normalized
+from .._support.operands import hidden_op
 from .._support.out_argument import with_out
 
 Shape = tuple[int, ...]
@@ -104,13 +105,11 @@ def _batch_composed(
     return into_input, F.sum(grad * normal, dims), F.sum(grad, dims)
 
 
-@op(
+@hidden_op(
     {("input", "weight", "bias"): _batch_derivative},
     name="native_batch_norm",
     key="_native_batch_norm",
     outputs=3,
-    method=False,
-    function=False,
 )
 @keeps_format(0, format_of=lain_in)
 def _native_batch_norm(
@@ -176,7 +175,7 @@ def native_batch_norm(
     )
 
 
-@op({}, method=False, function=False)
+@hidden_op({})
 @keeps_format(1)
 def _batch_norm_backward(
     xp: Any,
@@ -269,7 +268,7 @@ def native_layer_norm(
     return found, *moments
 
 
-@op({}, method=False, function=False)
+@hidden_op({})
 def _layer_norm_backward(
     xp: Any,
     grad_output: Array,
@@ -353,7 +352,7 @@ def native_group_norm(
     return group_forward(xp, input, weight, bias, group, eps)
 
 
-@op({}, method=False, function=False)
+@hidden_op({})
 @keeps_format(1)
 def _group_norm_backward(
     xp: Any,

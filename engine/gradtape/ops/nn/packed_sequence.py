@@ -9,7 +9,8 @@ from typing import Any
 from ..._backend import backend_of
 from ..._dispatch.declare import Array, op, public
 from ..._tensor.tensor import Tensor, wrap
-from ..creation.full import full
+from .._support.operands import hidden_op
+from ..creation.factories import full
 from ..views.reshape import view
 
 _UNSORTED = (
@@ -81,14 +82,12 @@ def _pack_padded_sequence(
     return xp.concatenate(parts), xp.asarray(sizes, "int64")
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, sizes, batch_first: F._pack_rows(
             grad, sizes, batch_first
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def _pack_padded_sequence_backward(
     xp: Any,
@@ -109,14 +108,12 @@ def _pack_padded_sequence_backward(
     return found
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, sizes, batch_first: (
             F._pack_padded_sequence_backward(grad, self_shape, sizes, batch_first)
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def _pack_rows(xp: Any, self: Array, sizes: tuple[int, ...], batch_first: bool) -> Any:
     """Take the rows of a padded batch that packing keeps."""

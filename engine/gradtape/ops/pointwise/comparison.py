@@ -16,6 +16,7 @@ from .._support.operands import (
     OWN_DTYPE,
     POINTWISE,
     aliases,
+    hidden_op,
     in_place_by_operand,
     leaves_out,
     refuses,
@@ -86,7 +87,7 @@ def _size(xp: Any, array: Any) -> Any:
     return xp.abs(array)
 
 
-@op({}, **HIDDEN)
+@hidden_op({}, family="upcast")
 def _isclose(
     xp: Any, self: Array, other: Array, rtol: float, atol: float, equal_nan: bool
 ) -> Any:

@@ -10,11 +10,11 @@ from ..._dispatch.inplace import in_place
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor
 from .._support.operands import (
-    HIDDEN,
     OWN_DTYPE,
     POINTWISE,
     aliases,
     check_numbers,
+    hidden_op,
     in_place_by_operand,
     kind_of,
     leaves_out,
@@ -143,7 +143,7 @@ def _between(self: Any, low: Any, high: Any) -> Any:
     return self >= low if high is None else (self >= low) & (self <= high)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, min, max: F.where(
             _between(self, min, max), grad, 0.0
@@ -155,7 +155,6 @@ def _between(self: Any, low: Any, high: Any) -> Any:
     out_rule=OWN_DTYPE,
     node="ClampBackward1",
     **POINTWISE,
-    **HIDDEN,
 )
 def _clamp_numbers(
     xp: Any, self: Array, min: Operand | None = None, max: Operand | None = None
@@ -177,7 +176,7 @@ def _clamp_bounds(F: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
     return low, high
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, min, max: F.where(
             _between(self, min, max), grad, 0.0
@@ -188,7 +187,6 @@ def _clamp_bounds(F: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
     check=_check_clamp,
     key="_clamp_tensors",
     **POINTWISE,
-    **HIDDEN,
 )
 def _clamp_tensors(
     xp: Any, self: Array, min: Array | None = None, max: Array | None = None
@@ -196,14 +194,13 @@ def _clamp_tensors(
     return _clamped(xp, self, min, max)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, self, min: F.where(self >= min, grad, 0.0)},
     name="clamp_min",
     key="_clamp_min_number",
     check=_check_bound,
     out_rule=OWN_DTYPE,
     **POINTWISE,
-    **HIDDEN,
 )
 def _clamp_min_number(xp: Any, self: Array, min: Operand) -> Any:
     if self.dtype.kind == "c":
@@ -211,7 +208,7 @@ def _clamp_min_number(xp: Any, self: Array, min: Operand) -> Any:
     return xp.maximum(self, min)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, min: F.where(self >= min, grad, 0.0),
         "min": lambda F, grad, self, min: F.where(self < min, grad, 0.0),
@@ -221,20 +218,18 @@ def _clamp_min_number(xp: Any, self: Array, min: Operand) -> Any:
     node="ClampMinBackward1",
     check=leaves_out("c", "maximum_cpu"),
     **POINTWISE,
-    **HIDDEN,
 )
 def _clamp_min_tensor(xp: Any, self: Array, min: Array) -> Any:
     return xp.maximum(self, min)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, self, max: F.where(self <= max, grad, 0.0)},
     name="clamp_max",
     key="_clamp_max_number",
     check=_check_bound,
     out_rule=OWN_DTYPE,
     **POINTWISE,
-    **HIDDEN,
 )
 def _clamp_max_number(xp: Any, self: Array, max: Operand) -> Any:
     if self.dtype.kind == "c":
@@ -242,7 +237,7 @@ def _clamp_max_number(xp: Any, self: Array, max: Operand) -> Any:
     return xp.minimum(self, max)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, max: F.where(self <= max, grad, 0.0),
         "max": lambda F, grad, self, max: F.where(self > max, grad, 0.0),
@@ -252,7 +247,6 @@ def _clamp_max_number(xp: Any, self: Array, max: Operand) -> Any:
     node="ClampMaxBackward1",
     check=leaves_out("c", "minimum_cpu"),
     **POINTWISE,
-    **HIDDEN,
 )
 def _clamp_max_tensor(xp: Any, self: Array, max: Array) -> Any:
     return xp.minimum(self, max)

@@ -11,7 +11,7 @@ from ..._dtypes import bool_
 from ..._tensor.tensor import Tensor
 from .._support.arguments import as_integer
 from .._support.new_tensor import row_major
-from .._support.operands import HIDDEN, POINTWISE
+from .._support.operands import POINTWISE, hidden_op
 from .._support.special import facts, from_library, lacks, widened
 from .special import derivative_order, log_gamma
 
@@ -78,14 +78,13 @@ def _mvlgamma_backward(F: Any, grad: Any, self: Any, p: int) -> Any:
     return grad * slope
 
 
-@op(
+@hidden_op(
     {"self": _mvlgamma_backward},
     name="mvlgamma",
     key="_mvlgamma",
     check=lacks("arange_cpu"),
     promotion="float",
     out=True,
-    **HIDDEN,
 )
 def _mvlgamma(xp: Any, self: Array, p: int) -> Any:
     wide = row_major(xp, widened(self))

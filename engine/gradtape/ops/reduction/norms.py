@@ -17,7 +17,7 @@ from .._kernels.blas_sums import sums_of, total_of_squares
 from .._kernels.cache_blocks import in_blocks, want_rows
 from .._support.dim_keepdim import ABSENT, dim_argument
 from .._support.matrix_product import scalar_name
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .._support.reduction import (
     as_dims,
     axes_of,
@@ -116,7 +116,7 @@ def _check_norm(_name: str, self: Tensor, _p: Any, dim: Any, _k: Any, dt: Any) -
         )
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, result, ord, dim, keepdim: norm_backward(
             F, grad, self, ord, result, dim, keepdim
@@ -124,7 +124,6 @@ def _check_norm(_name: str, self: Tensor, _p: Any, dim: Any, _k: Any, dt: Any) -
     },
     check=_check_norm,
     out=True,
-    **HIDDEN,
 )
 def linalg_vector_norm(
     xp: Any,
@@ -196,7 +195,7 @@ def _exp_apart(xp: Any, found: Any, x: Any, top: Any) -> None:
     xp.exp(xp.subtract(x, top, found), found)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, result, dim, keepdim: _logsumexp_backward(
             F, grad, self, result, dim, keepdim
@@ -206,7 +205,6 @@ def _exp_apart(xp: Any, found: Any, x: Any, top: Any) -> None:
     key="_logsumexp",
     promotion="float",
     out=True,
-    **HIDDEN,
 )
 def _logsumexp(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
     axes = axes_of(dim, self.ndim)

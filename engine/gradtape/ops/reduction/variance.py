@@ -15,7 +15,7 @@ from .._kernels.blas_sums import sums, sums_of
 from .._kernels.cache_blocks import in_blocks, want_rows
 from .._support.arguments import as_bool
 from .._support.dim_keepdim import ABSENT, dim_argument
-from .._support.operands import HIDDEN
+from .._support.operands import HIDDEN, hidden_op
 from .._support.reduction import (
     as_dims,
     axes_of,
@@ -110,12 +110,12 @@ def _std_backward(
     return _var_backward(F, inner, self, dim, correction, keepdim)
 
 
-@op({"self": _var_backward}, check=_check, name="var", key="_var", out=True, **HIDDEN)
+@hidden_op({"self": _var_backward}, check=_check, name="var", key="_var", out=True)
 def _var(xp: Any, self: Array, dim: Any, correction: Any, keepdim: bool) -> Any:
     return _variance(xp, self, dim, correction, keepdim)[0]
 
 
-@op({"self": _std_backward}, check=_check, name="std", key="_std", out=True, **HIDDEN)
+@hidden_op({"self": _std_backward}, check=_check, name="std", key="_std", out=True)
 def _std(xp: Any, self: Array, dim: Any, correction: Any, keepdim: bool) -> Any:
     return xp.sqrt(_variance(xp, self, dim, correction, keepdim)[0])
 

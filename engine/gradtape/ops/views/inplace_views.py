@@ -7,8 +7,8 @@ from typing import Any
 
 from ..._backend import backend_of
 from ..._dispatch.declare import OPS, make_node_type, method
-from ..._dispatch.recording import make_node, place
 from ..._dispatch.inplace import note_write
+from ..._dispatch.recording import make_node, place
 from ..._dispatch.strided_views import Geometry, geometry_of
 from ..._dispatch.view_history import check_inplace
 from ..._modes.grad_mode import mode

@@ -13,6 +13,9 @@ from ._compose import SequentialLR as SequentialLR
 from ._cosine import CosineAnnealingLR as CosineAnnealingLR
 from ._cosine import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
 from ._cyclic import CyclicLR as CyclicLR
+from ._cyclic import _constant as _constant  # files name what CyclicLR scales by
+from ._cyclic import _exponential as _exponential
+from ._cyclic import _halving as _halving
 from ._functions import LambdaLR as LambdaLR
 from ._functions import MultiplicativeLR as MultiplicativeLR
 from ._one_cycle import OneCycleLR as OneCycleLR

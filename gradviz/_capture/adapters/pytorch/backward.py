@@ -20,7 +20,8 @@ from gradviz.program.events import Backward
 from gradviz.program.values import NodeRun, RawSite, Summary, Value
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
+    from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
 
 MOST_HOOKED = 50_000  # nodes of one pass whose gradients are summarized
 
@@ -28,9 +29,11 @@ MOST_HOOKED = 50_000  # nodes of one pass whose gradients are summarized
 class TorchBackward:
     """Wraps the two ways into a backward pass, and the engine below them."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, log: TorchContext, graph: TorchGraph) -> None:
         self.torch = torch
-        self.log = log
+        self.log, self.graph = log, graph
+        self.last: Backward | None = None  # the pass that ended last, where it was read
+        self.over = 0  # passes that have ended
         self._peek = torch._C._autograd._get_sequence_nr
         self._patches = Patches()
 
@@ -102,7 +105,7 @@ class TorchBackward:
         """Log a pass from this tensor that is not to run."""
         begun = Begun("backward", [root], [], [], False, False)
         event = self._event(begun, *self.log.place())
-        self.log.graph.walk([_gradient_node(self.torch, root)], event)
+        self.graph.walk([_gradient_node(self.torch, root)], event)
         return event
 
     def _begin(
@@ -112,12 +115,12 @@ class TorchBackward:
         log = self.log
         site, stack = log.place()
         nodes = [_gradient_node(self.torch, root) for root in begun.roots]
-        ahead = log.graph.glance_ahead(nodes, site)
+        ahead = self.graph.glance_ahead(nodes, site)
         if ahead is not None:
             return self._note(begun, ahead, site, stack)
         event = self._event(begun, site, stack)
         entry = _Pass(begun, self._peek(), event.index, event)
-        reached = log.graph.look_ahead(nodes, event)
+        reached = self.graph.look_ahead(nodes, event)
         log.loop.before_backward(event.nodes)
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
@@ -203,11 +206,13 @@ class TorchBackward:
     # ---- after ----------------------------------------------------------------------
 
     def _failed(self, entry: _Pass, error: BaseException) -> None:
-        event, log = self._event_of(entry), self.log
+        event = self._event_of(entry)
         if event is not None:
             event.error = f"{type(error).__name__}: {error}"
             event.error_node = entry.running
-            log.graph.look_back([grad_fn_of(root) for root in entry.begun.roots], event)
+            self.graph.look_back(
+                [grad_fn_of(root) for root in entry.begun.roots], event
+            )
         self._over(entry)
 
     def _end(self, entry: _Pass, result: Any) -> None:
@@ -219,17 +224,17 @@ class TorchBackward:
                     None if each is None else log.values.result(each) for each in result
                 )
         if entry.event is not None:
-            log.graph.passed(entry.event)
+            self.graph.passed(entry.event)
         elif entry.walked is not None and not (begun.retain or begun.inputs):
-            log.graph.spent(entry.walked)
+            self.graph.spent(entry.walked)
         self._over(entry)
 
     def _over(self, entry: _Pass) -> None:
         log = self.log
         if entry.begun.create:
-            log.graph.makers.add_between(entry.first, self._peek(), entry.index)
+            self.graph.makers.add_between(entry.first, self._peek(), entry.index)
         log.loop.after_backward()
-        log.last_pass, log.passes_over = entry.event, log.passes_over + 1
+        self.last, self.over = entry.event, self.over + 1
 
     def _event_of(self, entry: _Pass) -> Backward | None:
         """Return the event of a pass; None where it was dropped meanwhile."""
@@ -269,7 +274,7 @@ class _Pass:
         self.handles.clear()
 
 
-def _each_once(log: TorchLog) -> Callable[[Any], Summary | None]:
+def _each_once(log: TorchContext) -> Callable[[Any], Summary | None]:
     """Return what summarizes the gradients of a pass, each once while it is the same.
 
     What a node gives is mostly the very tensor that the next one gets, and PyTorch

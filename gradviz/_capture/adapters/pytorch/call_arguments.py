@@ -11,7 +11,7 @@ from gradviz._capture.adapters.pytorch.op_names import Op
 from gradviz.program.noted import Glance
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 Met: TypeAlias = list[tuple[Any, Glance]]
 """The tensors that a call is given, as they are before it."""
@@ -23,7 +23,7 @@ _GLANCE_OF = itemgetter(1)
 _SIMPLE = frozenset({int, float, bool, type(None)})
 
 
-def opener_of(log: TorchLog) -> Callable[..., Open | None]:
+def opener_of(log: TorchContext) -> Callable[..., Open | None]:
     """Return what describes a call; it finds None where the call is no event."""
     torch, values, users = log.torch, log.values, log.user_files
     look, argument, tensor_type = values.look, values.argument, torch.Tensor

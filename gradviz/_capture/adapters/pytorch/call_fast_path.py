@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.adapters.pytorch.call_arguments import Open
 from gradviz._capture.adapters.pytorch.graph.tensor_table import VERSION
+from gradviz.program.noted import Noted
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 
-def usual_of(log: TorchLog) -> Callable[..., bool]:
-    """Return what logs such a call; it tells whether the call was one."""
+def usual_of(log: TorchContext, told: list[Noted]) -> Callable[..., bool]:
+    """Return what logs such a call; it tells whether the call was one.
+
+    ``told`` are the notes whose nodes need no closer look.
+    """
     autograd, plain = log.torch._C._autograd, log.torch.Tensor
     peek, packs = autograd._get_sequence_nr, autograd._top_saved_tensors_default_hooks
-    born, watched = log.values.born, log.exports.watched
+    born, watched = log.fresh_output, log.exports.watched
     ordinary = frozenset({plain})
-    raw, told = log.program.raw, log.graph.makers.told
+    raw = log.program.raw
     acquire, release = log.lock.acquire, log.lock.release
 
     def usual(opened: Open, result: Any) -> bool:

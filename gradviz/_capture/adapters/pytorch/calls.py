@@ -24,7 +24,10 @@ from gradviz.program.events import Call
 from gradviz.program.noted import Glance
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
+    from gradviz._capture.adapters.pytorch.grad_modes import TorchModes
+    from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
+    from gradviz._capture.adapters.pytorch.hooks import TorchHooks
 
 _ELSEWHERE = ("pass", "grad_mode")  # logged, with their errors, by other parts
 _RESULTS = (bool, int, float, complex, str)
@@ -33,9 +36,17 @@ _RESULTS = (bool, int, float, complex, str)
 class TorchCalls:
     """Turns calls of PyTorch's functions into events."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(
+        self,
+        torch: Any,
+        log: TorchContext,
+        graph: TorchGraph,
+        hooks: TorchHooks,
+        modes: TorchModes,
+    ) -> None:
         self.torch = torch
-        self.log = log
+        self.log, self.graph = log, graph
+        self.hooks, self.modes = hooks, modes
         self.values = log.values
         self.ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
@@ -92,12 +103,12 @@ class TorchCalls:
                 made = tuple([self._made(each, op, written) for each in outputs])
             elif nodes and not op.shares:
                 node = last if last == first + 1 else None
-                made = tuple([values.born(each, begun, node) for each in outputs])
+                made = tuple([log.fresh_output(each, begun, node) for each in outputs])
             else:
                 made = tuple([values.made(each) for each in outputs])
             index = log.note("call", begun, made, nodes, writes, plain, *self._modes())
             if nodes:
-                log.graph.made_by(nodes, index, begun)
+                self.graph.made_by(nodes, index, begun)
             else:
                 self._read_what_ends(met, made)
             if op.exports:
@@ -136,7 +147,7 @@ class TorchCalls:
 
     def _read_what_ends(self, met: Met, made: tuple[Glance, ...]) -> None:
         """Read the graphs behind arguments whose result has none: it may be a cut."""
-        graph = self.log.graph
+        graph = self.graph
         for glance in made:
             if glance[NEEDS]:
                 return
@@ -186,7 +197,12 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
     from torch.overrides import TorchFunctionMode
 
     known, log, frame = calls.ops.get, calls.log, sys._getframe
-    begin, end, usual, users = calls.begin, calls.end, usual_of(log), log.user_files
+    begin, end, usual, users = (
+        calls.begin,
+        calls.end,
+        usual_of(log, calls.graph.makers.told),
+        log.user_files,
+    )
     unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
     others = torch._C._len_torch_function_stack  # ours has stepped aside
 
@@ -219,11 +235,11 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                     with unasked():
                         opened = begin(op, args, kwargs, frame(1))
             elif how == "grad_mode":
-                log.try_(log.modes.grad_mode, args)
+                log.try_(calls.modes.grad_mode, args)
             elif how == "node":
-                log.try_(log.hooks.asked_for_node, *args[:1])
+                log.try_(calls.hooks.asked_for_node, *args[:1])
             elif how == "hook":
-                args, kwargs = log.hooks.wrapped(args, kwargs)
+                args, kwargs = calls.hooks.wrapped(args, kwargs)
             try:
                 result = func(*args, **kwargs)
             except BaseException as error:
@@ -235,7 +251,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                     with unasked():
                         end(op, opened, result)
             elif how == "hook":
-                log.hooks.registered(func, args, result)
+                calls.hooks.registered(func, args, result)
             return result
 
     return ProgramMode()

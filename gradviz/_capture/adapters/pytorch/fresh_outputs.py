@@ -18,12 +18,12 @@ from gradviz.program.noted import Glance
 if TYPE_CHECKING:
     from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 
-Born: TypeAlias = Callable[[Any, tuple[Any, ...], int | None], Glance]
+FreshOutput: TypeAlias = Callable[[Any, tuple[Any, ...], int | None], Glance]
 
 _MOST_LIKES = 1_000  # instructions whose results are remembered
 
 
-def born_of(values: TorchValues) -> Born:
+def fresh_output_of(values: TorchValues) -> FreshOutput:
     """Return what describes a result.
 
     It takes the result, what a note tells of the call's beginning, and the node where

@@ -14,6 +14,7 @@ from gradviz._capture.adapters.pytorch.bypass_mode import stand_apart
 from gradviz._capture.adapters.pytorch.calls import TorchCalls
 from gradviz._capture.adapters.pytorch.compiled import TorchCompiled
 from gradviz._capture.adapters.pytorch.data_calls import is_noted_aside
+from gradviz._capture.adapters.pytorch.fresh_outputs import fresh_output_of
 from gradviz._capture.adapters.pytorch.grad_modes import TorchModes
 from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
 from gradviz._capture.adapters.pytorch.graph.tensor_table import IS_LEAF
@@ -61,17 +62,16 @@ class TorchLog(TorchFrames):
         self.here = self.loop.here
         self.library = os.path.dirname(str(torch.__file__)) + os.sep
         self.values = TorchValues(torch, self, scan)
+        self.fresh_output = fresh_output_of(self.values)
+        self.exports = Exports(torch, self.values)
         self.graph = TorchGraph(torch, self)
-        self.exports = Exports(torch, self)
-        self.calls = TorchCalls(torch, self)
-        self.loop.modules.quick = TorchLeaves(torch, self)
         self.modes = TorchModes(torch, self)
         self.hooks = TorchHooks(torch, self)
-        self.passes = TorchBackward(torch, self)
-        self.compiled = TorchCompiled(torch, self)
+        self.calls = TorchCalls(torch, self, self.graph, self.hooks, self.modes)
+        self.loop.modules.quick = TorchLeaves(torch, self, self.calls)
+        self.passes = TorchBackward(torch, self, self.graph)
+        self.compiled = TorchCompiled(torch, self, self.calls)
         self.detailed = False
-        self.last_pass: Any = None  # the Backward that ended last
-        self.passes_over = 0
         self.most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
@@ -108,7 +108,7 @@ class TorchLog(TorchFrames):
         installed.callback(self._patches.restore)
         from_numpy = self._seen(self.torch.from_numpy)
         self._patches.set(self.torch, "from_numpy", from_numpy)
-        shorten_entry(self.torch, self, self._patches)
+        shorten_entry(self.torch, self.calls.mode, self._patches)
         stand_apart(self.torch, self, self._patches)
         name_users(self._patches)
         self.loop.__enter__()
@@ -180,6 +180,16 @@ class TorchLog(TorchFrames):
                 text=str(error),
             )
         )
+
+    @property
+    def last_pass(self) -> Backward | None:
+        """The pass that ended last, where its graph was read."""
+        return self.passes.last
+
+    @property
+    def passes_over(self) -> int:
+        """How many passes have ended."""
+        return self.passes.over
 
     # ---- for the parts -------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from gradviz.program.noted import Glance
 from gradviz.program.values import Node, StaleSaved
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 
 LARGEST = 1 << 20
 """Storages of more bytes are not watched: reading them at every call would cost."""
@@ -30,10 +30,9 @@ class Exports:
     an earlier event give it away, though not its line.
     """
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, values: TorchValues) -> None:
         self.torch = torch
-        self.log = log
-        self.values = log.values
+        self.values = values
         self.watched: dict[int, list[tuple[int, int]]] = {}
         """Storage -> event indexes with the fingerprint then, in order."""
 

@@ -19,7 +19,7 @@ from gradviz.program.values import RawSite
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.pytorch.graph.producers import Makers
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz.program.log import Identities
 
 MOST_NODES = 20_000  # of one backward pass that its event lists
 
@@ -33,8 +33,8 @@ Ahead: TypeAlias = tuple[Walked, tuple[int, ...]]
 class TorchAhead:
     """What is known of nodes without having read them."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
-        self._number = log.tensors.of
+    def __init__(self, torch: Any, tensors: Identities) -> None:
+        self._number = tensors.of
         self._leaf_class = torch._C._functions.AccumulateGrad
         self._trail = Trail(torch)
         self._passes = 0

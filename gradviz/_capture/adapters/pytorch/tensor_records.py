@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from gradviz._capture.adapters.pytorch.fresh_outputs import born_of
 from gradviz._capture.adapters.pytorch.graph.tensor_table import (
     GLANCE,
     IS_LEAF,
@@ -41,7 +40,6 @@ class TorchValues(TorchTables):
         self._tensor = torch.Tensor
         self._number = log.tensors.of
         self._parameter = torch.nn.Parameter
-        self.born = born_of(self)
 
     # ---- tensors ------------------------------------------------------------------
 

@@ -29,10 +29,10 @@ _LONG = 30  # some are known after these
 def _log(quick: bool = True) -> TorchLog:
     if quick:
         return TorchLog(scan=False)
-    with patch.object(calls, "usual_of", lambda log: lambda *call: False):
+    with patch.object(calls, "usual_of", lambda *parts: lambda *call: False):
         log = TorchLog(scan=False)
     log.loop.modules.quick = None
-    log.values.born = lambda tensor, *call: log.values.made(tensor)
+    log.fresh_output = lambda tensor, *call: log.values.made(tensor)
     return log
 
 
@@ -298,7 +298,7 @@ def test_nothing_is_learned_under_autocast() -> None:
     late = _Late()
     with _log() as log, torch.autocast("cpu", dtype=torch.bfloat16):
         late.until_known()
-        assert id(late.linear) not in log.loop.modules.quick._known
+        assert id(late.linear) not in log.loop.modules.quick._table.rows
 
 
 def test_a_known_module_that_raises_is_logged() -> None:
@@ -381,11 +381,11 @@ def test_a_module_in_the_place_of_a_known_one_is_learned_anew() -> None:
     with _log() as log:
         late.until_known()
         quick = log.loop.modules.quick
-        stale = quick._known[id(late.relu)]
+        stale = quick._table.rows[id(late.relu)]
         late.relu = nn.ReLU()
-        quick._known[id(late.relu)] = stale  # as where an address comes again
+        quick._table.rows[id(late.relu)] = stale  # as where an address comes again
         late.until_known()
-        fresh = quick._known[id(late.relu)]
+        fresh = quick._table.rows[id(late.relu)]
     assert fresh.reference() is late.relu
     assert [call.op for call in _calls(log)].count("relu") == 2 * _STEPS
 

@@ -27,7 +27,7 @@ from gradviz.program.events import Backward
 from gradviz.program.values import Node, RawSite, Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 _MOST_LIVING = 2_000  # tensors whose graphs are read at the end
 _FEW = 4  # outputs of a node that it may have saved
@@ -38,15 +38,15 @@ _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 class TorchGraph:
     """Reads each node once; looks at what it saved at every pass."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, log: TorchContext) -> None:
         self.log = log
         self.values = log.values
         self.nodes = log.program.nodes
         self.tensor_type = torch.Tensor
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
-        self.ahead = TorchAhead(torch, log)
-        self.makers = Makers(self.ahead)
+        self.ahead = TorchAhead(torch, log.tensors)
+        self.makers = Makers(self.ahead.made)
         self.spent = self.ahead.freed
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook

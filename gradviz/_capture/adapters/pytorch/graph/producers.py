@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from gradviz.program.noted import Noted
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.pass_preview import TorchAhead
 
 
 class Makers:
     """The events that made nodes; as a call is logged, its note is all that is kept."""
 
-    def __init__(self, ahead: TorchAhead) -> None:
+    def __init__(self, learn: Callable[[int, int], None]) -> None:
+        """``learn`` is told of the first and last of nodes made in a row."""
         self.told: list[Noted] = []
         """Calls and runs of late whose nodes need no closer look."""
-        self._ahead = ahead
+        self._learn = learn
         self._noted: list[Noted] = []  # what was told before, since somebody asked
         self._known: dict[int, int] = {}
         self._passed: tuple[list[Noted], int] = self._noted, 0  # at the last pass
@@ -33,11 +31,11 @@ class Makers:
                 begin, end = nodes[0], nodes[-1]
             if begin != last + 1:
                 if last >= 0:
-                    self._ahead.made(first, last)
+                    self._learn(first, last)
                 first = begin
             last = end
         if last >= 0:
-            self._ahead.made(first, last)
+            self._learn(first, last)
         self._noted += self.told
         self.told.clear()
 

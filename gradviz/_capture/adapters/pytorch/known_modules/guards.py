@@ -20,11 +20,11 @@ from gradviz._capture.adapters.pytorch.known_modules.template import (
 )
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
     from gradviz.program.noted import Glance
 
 
-def looker_of(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
+def looker_of(log: TorchContext, known: Any) -> Callable[..., Seen | None]:
     """Return what looks at all tensors of a run.
 
     It finds None where a module or a tensor is not as it was. It calls no more than it
@@ -72,7 +72,7 @@ def looker_of(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
     return seen
 
 
-def _glancer(log: TorchLog) -> Callable[[Run, tuple[Any, ...]], tuple[Glance, ...]]:
+def _glancer(log: TorchContext) -> Callable[[Run, tuple[Any, ...]], tuple[Glance, ...]]:
     """Return what looks at the inputs of a run; what was seen last mostly holds."""
     look, rows = log.values.look, log.tensors.rows.get
 
@@ -95,7 +95,7 @@ def _glancer(log: TorchLog) -> Callable[[Run, tuple[Any, ...]], tuple[Glance, ..
     return given_to
 
 
-def _holder(log: TorchLog) -> Callable[[Run, Iterable[Any]], Held | None]:
+def _holder(log: TorchContext) -> Callable[[Run, Iterable[Any]], Held | None]:
     """Return what looks at the parameters of a run one by one."""
     values, look, rows = log.values, log.values.look, log.tensors.rows.get
     ordinary = {log.torch.Tensor, log.torch.nn.Parameter}

@@ -21,9 +21,10 @@ from gradviz._capture.adapters.pytorch.graph.tensor_table import (
 )
 from gradviz._capture.adapters.pytorch.known_modules.replay import others_of, runner_of
 from gradviz._capture.adapters.pytorch.known_modules.template import (
-    Known,
+    KnownModule,
     Leaf,
     Link,
+    ModuleTable,
     Run,
 )
 from gradviz._capture.adapters.pytorch.known_modules.tensor_guards import alike
@@ -31,7 +32,8 @@ from gradviz._capture.training_loop.patches import Anything, unseen
 from gradviz.program.noted import Glance, Noted
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.calls import TorchCalls
+    from gradviz._capture.adapters.pytorch.context import TorchContext
     from gradviz._capture.training_loop.modules import ModulePart
 
 _MOST_KINDS = 32  # of inputs that one module is known with
@@ -41,22 +43,19 @@ _MOST_TRIES = 4  # to learn of a module that makes other calls than one
 class TorchLeaves:
     """Knows the modules that make one call; :meth:`wrap` has them run and logged."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, log: TorchContext, calls: TorchCalls) -> None:
         self.torch = torch
         self.log = log
-        self._known: dict[int, Known] = {}  # by id of a module
-        self.inside = 0  # the thread of a known run: of modules in it nothing is logged
-
-    def forget(self, module: Any) -> None:
-        """Learn a module anew: one of its attributes was set."""
-        self._known.pop(id(module), None)
+        self.calls = calls
+        self._table = ModuleTable()
+        self.forget = self._table.forget
 
     def wrap(self, part: ModulePart, original: Anything, logged: Anything) -> Anything:
         """Return ``Module.__call__``: the quick way where a module is known.
 
         ``logged`` is the one that logs any module.
         """
-        log, known, learn = self.log, self._known.get, self._learn
+        log, known, learn = self.log, self._table.rows.get, self._learn
         rows, grad_enabled = log.tensors.rows.get, self.torch.is_grad_enabled
         others, plain = others_of(log), self.torch.Tensor
 
@@ -87,7 +86,7 @@ class TorchLeaves:
                 log.try_(learn, module, args, index, kind, result)
             return result
 
-        quick = runner_of(part, log, self, original, find, logged, known)
+        quick = runner_of(part, self.calls, self._table, original, find, logged)
         return quick
 
     # ---- learning --------------------------------------------------------------------
@@ -96,9 +95,9 @@ class TorchLeaves:
         self, module: Any, args: tuple[Any, ...], index: int, kind: Any, result: Any
     ) -> None:
         """Remember what a module did, where that is one call and nothing else."""
-        found = self._known.get(id(module))
+        found = self._table.rows.get(id(module))
         if found is None or found.reference() is not module:
-            found = self._known[id(module)] = Known(module)
+            found = self._table.rows[id(module)] = KnownModule(module)
         runs = found.runs
         if len(runs) >= _MOST_KINDS:
             runs.clear()
@@ -117,7 +116,7 @@ class TorchLeaves:
 
     def _run(
         self,
-        found: Known,
+        found: KnownModule,
         module: Any,
         args: tuple[Any, ...],
         kind: Any,
@@ -156,7 +155,7 @@ class TorchLeaves:
         links: list[Link] = []
         (shape, needs, _, grad), children = kind, module.__dict__["_modules"].values()
         for child in children:
-            found = self._known.get(id(child))
+            found = self._table.rows.get(id(child))
             run = found and found.runs.get((shape, needs, child.training, grad))
             if not isinstance(run, Run) or run.row is not None:
                 return ()

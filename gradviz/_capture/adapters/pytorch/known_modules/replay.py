@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import IS_VIEW, renewed
 from gradviz._capture.adapters.pytorch.known_modules.guards import looker_of
-from gradviz._capture.adapters.pytorch.known_modules.template import Run, Seen
-from gradviz._capture.training_loop.module_calls import finder
+from gradviz._capture.adapters.pytorch.known_modules.template import (
+    ModuleTable,
+    Run,
+    Seen,
+)
+from gradviz._capture.training_loop.modules import finder
 from gradviz._capture.training_loop.patches import Anything, unseen
 from gradviz.program.events import Call, Event, ModuleCall
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.known_modules.modules import TorchLeaves
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.calls import TorchCalls
+    from gradviz._capture.adapters.pytorch.context import TorchContext
     from gradviz._capture.training_loop.modules import ModulePart
 
 
-def others_of(log: TorchLog) -> Callable[[], bool]:
+def others_of(log: TorchContext) -> Callable[[], bool]:
     """Return what tells whether modules do otherwise here than in most places."""
     torch, here, followed = log.torch, log.here, _follower(log)
     c, inference = torch._C, torch.is_inference_mode_enabled
@@ -35,7 +39,7 @@ def others_of(log: TorchLog) -> Callable[[], bool]:
     return others
 
 
-def _follower(log: TorchLog) -> Callable[[], bool]:
+def _follower(log: TorchContext) -> Callable[[], bool]:
     """Return what tells whether somebody besides us follows the calls of modules."""
     c, module = log.torch._C, log.torch.nn.modules.module
     dispatch = c._len_torch_dispatch_stack
@@ -60,29 +64,29 @@ def _follower(log: TorchLog) -> Callable[[], bool]:
 
 def runner_of(
     part: ModulePart,
-    log: TorchLog,
-    quick: TorchLeaves,
+    calls: TorchCalls,
+    table: ModuleTable,
     original: Anything,
     find: Anything,
     logged: Anything,
-    known: Any,
 ) -> Anything:
     """Return what runs a module that is known; our mode is off the stack meanwhile.
 
     Of others ``find`` is to see to, or ``logged`` where it is no time to look at them.
     """
+    log, known = calls.log, table.rows.get
     c, here, line_of, users = log.torch._C, part.here, finder(part), log.user_files
-    look, note, followed = looker_of(log, known), _noter(log), _follower(log)
+    look, note, followed = looker_of(log, known), _noter(calls), _follower(log)
     peek, grad_enabled = c._autograd._get_sequence_nr, log.torch.is_grad_enabled
     depth, at = c._len_torch_function_stack, c._get_function_stack_at
     pop, push = c._pop_torch_function_stack, c._push_on_torch_function_stack
-    mode = log.calls.mode
+    mode = calls.mode
 
     @unseen
     @functools.wraps(original)
     def call(module: Any, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        if quick.inside and quick.inside == get_ident():
+        if table.inside and table.inside == get_ident():
             return original(module, *args, **kwargs)
         found = known(id(module))
         run = None if found is None else found.last
@@ -116,7 +120,7 @@ def runner_of(
                     if not users[code.co_filename]:
                         code, lasti = line_of(frame, now)
                     place = code, lasti, now.thread, now.module, now.within
-                    first, quick.inside = peek(), now.thread
+                    first, table.inside = peek(), now.thread
             except Exception as error:
                 log.stop(error)
                 seen = None
@@ -124,30 +128,33 @@ def runner_of(
                 try:
                     result = original(module, *args)
                 except BaseException as error:
-                    quick.inside = 0
-                    log.try_(_log_failed, log, run, place, seen, first, error)
+                    table.inside = 0
+                    log.try_(_log_failed, calls, run, place, seen, first, error)
                     raise
-                quick.inside = 0
+                table.inside = 0
                 try:
                     if not note(run, place, seen, first, result):
-                        log.try_(_log_other, log, run, place, args, seen, first, result)
+                        log.try_(
+                            _log_other, calls, run, place, args, seen, first, result
+                        )
                 except Exception as error:
                     log.stop(error)
                 return result
         finally:
             push(mode)
-        quick.forget(module)  # learned from another one, or when it was otherwise
+        table.forget(module)  # learned from another one, or when it was otherwise
         return find(module, *args)
 
     return call
 
 
-def _noter(log: TorchLog) -> Callable[..., bool]:
+def _noter(calls: TorchCalls) -> Callable[..., bool]:
     """Return what logs a run as one note, and tells whether it was as before."""
+    log = calls.log
     tensors, storages = log.tensors, log.values.storages
     raw, lend = log.program.raw, log.values.lend
     acquire, release = log.lock.acquire, log.lock.release
-    told, peek = log.graph.makers.told, log.torch._C._autograd._get_sequence_nr
+    told, peek = calls.graph.makers.told, log.torch._C._autograd._get_sequence_nr
 
     def note(
         run: Run, place: tuple[Any, ...], seen: Seen, first: int, result: Any
@@ -180,7 +187,7 @@ def _noter(log: TorchLog) -> Callable[..., bool]:
 
 
 def _events(
-    log: TorchLog, run: Run, place: tuple[Any, ...], seen: Seen, first: int
+    log: TorchContext, run: Run, place: tuple[Any, ...], seen: Seen, first: int
 ) -> list[Event]:
     """Return the events of a run that was not as before, as if it had been."""
     numbers = first, log.tensors.count, log.values.storages.count
@@ -188,7 +195,7 @@ def _events(
 
 
 def _log_failed(
-    log: TorchLog,
+    calls: TorchCalls,
     run: Run,
     place: tuple[Any, ...],
     seen: Seen,
@@ -196,6 +203,7 @@ def _log_failed(
     error: BaseException,
 ) -> None:
     """Log a run that raised, up to the call that did; it had made some nodes."""
+    log = calls.log
     events = _events(log, run, place, seen, first)
     done, made = run.done(log.torch._C._autograd._get_sequence_nr() - first)
     log.tensors.count += done
@@ -206,13 +214,13 @@ def _log_failed(
     call.error = f"{type(error).__name__}: {error}"
     begin.left = call.index + 1
     for node, behind in enumerate(run.makers[:made], first + 1):
-        log.graph.made_by((node,), begin.index + behind)
+        calls.graph.made_by((node,), begin.index + behind)
     for event in events:
         log.append(event)
 
 
 def _log_other(
-    log: TorchLog,
+    calls: TorchCalls,
     run: Run,
     place: tuple[Any, ...],
     args: tuple[Any, ...],
@@ -221,6 +229,7 @@ def _log_other(
     result: Any,
 ) -> None:
     """Log a run that gave something else than before."""
+    log = calls.log
     begin = _events(log, run, place, seen, first)[0]
     log.append(begin)
     run.known.runs.clear()
@@ -234,6 +243,6 @@ def _log_other(
         module = run.known.reference()
         parameters = map(module.__dict__["_parameters"].get, leaf.names)
         met = list(zip(leaf.ordered(arguments, parameters), inputs, strict=True))
-        log.calls.end(leaf.op, (begun, met, first), result)
+        calls.end(leaf.op, (begun, met, first), result)
     else:
         log.stop(RuntimeError("a Sequential gave something else than before"))

@@ -119,7 +119,7 @@ class Leaf:
 class Link(NamedTuple):
     """One module of a run, and the call it makes there."""
 
-    known: Known
+    known: KnownModule
     leaf: Leaf
     training: bool
     row: Module
@@ -135,7 +135,7 @@ class Run:
 
     def __init__(
         self,
-        known: Known,
+        known: KnownModule,
         links: tuple[Link, ...],
         training: bool,
         reads: int,
@@ -233,7 +233,7 @@ class Run:
             given = (output,)
 
 
-class Known:
+class KnownModule:
     """What is known of one module."""
 
     __slots__ = ("forward", "last", "reference", "runs")
@@ -243,6 +243,18 @@ class Known:
         self.forward = type(module).forward
         self.runs: dict[Any, Run | int] = {}  # by kind of input; or failed tries
         self.last: Run | None = None  # of these, that fitted last
+
+
+class ModuleTable:
+    """The modules that were learned, and the thread that replays one of them."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, KnownModule] = {}  # by id of a module
+        self.inside = 0  # the thread of a replay: of modules in it nothing is logged
+
+    def forget(self, module: Any) -> None:
+        """Learn a module anew: one of its attributes was set."""
+        self.rows.pop(id(module), None)
 
 
 def _places(

@@ -1,0 +1,99 @@
+"""Where plain pickles of earlier versions find the modules that have moved since.
+
+A pickle names the file that held a class when it was written. Files of ``torch.save``
+need no help: they hold PyTorch's names. What the table names is looked for only after
+no such module was found, so nothing is imported, and nothing slower, without such a
+pickle.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from types import ModuleType
+from typing import Any
+
+from .. import _tensor
+from .._tensor.tensor import Tensor
+
+_LAYERS = (
+    *("_activation", "_activation_options", "_attention", "_backward_hook"),
+    *("_batchnorm", "_batchnorm_sync", "_container", "_conv", "_conv_transpose"),
+    *("_data_parallel", "_distance", "_dropout", "_lazy_layers", "_linear", "_loss"),
+    *("_loss_classes", "_loss_ctc", "_loss_pairs", "_module", "_norm", "_older"),
+    *("_pad", "_parameter_containers", "_pool", "_pool_adaptive", "_pool_fractional"),
+    *("_rnn_base", "_rnn_cells", "_sparse", "_state_types", "_transformer_layers"),
+)
+
+_HOMES = {
+    "gradtape._device": ("gradtape",),
+    "gradtape._dtype_limits": ("gradtape",),
+    "gradtape._generator": ("gradtape._C",),
+    "gradtape._hooks": ("gradtape.utils.hooks",),
+    "gradtape._mode": ("gradtape.autograd.grad_mode",),
+    "gradtape._size": ("gradtape",),
+    "gradtape._typed_storage": ("gradtape.ops.memory.typed_storage",),
+    "gradtape._untyped_storage": ("gradtape.ops.memory.untyped_storage",),
+    "gradtape.distributions._constraint": ("gradtape.distributions.constraints",),
+    "gradtape.distributions._constraint_values": (
+        "gradtape.distributions.constraints",
+    ),
+    "gradtape.distributions._transform": ("gradtape.distributions.transforms",),
+    "gradtape.distributions._transform_parts": ("gradtape.distributions.transforms",),
+    "gradtape.distributions._transform_shapes": ("gradtape.distributions.transforms",),
+    "gradtape.distributions._transform_values": ("gradtape.distributions.transforms",),
+    "gradtape.distributions._transform_vectors": ("gradtape.distributions.transforms",),
+    "gradtape.nn._uninitialized": ("gradtape.nn.parameter",),
+    **{
+        f"gradtape.nn.modules.{layer}": (
+            "gradtape.nn",
+            "gradtape.nn.modules.linear",
+            "gradtape.nn.modules.module",
+            "gradtape.utils.hooks",
+        )
+        for layer in _LAYERS
+    },
+    "gradtape.nn.utils._orthogonal": ("gradtape.nn.utils.parametrizations",),
+    "gradtape.nn.utils._parametrization_list": ("gradtape.nn.utils.parametrize",),
+    "gradtape.nn.utils._prune_methods": ("gradtape.nn.utils.prune",),
+    "gradtape.nn.utils._pruning": ("gradtape.nn.utils.prune",),
+    "gradtape.ops.formats": ("gradtape", "gradtape.serialization"),
+    "gradtape.ops.rebuild": ("gradtape._utils",),
+}
+"""The modules of now that hold, between them, what one of then held."""
+
+_RENAMED = {"IncompatibleKeys": "_IncompatibleKeys", "WrappedHook": "_WrappedHook"}
+
+
+class _MovedModules(MetaPathFinder, Loader):
+    """Makes a module that hands on what its successors hold."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        """Return how to make a module of the table; None for any other."""
+        return spec_from_loader(fullname, self) if fullname in _HOMES else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let the module look things up when they are asked for."""
+
+        def look_up(name: str) -> Any:
+            now = _RENAMED.get(name, name)
+            for home in _HOMES[module.__name__]:
+                held = vars(importlib.import_module(home))
+                if now in held:
+                    return held[now]
+            raise AttributeError(f"module '{module.__name__}' has no '{name}'")
+
+        module.__dict__["__getattr__"] = look_up
+
+
+sys.meta_path.append(_MovedModules())
+_tensor.__dict__["Tensor"] = Tensor  # the room has the name of the file that held it
