@@ -132,7 +132,9 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         results = (result,)
     node = None
     if records and now.grad:
-        first = second = third = None
+        first: Any = None
+        second: Any = None
+        third: Any = None
         if from_first:
             first = x._grad_fn
             if first is None or x._view is not None:
