@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from .._autocast.api import any_enabled, is_available, supported_devices
+from .._autocast.autocast import any_enabled, is_available, supported_devices
 from .._backend.device import device as device
 from .._common.refusals import refused_names
 from .._dispatch.operands import common_shape

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._backend import cuda as _cuda
 from .._common.site import user_stacklevel
-from ..ops.tensor.settings import precision
+from ..ops.tensor.settings import attention, precision
 
 
 class _BlasBackend(Enum):
@@ -76,16 +76,6 @@ class _PlanCache:
         return _cuda.cupy().fft.config.get_plan_cache()
 
 
-class _Attention:
-    """Which kinds of attention are allowed; all compute the same here."""
-
-    flash = True
-    memory_efficient = True
-    math = True
-    cudnn = True
-    reduced_math = False
-
-
 matmul = _Matmul()
 cufft_plan_cache = _PlanCache()
 
@@ -99,10 +89,10 @@ def _switch(kind: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
     """Return what reads and what sets the flag of a kind of attention."""
 
     def enabled() -> bool:
-        return getattr(_Attention, kind)
+        return getattr(attention, kind)
 
     def enable(enabled: bool) -> None:
-        setattr(_Attention, kind, enabled)
+        setattr(attention, kind, enabled)
 
     return enabled, enable
 
@@ -159,11 +149,11 @@ def sdp_kernel(
 @contextmanager
 def attention_kinds(**allowed: bool) -> Generator[None]:
     """Set the flags of attention for a block."""
-    before = {name: getattr(_Attention, name) for name in allowed}
+    before = {name: getattr(attention, name) for name in allowed}
     try:
         for name, value in allowed.items():
-            setattr(_Attention, name, value)
+            setattr(attention, name, value)
         yield
     finally:
         for name, value in before.items():
-            setattr(_Attention, name, value)
+            setattr(attention, name, value)

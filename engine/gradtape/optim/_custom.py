@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _dtypes
 from .._dispatch.declare import FUNCTIONS
-from .._dtypes.promotion import get_default_dtype
+from .._dtypes.arithmetic import get_default_dtype
 from .._modes.grad_mode import enable_grad, no_grad
 from .._tensor.tensor import Tensor
 from ..nn.parameter import Parameter

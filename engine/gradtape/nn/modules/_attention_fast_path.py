@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from ..._autocast.api import is_autocast_enabled
+from ..._autocast.autocast import is_autocast_enabled
 from ..._dispatch.declare import FUNCTIONS
 from ..._modes.grad_mode import is_grad_enabled
 from ..._tensor.tensor import Tensor

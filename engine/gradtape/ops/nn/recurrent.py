@@ -12,7 +12,12 @@ from ..._backend import backend_of
 from ..._dispatch.declare import FUNCTIONS, Array, op, public
 from ..._tensor.tensor import Tensor, wrap
 from .._support.operands import hidden_op
-from .._support.recurrent_steps import (
+from ..creation.factories import full
+from ..rearrange.cat import cat, stack
+from ..views.reshape import view
+from ..views.split import unbind
+from .lstm_layer import Run, runs_whole, whole_layer
+from .recurrent_steps import (
     Cell,
     Hidden,
     Layer,
@@ -22,11 +27,6 @@ from .._support.recurrent_steps import (
     relu_step,
     tanh_step,
 )
-from ..creation.factories import full
-from ..rearrange.cat import cat, stack
-from ..views.reshape import view
-from ..views.split import unbind
-from .lstm_layer import Run, runs_whole, whole_layer
 
 _UNSORTED = (
     "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. "

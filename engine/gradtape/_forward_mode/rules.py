@@ -1,8 +1,10 @@
-"""Forward derivatives that the backward formulas do not give, written out.
+"""How tangents pass through ops whose backward formulas do not say it.
 
-The backward of ``logcumsumexp`` looks at the sign of the gradient. Those of hermitian
-matrices give hermitian gradients: transposed, they would make a tangent hermitian
-first, where PyTorch takes an asymmetric one as it comes.
+Linear ops do to tangents what they do to values: they are called again. For a few
+others the forward derivative is written out. The backward of ``logcumsumexp`` looks at
+the sign of the gradient. Those of hermitian matrices give hermitian gradients:
+transposed, they would make a tangent hermitian first, where PyTorch takes an asymmetric
+one as it comes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,49 @@ from typing import Any, TypeAlias
 from .._backend import backend_of
 from .._dispatch.declare import tensor_ops as F
 from .._dtypes import finfo
+from .._graph.op import Op
 from .._tensor.tensor import Tensor, wrap
+
+# ---- linear ops ----
+
+Tangents = Sequence[Tensor | None]
+
+_LINEAR_NAMES = """
+_cumsum _from_device _mean_all _mean_dims _mean_plain _onto_device _reverse_cumsum
+_strided_gather _strided_scatter _sum_all _sum_dims _sum_plain _to_copy cat clone
+col2im conj diag_embed diagonal_backward diagonal_copy embedding flip im2col index
+index_select max_unpool2d max_unpool3d neg repeat roll rot90 select_backward
+slice_backward stack trace tril triu unfold_backward
+"""
+LINEAR = frozenset(_LINEAR_NAMES.split())
+"""Ops that do to tangents what they do to values: no need to transpose twice.
+
+For some there is no other way: the backward of ``embedding`` leaves out the padding,
+and that of ``max_unpool2d`` gives a gradient to each value that was put into one place,
+where only the last one stayed.
+"""
+
+
+def inputs_of(op: Op, args: Sequence[Any]) -> list[Any]:
+    """Return the arguments that have a derivative, a list of them spread out."""
+    if op.listed is None:
+        return [args[i] for i in op.edges]
+    return [*args[: op.listed], *args[op.listed], *args[op.listed + 1 :]]
+
+
+def in_place_of(op: Op, args: Sequence[Any], tangents: Tangents) -> tuple[Any, ...]:
+    """Return the arguments with tangents for values, and zeros where there is none."""
+    pushed = [
+        F.zeros_like(wrap(each._data)) if t is None else t
+        for each, t in zip(inputs_of(op, args), tangents, strict=True)
+    ]
+    if op.listed is not None:
+        return (pushed, *args[1:])
+    replaced = dict(zip(op.edges, pushed, strict=True))
+    return tuple([replaced.get(i, each) for i, each in enumerate(args)])
+
+
+# ---- derivatives that are written out ----
 
 Pushed: TypeAlias = dict[int, Tensor]
 """The tangents of an op's outputs, by number."""
