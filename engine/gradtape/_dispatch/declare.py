@@ -32,10 +32,10 @@ from .._modes.grad_mode import mode
 from .._saved.hooks import Packing, unpack_tensor
 from .._saved.slots import slots_for
 from .._tensor.tensor import Tensor, wrap_shared
-from .bind_backward import bind_run, check_version, modified_error
-from .bind_direct import bind_apply
-from .bind_pointwise import Option, bind_pointwise
-from .signatures import ABSENT, compile_function, compile_invoke
+from .derivative import bind_run, check_version, modified_error
+from .direct import bind_apply
+from .pointwise import Option, bind_pointwise
+from .signatures import ABSENT, compile_function, ordered_kernel
 
 K = TypeVar("K", bound=Callable[..., Any])
 
@@ -245,7 +245,7 @@ def _publish(
 
 def make_node_type(record: Op) -> None:
     """Give a record its node class and its way to call the kernel."""
-    record.invoke = compile_invoke(record)
+    record.ordered = ordered_kernel(record)
     record.node_type = type(
         record.node_name,
         (Node,),

@@ -129,7 +129,7 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
         beside = "biuf" if op.name in _WIDE_NUMBERS else "biu"
         if len(halves) == 1 and all(d.kind in beside for d in dtypes - halves):
             return _in_single(op, xp, arrays, params, halves.pop())
-    found = op.invoke(xp, arrays, params)
+    found = op.ordered(xp, *arrays, *params)
     first = getattr(arrays[0], "dtype", None) if arrays else None
     if first is None or first.kind != "V" or "dtype" in op.options:
         return found
@@ -154,7 +154,7 @@ def _in_single(
     ]
     if op.key in _ROUNDED_OPTIONS:
         params = tuple(float(half.type(p)) for p in params)
-    return _rounded(op, op.invoke(xp, wide, params), half)
+    return _rounded(op, op.ordered(xp, *wide, *params), half)
 
 
 def _rounded(op: Op, found: Any, half: Any) -> Any:

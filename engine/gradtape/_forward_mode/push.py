@@ -13,9 +13,10 @@ from typing import Any
 
 from .._backend import backend_of
 from .._common import messages as _errors
-from .._dispatch.apply import apply, metas_of
+from .._dispatch.apply import apply
 from .._dispatch.declare import raw_ops, tensor_ops
 from .._dispatch.operands import as_array
+from .._dispatch.recording import metas_of
 from .._dispatch.sum_to_shape import fit
 from .._graph.node import Node, accumulator_of, next_sequence_nr
 from .._graph.op import UNDERIVED, Op

@@ -112,7 +112,7 @@ class Op:
     savings: tuple[Saving, ...] = ()  # one per slot in `saves`
     doc: str = ""
     node_type: type = field(init=False)
-    invoke: Callable[..., Any] = field(init=False)  # (xp, tensors, options) -> kernel
+    ordered: Kernel = field(init=False)  # takes xp, the tensors, then the options
 
     @property
     def lies_like_operands(self) -> bool:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..._backend import backend_of
-from ..._dispatch.apply import finish
+from ..._dispatch.recording import place
 from ..._graph.node import Node, new_object
 from ..._graph.output_layout import layout_of
+from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor, edge_of, wrap, wrap_alias
 
 
@@ -79,7 +80,7 @@ def _record(node: Node, inputs: Any, outputs: Any) -> None:
     node.numbers = tuple([0 if t is None else t._nr for t in inputs])
     node.saved, node.params = (), ()
     first = next(output for output in outputs if output is not None)
-    finish(node, first, 3)
+    place(node, first, mode.now)
     if len(outputs) > 1:
         layouts = [layout_of(_NOTHING if t is None else t._data) for t in outputs]
         node.layout, node.several = None, tuple(layouts)

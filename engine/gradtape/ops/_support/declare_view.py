@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..._backend import backend_of
-from ..._dispatch.apply import finish, record
 from ..._dispatch.declare import FUNCTIONS, OPS, compile_function, tensor_ops
 from ..._dispatch.operands import argument_error
+from ..._dispatch.recording import place, record
 from ..._dispatch.strided_views import Geometry, geometry_of
 from ..._graph.node import Node, new_object
 from ..._graph.observe import OpCalled, notify, observers
@@ -100,7 +100,7 @@ def view_op(
                 node.nodes, node.numbers = (following,), (source._nr,)
                 node.saved = ()
                 node.params = (*options, source._data.shape) if keeps_shape else options
-                finish(node, view)
+                place(node, view, now)
                 if kinds:
                     by_classes.add(node)
             if now.duals is not None:
@@ -262,7 +262,7 @@ def _node_of_all(
     node.nodes, node.numbers = (following,), (source._nr,)
     node.saved = ()
     node.params = (*options, source._data.shape) if declared.metas else options
-    finish(node, views[0], 3)
+    place(node, views[0], mode.now)
     if len(views) > 1:
         node.layout, node.several = None, tuple([layout_of(v._data) for v in views])
         node.storage_ids = (source._storage.id,) * len(views)

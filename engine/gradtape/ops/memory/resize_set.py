@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from ..._backend import backend_of
-from ..._dispatch.apply import make_node
 from ..._dispatch.declare import OPS, Array, method, public
 from ..._dispatch.inplace import note_write
+from ..._dispatch.recording import make_node
 from ..._dispatch.strided_views import Geometry, geometry_of
 from ..._dispatch.view_history import check_inplace, rebase_history
 from ..._dtypes import CPP_TYPE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.bind_pointwise import Option
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise, public
 from ..._dispatch.inplace import inplace
+from ..._dispatch.pointwise import Option
 from ..._sparse.array import SparseArray
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.bind_pointwise import Option
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise
 from ..._dispatch.inplace import in_place
+from ..._dispatch.pointwise import Option
 from ..._sparse.array import SparseArray
 from ..._sparse.rules import floored
 from ..._tensor.tensor import Tensor

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._dispatch.bind_direct import bind_apply
 from ..._dispatch.declare import FUNCTIONS, OPS, Arrays, public, tensor_ops
+from ..._dispatch.direct import bind_apply
 from ..._dispatch.out import write_out
 from ..._dtypes import DTYPE_OF, can_cast, promote_types
 from ..._sparse.array import SparseArray
