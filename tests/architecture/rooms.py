@@ -49,6 +49,7 @@ GRADTAPE = """
     utils
     func
     _vmap_internals distributions jit onnx optim
+    _public_calls
     _debug
     gradtape
 """

@@ -11,7 +11,7 @@ from gradviz._capture.adapters.pytorch.graph.node_classes import name_of
 from gradviz._capture.adapters.pytorch.graph.rows import TorchRows, order
 from gradviz._capture.adapters.pytorch.graph.walk import read_columns
 from gradviz._capture.adapters.pytorch.limitations import notes_of
-from gradviz._capture.adapters.pytorch.snapshot import producer
+from gradviz._capture.adapters.pytorch.producer import producer
 from gradviz._capture.adapters.pytorch.versions import refuse_older
 from gradviz._capture.names.tensors import grad_fn_of, tensors_in_frame
 from gradviz._capture.names.user_code import users_frame

@@ -12,7 +12,6 @@ from gradviz._capture.adapters.pytorch.graph.anomaly_stacks import users_lines
 from gradviz._capture.adapters.pytorch.graph.columns import GraphColumns, Kept, Result
 from gradviz._capture.adapters.pytorch.graph.node_classes import NodeClass
 from gradviz._capture.adapters.pytorch.saved_attributes import NO_SEQUENCE
-from gradviz._capture.adapters.pytorch.snapshot import VIEWS
 from gradviz._capture.adapters.pytorch.view_strides import (
     Layout,
     contiguous,
@@ -22,6 +21,7 @@ from gradviz._capture.adapters.pytorch.view_strides import (
 )
 from gradviz._capture.names.tensors import op_name
 from gradviz._capture.recorder.fast_records import quick
+from gradviz._capture.recorder.from_log import VIEWS
 from gradviz.program.sources import SiteTable
 
 _op_node, _edge, _saved_row = quick(ir.OpNode), quick(ir.Edge), quick(ir.Saved)

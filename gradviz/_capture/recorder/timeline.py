@@ -1,10 +1,10 @@
-"""The timeline of a recording of PyTorch: its log's events, one after the other."""
+"""The timeline of a recording: its log's events, one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from gradviz._capture.recorder.engine import Inside, Translated
 from gradviz._capture.recorder.raw import RawEvent
 from gradviz.program.events import (
     Backward,
@@ -18,11 +18,8 @@ from gradviz.program.events import (
     Raised,
 )
 
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.snapshot import TorchSnapshot
 
-
-def timeline(graph: TorchSnapshot, events: list[Event]) -> list[RawEvent]:
+def timeline(graph: Translated, events: list[Event]) -> list[RawEvent]:
     """Return what happened, in order."""
     found: list[RawEvent] = []
     hooks: dict[int, HookRegistered] = {}
@@ -33,6 +30,8 @@ def timeline(graph: TorchSnapshot, events: list[Event]) -> list[RawEvent]:
         if isinstance(event, HookRegistered):
             hooks[event.hook] = event
         elif isinstance(event, HookRan):
+            if graph.facts.tells_inside:
+                continue  # in their place among the nodes of the pass
             put = hooks.get(event.hook)
             name = "" if put is None or put.code is None else put.code.co_qualname
             found.append(RawEvent("hook", _time(graph, event), text=name))
@@ -43,12 +42,12 @@ def timeline(graph: TorchSnapshot, events: list[Event]) -> list[RawEvent]:
     return found
 
 
-def _left(graph: TorchSnapshot, event: ModuleCall, now: Event) -> RawEvent:
+def _left(graph: Translated, event: ModuleCall, now: Event) -> RawEvent:
     scope = graph.scope(event.index)
     return RawEvent("module_leave", _time(graph, now), scope=scope)
 
 
-def _raw(graph: TorchSnapshot, event: Event) -> Iterator[RawEvent]:
+def _raw(graph: Translated, event: Event) -> Iterator[RawEvent]:
     time = _time(graph, event)
     if isinstance(event, Call):
         yield from _called(graph, event, time)
@@ -67,9 +66,10 @@ def _raw(graph: TorchSnapshot, event: Event) -> Iterator[RawEvent]:
         yield RawEvent("error", time, text=f"{event.kind}: {event.text}")
 
 
-def _called(graph: TorchSnapshot, call: Call, time: int) -> Iterator[RawEvent]:
+def _called(graph: Translated, call: Call, time: int) -> Iterator[RawEvent]:
     node = graph.nodes.get(call.nodes[-1]) if call.nodes else None
-    if call.outputs and not call.op.endswith((".get", ".set")):
+    told = graph.facts.tells_inside and graph.is_inside(call)
+    if call.outputs and not told and not call.op.endswith((".get", ".set")):
         tensor = graph.tensor(call.outputs[0])
         yield RawEvent("op", time, node=node, tensor=tensor, text=call.op)
     for write in call.writes:
@@ -84,7 +84,7 @@ def _called(graph: TorchSnapshot, call: Call, time: int) -> Iterator[RawEvent]:
         )
 
 
-def _passed(graph: TorchSnapshot, event: Backward, time: int) -> Iterator[RawEvent]:
+def _passed(graph: Translated, event: Backward, time: int) -> Iterator[RawEvent]:
     roots = [graph.nodes.get(each.node or 0) for each in event.roots]
     yield RawEvent(
         "backward_begin",
@@ -93,7 +93,10 @@ def _passed(graph: TorchSnapshot, event: Backward, time: int) -> Iterator[RawEve
         site=event.site,
         text=f"{event.node_count} nodes",
     )
-    for run in event.runs:
+    inside = list(reversed(graph.facts.inside(event)))
+    for at, run in enumerate(event.runs):
+        while inside and inside[-1].runs <= at:
+            yield _inside(graph, inside.pop(), time)
         raw = graph.nodes.get(run.node)
         if raw is None:
             continue
@@ -109,8 +112,18 @@ def _passed(graph: TorchSnapshot, event: Backward, time: int) -> Iterator[RawEve
         else:
             yield RawEvent("node_enter", began, node=raw, statistics=first)
             yield RawEvent("node_leave", time, node=raw)
+    while inside:
+        yield _inside(graph, inside.pop(), time)
     yield RawEvent("backward_end", time, text=event.error or "")
 
 
-def _time(graph: TorchSnapshot, event: Event) -> int:
+def _inside(graph: Translated, ran: Inside, time: int) -> RawEvent:
+    node = graph.nodes.get(ran.node or 0)
+    tensor = None
+    if ran.kind == "op" and node is not None and node.outputs:
+        tensor = node.outputs[0]
+    return RawEvent(ran.kind, time, node=node, tensor=tensor, text=ran.text)
+
+
+def _time(graph: Translated, event: Event) -> int:
     return graph.log.times.get(event.index, 0)

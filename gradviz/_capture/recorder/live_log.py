@@ -1,29 +1,27 @@
-"""What a live view follows of PyTorch: the last pass in the log, as it changes."""
+"""What a live view follows: the last pass in the log, as it changes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gradviz._capture.adapters.pytorch.snapshot import statistics_of
+from gradviz._capture.recorder.from_log import statistics_of
 from gradviz._capture.recorder.gradient_flow import FlowLog
 from gradviz._capture.recorder.live import Slots, StepSource
 from gradviz._capture.recorder.raw import RawFlowStep, RawNode, Recording
+from gradviz._capture.recorder.recorder import Recorder
 from gradviz.program.events import Backward, OptimizerCall
 
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.recorder import TorchRecorder
 
-
-class TorchSource(StepSource):
-    """Follows a recording of PyTorch.
+class LogSource(StepSource):
+    """Follows a recording of one engine.
 
     The log only grows, and what is read of it here is complete when it is added. Where
     something is changed meanwhile nevertheless, the feed looks again.
     """
 
-    def __init__(self, recorder: TorchRecorder) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         super().__init__()
         self._recorder = recorder
         self._flow = FlowLog()

@@ -1,23 +1,15 @@
-"""From a log of PyTorch to a graph: the raw records that a snapshot is made of."""
+"""From a log to a graph: the raw records that a snapshot is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
-from gradviz._capture.adapters.pytorch.copy_slices import COPY_SLICES, add_writes
-from gradviz._capture.adapters.pytorch.op_facts import arguments_of, backward_source
-from gradviz._capture.adapters.pytorch.timeline import timeline
-from gradviz._capture.adapters.pytorch.view_strides import (
-    Layout,
-    contiguous,
-    numbers,
-    view_layouts,
-)
 from gradviz._capture.names.hooks import Hook
 from gradviz._capture.names.scopes import path_below
 from gradviz._capture.names.tensors import op_name
+from gradviz._capture.recorder.call_text import arguments_of, backward_source
+from gradviz._capture.recorder.engine import GraphFacts, Operation, RecordedLog
 from gradviz._capture.recorder.raw import (
     RawNode,
     RawSaved,
@@ -26,11 +18,10 @@ from gradviz._capture.recorder.raw import (
     RawTensor,
     Recording,
 )
+from gradviz._capture.recorder.timeline import timeline
+from gradviz._capture.recorder.writes import COPY_SLICES, add_writes
 from gradviz.program.events import Backward, Call, Event, HookRegistered, ModuleCall
 from gradviz.program.values import Node, Summary, Value
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
 
 VIEWS = frozenset(
     {
@@ -42,21 +33,18 @@ VIEWS = frozenset(
 )
 
 
-def producer(torch: Any) -> str:
-    """Return what recorded the graph, with its version."""
-    return f"PyTorch {torch.__version__}"
-
-
-class TorchSnapshot:
+class GraphFromLog:
     """Translates records of the log, each one once."""
 
     def __init__(
         self,
-        log: TorchLog,
+        log: RecordedLog,
+        facts: GraphFacts,
         holders: Mapping[int, tuple[str, ...]] | None = None,
         hooks: Mapping[int, tuple[Hook, ...]] | None = None,
     ) -> None:
         self.log = log
+        self.facts = facts
         self._leaf_hooks = hooks or {}  # at the end of the recording, by the tensor
         self._holders = holders or {}  # names that hold a tensor, by its number
         self.program = log.program
@@ -95,7 +83,7 @@ class TorchSnapshot:
         self._hooks(events)
         self._gradients(events)
         return Recording(
-            producer(self.log.torch),
+            self.facts.producer,
             title,
             list(self.nodes.values()),
             [self.nodes[key] for key in roots if key in self.nodes],
@@ -119,12 +107,23 @@ class TorchSnapshot:
         raw.call = op_name(node.name)
         raw.formula = backward_source(node.custom)
         raw.scope = self.scope(node.module)
+        operation = self.facts.operation(node.key)
         call = self._events.get(-1 if node.call is None else node.call)
         if isinstance(call, Call):
             raw.stack = call.stack
-            if call.nodes and call.nodes[-1] == node.key:
+            if operation is None and call.nodes and call.nodes[-1] == node.key:
                 self._called(raw, node, call)
+        if operation is not None:
+            self._operated(raw, operation)
         return raw
+
+    def _operated(self, raw: RawNode, made: Operation) -> None:
+        """Add what the engine told of the op that made a node."""
+        raw.call, raw.kind, raw.arguments = made.name, made.kind, made.arguments
+        raw.formula = made.formula
+        raw.inputs = [self.tensor(value) for value in made.inputs]
+        seen = [self.tensor(value) for value in made.outputs]
+        raw.outputs = [*seen, *raw.outputs[len(seen) :]]
 
     def _called(self, raw: RawNode, node: Node, call: Call) -> None:
         """Add what the call says; of several nodes of one call the last is the op."""
@@ -158,15 +157,7 @@ class TorchSnapshot:
             return
         if edge.output >= len(edge.producer.outputs):
             return
-        source = edge.producer.outputs[edge.output]
-        layout = Layout(source.shape, source.strides, source.offset)
-        shapes = [output.shape for output in raw.outputs]
-        found = view_layouts(node.view, layout, shapes)
-        for output, each in zip(raw.outputs, found, strict=False):
-            if output.storage is None:
-                output.strides, output.offset = each.strides, each.offset
-                output.storage, output.version = source.storage, source.version
-                output.is_view = True
+        self.facts.lay_out(node, raw, edge.producer.outputs[edge.output])
 
     # ---- tensors -------------------------------------------------------------------
 
@@ -175,10 +166,10 @@ class TorchSnapshot:
         raw = self._tensors.get(id(value))
         if raw is None:
             facts = self.program.tensors.get(value.tensor)
-            shape = numbers(value.shape)
+            shape, strides = self.facts.layout(value)
             raw = self._tensors[id(value)] = RawTensor(
                 shape=shape,
-                strides=numbers(value.strides) or tuple(contiguous(shape)),
+                strides=strides,
                 offset=value.offset,
                 dtype=value.dtype,
                 device=value.device,
@@ -200,7 +191,7 @@ class TorchSnapshot:
             return None
         raw = self._storages.get(value.storage)
         if raw is None:
-            nbytes, itemsize = self.log.values.sizes.get(value.storage, (0, 1))
+            nbytes, itemsize = self.facts.size(value.storage)
             raw = RawStorage(nbytes, value.device, itemsize)
             self._storages[value.storage] = raw
         raw.version = max(raw.version, value.version)
@@ -242,9 +233,15 @@ class TorchSnapshot:
                 if key is not None and not event.kind.startswith("module"):
                     hook = Hook(event.code.co_qualname, event.code)
                     hooks.setdefault(key, []).append(hook)
-        for key, found in {**hooks, **ended}.items():
+        met = self.facts.hooks()
+        for key, found in {**hooks, **met, **ended}.items():
             if key in self.nodes:
                 self.nodes[key].hooks = tuple(found)
+
+    def is_inside(self, call: Call) -> bool:
+        """Tell whether a call ran within a pass."""
+        around = None if call.within is None else self._events.get(call.within)
+        return isinstance(around, Backward)
 
     # ---- modules -------------------------------------------------------------------
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gradviz._capture.adapters.pytorch.op_facts import arguments_of
+from gradviz._capture.recorder.call_text import arguments_of
+from gradviz._capture.recorder.engine import Translated
 from gradviz._capture.recorder.raw import RawNode, RawWrite
 from gradviz.program.events import Call
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.snapshot import TorchSnapshot
 
 COPY_SLICES = "CopySlices"
 
 
-def add_writes(graph: TorchSnapshot, call: Call) -> None:
+def add_writes(graph: Translated, call: Call) -> None:
     """Log the writes of a call, and tell its node what it wrote."""
     made = [graph.nodes[key] for key in call.nodes if key in graph.nodes]
     # A view that was written gets a node of its own behind the one that wrote.
@@ -31,13 +27,13 @@ def add_writes(graph: TorchSnapshot, call: Call) -> None:
         _lay_out(graph, node, call)
 
 
-def _name_inside(graph: TorchSnapshot, node: RawNode, call: Call) -> None:
+def _name_inside(graph: Translated, node: RawNode, call: Call) -> None:
     node.call, node.arguments = call.op, arguments_of(call)
     values = (call.writes[0].value, *call.inputs[1:])
     node.inputs = [graph.tensor(value) for value in values]
 
 
-def _lay_out(graph: TorchSnapshot, node: RawNode, call: Call) -> None:
+def _lay_out(graph: Translated, node: RawNode, call: Call) -> None:
     """Say where the result lies: in the memory that was written, as it lay before."""
     output, write = node.outputs[0] if node.outputs else None, call.writes[0]
     if output is None or output.storage is not None:

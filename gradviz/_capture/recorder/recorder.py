@@ -1,4 +1,4 @@
-"""Records graphs of PyTorch: what the log of a block says, as a snapshot."""
+"""Records graphs: what the log of a block says, as a snapshot."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from types import FrameType
 from typing import Any
 
 from gradviz import ir
-from gradviz._capture.adapters.pytorch.data_calls import without_asides
-from gradviz._capture.adapters.pytorch.limitations import notes_on
-from gradviz._capture.adapters.pytorch.log import TorchLog
-from gradviz._capture.adapters.pytorch.snapshot import TorchSnapshot
 from gradviz._capture.names.holders import holders_in
-from gradviz._capture.names.hooks import Hook, hooks_of
+from gradviz._capture.names.hooks import Hook
+from gradviz._capture.recorder.asides import without_asides
 from gradviz._capture.recorder.assemble import assemble
+from gradviz._capture.recorder.engine import RecordedEngine, RecordedLog
+from gradviz._capture.recorder.from_log import GraphFromLog
 from gradviz._capture.recorder.gradient_flow import FlowLog
-from gradviz._capture.recorder.raw import KEPT_STEPS, Recording
+from gradviz._capture.recorder.raw import KEPT_STEPS, RawEvent, Recording
 from gradviz.program.events import Backward, Event, OptimizerCall
 from gradviz.program.values import Node
+
+MAX_NODES = 20_000
+"""Steps are left out, oldest first, beyond this many nodes."""
 
 _MANY = 100  # operations left out, before a note says so
 
 
-class TorchRecorder:
+class Recorder:
     """Holds what happened between ``begin`` and ``end``.
 
     It reads the log that is open already, or opens one of its own. A step ends with a
@@ -29,29 +31,38 @@ class TorchRecorder:
     """
 
     def __init__(
-        self, *, title: str = "", values: bool = True, steps: int = KEPT_STEPS
+        self,
+        engine: RecordedEngine,
+        *,
+        title: str = "",
+        values: bool = True,
+        steps: int = KEPT_STEPS,
+        max_nodes: int = MAX_NODES,
     ) -> None:
+        self.engine = engine
         self.title = title
         self.values = values
         self.steps = steps
+        self.max_nodes = max_nodes
         self._notes: list[str] = []
+        self._error = ""  # that left the recorded code
         self.first = 0  # index of the first event that belongs to the recording
         self._last: int | None = None  # index after the last one, once it is over
-        self.log: TorchLog | None = None
-        self._own: TorchLog | None = None
+        self.log: RecordedLog | None = None
+        self._own: RecordedLog | None = None
         self._frame: FrameType | None = None
         self._holders: dict[int, tuple[str, ...]] = {}  # by the tensor's number
         self._hooks: dict[int, tuple[Hook, ...]] = {}  # of leaves, likewise
 
-    def begin(self, frame: FrameType | None) -> None:
-        """Start to listen; the log finds names by itself."""
-        log = TorchLog.innermost()
-        if log is None:
-            log = self._own = TorchLog(scan=self.values)
-            log.__enter__()
-        log.watch_details()
+    def begin(self, frame: FrameType | None, log: Any = None) -> None:
+        """Start to listen, by a log that is open if there is one."""
+        found: RecordedLog | None = log or self.engine.innermost()
+        if found is None:
+            found = self._own = self.engine.open(self.values)
+            found.__enter__()
+        self.engine.watch(found, self.steps)
         self._frame = frame
-        self.log, self.first, self._last = log, log.next_index, None
+        self.log, self.first, self._last = found, found.next_index, None
 
     def end(self, error: BaseException | None) -> None:
         """Stop to listen."""
@@ -61,20 +72,21 @@ class TorchRecorder:
         self._last = self.log.next_index
         self._note_holders(self.log)
         if error is not None:
-            sentence = f"{type(error).__name__}: {error}"
-            self._notes.append(f"The recorded code raised {sentence}")
+            self._error = f"{type(error).__name__}: {error}"
+            self._notes.append(f"The recorded code raised {self._error}")
         if self._own is not None:
             trace = None if error is None else error.__traceback__
             self._own.__exit__(None if error is None else type(error), error, trace)
 
-    def _note_holders(self, log: TorchLog) -> None:
+    def _note_holders(self, log: RecordedLog) -> None:
         """Note which names hold the tensors that are alive, and the hooks on leaves."""
         log.pause()
         try:
-            names = holders_in(self._frame, log.torch.Tensor)
+            names = holders_in(self._frame, self.engine.tensor_type)
             living = list(log.tensors.alive())
             self._holders = {n: names[id(t)] for n, t in living if id(t) in names}
-            self._hooks = {n: hooks_of(t) for n, t in living if t.is_leaf}
+            found = {number: self.engine.hooks_of(each) for number, each in living}
+            self._hooks = {n: hooks for n, hooks in found.items() if hooks is not None}
         finally:
             self._frame = None
             log.resume()
@@ -88,9 +100,12 @@ class TorchRecorder:
             log.refresh()
         events = self._events(log, self._last)
         passes = [event for event in events if isinstance(event, Backward)]
-        forgotten = max(0, len(passes) - self.steps)
-        recording, graph, aside = self._recording(log, events, passes, self.steps)
+        steps = self._steps(passes)
+        recording, graph, aside = self._recording(log, events, passes, steps)
         recording.notes += self._notes
+        if self._error:
+            ended = max([each.time_ns for each in recording.events], default=0)
+            recording.events.append(RawEvent("error", ended, text=self._error))
         if aside >= _MANY:
             recording.notes.append(
                 f"{aside:,} operations that no gradient passes through, such as those "
@@ -98,11 +113,11 @@ class TorchRecorder:
             )
         flow = _flow_of(graph, events)
         recording.flow, recording.flow_forgotten = flow.steps, flow.forgotten
-        if forgotten:
+        if len(passes) > steps:
             recording.notes.append(
-                f"{len(passes)} steps were recorded; the last {self.steps} are kept."
+                f"{len(passes)} steps were recorded; the last {steps} are kept."
             )
-        recording.notes += _unseen(log, graph)
+        recording.notes += graph.facts.notes(graph.nodes, graph.bare)
         if not recording.nodes:
             recording.notes.append(
                 "No operation with a gradient was recorded: nothing in the block "
@@ -110,7 +125,17 @@ class TorchRecorder:
             )
         return assemble(recording)
 
-    def recording_until(self, last: Backward | None) -> tuple[Recording, TorchSnapshot]:
+    def _steps(self, passes: list[Backward]) -> int:
+        """Return how many of the last steps to show: as many as wanted, if small."""
+        count = steps = 0
+        for each in reversed(passes[-self.steps :]):
+            count += each.node_count - len(each.leaves)
+            if steps and count > self.max_nodes:
+                break
+            steps += 1
+        return steps or 1
+
+    def recording_until(self, last: Backward | None) -> tuple[Recording, GraphFromLog]:
         """Return the step that ended with a pass; before the first pass, all so far."""
         if self.log is None:
             raise RuntimeError("this recorder has not begun to record")
@@ -118,7 +143,7 @@ class TorchRecorder:
         passes = [event for event in events if isinstance(event, Backward)]
         return self._recording(self.log, events, passes, 1)[:2]
 
-    def _events(self, log: TorchLog, end: int | None) -> list[Event]:
+    def _events(self, log: RecordedLog, end: int | None) -> list[Event]:
         return [
             event
             for event in list(log.program.events)
@@ -126,18 +151,19 @@ class TorchRecorder:
         ]
 
     def _recording(
-        self, log: TorchLog, events: list[Event], passes: list[Backward], steps: int
-    ) -> tuple[Recording, TorchSnapshot, int]:
+        self, log: RecordedLog, events: list[Event], passes: list[Backward], steps: int
+    ) -> tuple[Recording, GraphFromLog, int]:
         """Return the last steps of these events, what translated them, and how many
         operations beside the graph were left out."""
-        kept = events
+        kept, facts = events, self.engine.facts(log)
+        facts.settle()
         if len(passes) > steps:
             before = passes[-steps - 1].index
             kept = [event for event in events if event.index > before]
         nodes = _nodes_of(kept, log.program.nodes)
         last = [root.node for event in passes[-1:] for root in event.roots]
         roots = [key for key in last if key is not None] or _ends(nodes)
-        graph = TorchSnapshot(log, self._holders, self._hooks)
+        graph = GraphFromLog(log, facts, self._holders, self._hooks)
         earlier = events[: len(events) - len(kept)]
         told, aside = without_asides(kept, nodes.values())
         return (
@@ -147,21 +173,7 @@ class TorchRecorder:
         )
 
 
-def _unseen(log: TorchLog, graph: TorchSnapshot) -> list[str]:
-    """Say what could not be seen of the nodes of a recording."""
-    nodes = graph.nodes
-    packed = [hook for at, hook in log.graph.packed.items() if at[0] in nodes]
-    found = notes_on({raw.name for raw in nodes.values()}, packed, graph.bare)
-    lost = sum(raw.sequence is not None and not raw.site for raw in nodes.values())
-    if lost:
-        found.append(
-            f"{lost:,} nodes have no line: they were made before the recording began, "
-            "by another thread, or by PyTorch itself."
-        )
-    return found
-
-
-def _flow_of(graph: TorchSnapshot, events: list[Event]) -> FlowLog:
+def _flow_of(graph: GraphFromLog, events: list[Event]) -> FlowLog:
     """Return what the leaves took in, in all passes, those before the kept ones too."""
     flow = FlowLog()
     for event in events:

@@ -1,18 +1,21 @@
-"""Which public names of gradtape a program log stands in for, and as which op."""
+"""Which public functions and methods are announced, and as which op."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
-import gradtape
-from gradtape import fft, linalg, special, utils
-from gradtape._debug import FUNCTIONS, Tensor
-from gradtape.nn import functional, init
-from gradtape.nn import utils as nn_utils
-from gradtape.nn.utils import clip_grad
+from .. import fft, linalg, special, utils
+from .._dispatch.declare import FUNCTIONS
+from .._tensor.tensor import Tensor
+from ..nn import functional, init
+from ..nn import utils as nn_utils
+from ..nn.utils import clip_grad
+
+_ROOT = __name__.partition(".")[0]
 
 _SWITCHES = re.compile(
     "(get|set|is|are|autocast|clear|use|_assert|_check|_debug)_|compile|.*seed$"
@@ -44,7 +47,7 @@ _OPERATORS = {
     "xor": "bitwise_xor", "rxor": "bitwise_xor", "ixor": "bitwise_xor_",
 }  # fmt: skip
 
-UNLOGGED = ("__repr__", "__format__", "__reduce_ex__")
+UNANNOUNCED = ("__repr__", "__format__", "__reduce_ex__")
 """Methods that look at values for a reason of their own."""
 
 _ALONE = (
@@ -59,13 +62,14 @@ def op_of(name: str) -> str:
     return _OPERATORS.get(name.strip("_"), name) if name.startswith("__") else name
 
 
-def logged_functions() -> Iterator[tuple[Any, str]]:
-    """Yield module and name of each function whose calls are logged."""
+def announced_functions() -> Iterator[tuple[Any, str]]:
+    """Yield module and name of each function whose calls are announced."""
+    root = sys.modules[_ROOT]
     for name, value in FUNCTIONS.items():
         if not isinstance(value, type) and (
             name == "is_nonzero" or not _SWITCHES.match(name)
         ):
-            yield gradtape, name
+            yield root, name
     for module in (functional, linalg, fft, special):
         for name, value in vars(module).items():
             if _ours(name, value):
@@ -87,14 +91,14 @@ def _ours(name: str, value: Any) -> bool:
     )
 
 
-def logged_methods() -> Iterator[tuple[type, str]]:
-    """Yield class and name of each method whose calls are logged."""
+def announced_methods() -> Iterator[tuple[type, str]]:
+    """Yield class and name of each method whose calls are announced."""
     for owner in Tensor.__mro__[:-1]:
         for name, value in list(vars(owner).items()):
             if not callable(value) or isinstance(value, type):
                 continue
             if name == "is_nonzero" or not (
-                _QUESTIONS.match(name) or name in UNLOGGED or name in _MEMORY
+                _QUESTIONS.match(name) or name in UNANNOUNCED or name in _MEMORY
             ):
                 yield owner, name
 
