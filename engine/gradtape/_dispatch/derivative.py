@@ -324,6 +324,7 @@ def bind_run(op: Op) -> Callable[..., Gradients]:
     known = len(op.saves) + len(op.param_names)
     reads = any(pick not in range(len(op.saves)) for f in formulas for pick in f.picks)
     facts: dict[str, Any] = {"op": op, "keeps": bool(op.saves), "reads": reads}
+    facts["unpacked"] = bound(unpacked, "unpacked", {})
     singles = [(at,) for at in range(len(op.edges))]
     if (
         len(formulas) < 3

@@ -7,7 +7,8 @@ record exactly the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 import numpy
 from numpy import ndarray
@@ -20,13 +21,15 @@ from .._storage.result_strides import laid_out
 from .._tensor.tensor import Tensor, edge_of, plain_types, wrap
 from .apply import WRAPPED, apply
 from .operands import as_array, broadcast_error
-from .recording import make_outputs, metas_of, place, saved_of
+from .recording import make_outputs, meta_reader, place, saved_of
 from .templates import GIVEN, bound, picker
 
 float32 = numpy.dtype("float32")
 
 KINDS = "fdFD?bBhHiIlLqQ"
 """All but 16-bit floats, which some kernels compute in float32."""
+
+absent: Final[tuple[Any, ...]] = (None, None, None, None)
 
 Execute = Callable[[Op, tuple[Any, ...], tuple[Any, ...]], Any]
 """What runs an op on its tensors and its options."""
@@ -38,7 +41,8 @@ op: Op = GIVEN
 kernel: Any = GIVEN  # takes the tensors, then the options, by position
 node_type: type[Any] = GIVEN
 count: int = GIVEN  # of operands
-optional: bool = GIVEN  # all but the first may be None
+optional_y: bool = GIVEN  # the second may be None
+optional_z: bool = GIVEN
 several: bool = GIVEN  # it has several results
 kinds: str = GIVEN  # of dtypes besides float32
 check: Check | None = GIVEN
@@ -52,6 +56,7 @@ from_first: bool = GIVEN
 from_second: bool = GIVEN
 from_third: bool = GIVEN
 pick: Callable[[tuple[Any, ...]], Any] | None = GIVEN  # of what is noted per operand
+pair: bool = GIVEN  # there are two operands, and both have one
 keeps: tuple[str, ...] = GIVEN
 keeps_first: bool = GIVEN  # alone
 keeps_result: bool = GIVEN  # alone
@@ -61,7 +66,7 @@ first_asks_y: bool = GIVEN
 second_asks_x: bool = GIVEN
 second_asks_y: bool = GIVEN
 keeps_shape: bool = GIVEN  # the first operand's, and nothing else
-metas: tuple[str, ...] = GIVEN
+metas: tuple[tuple[int, Callable[[Any], Any]], ...] = GIVEN  # what reads them
 
 
 # ---- the templates -----------------------------------------------------------------
@@ -75,10 +80,7 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     for each in params:
         if type(each) in WRAPPED:
             return apply(op, args, params)
-    y: Any = None
-    z: Any = None
-    b: Any = None
-    c: Any = None
+    y, z, b, c = absent
     if count == 1:
         (x,) = args
     elif count == 2:
@@ -93,14 +95,14 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         dtype is not float32 and dtype.char not in first_kinds
     ):
         return apply(op, args, params)
-    if count > 1 and not (optional and y is None):
+    if count > 1 and not (optional_y and y is None):
         if type(y) not in plain_types:
             return apply(op, args, params)
         b = y._data
         dtype = b.dtype
         if type(b) is not ndarray or (dtype is not float32 and dtype.char not in kinds):
             return apply(op, args, params)
-    if count > 2 and not (optional and z is None):
+    if count > 2 and not (optional_z and z is None):
         if type(z) not in plain_types:
             return apply(op, args, params)
         c = z._data
@@ -115,6 +117,8 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         found = run_laid_out((a, b, c)[:count], params)
     elif count == 1:
         found = now.run(kernel, numpy, a, *params)
+    elif count == 2 and not params:
+        found = now.run(kernel, numpy, a, b)
     elif count == 2:
         found = now.run(kernel, numpy, a, b, *params)
     else:
@@ -132,9 +136,8 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         results = (result,)
     node = None
     if records and now.grad:
-        first: Any = None
-        second: Any = None
-        third: Any = None
+        first, second, third = absent[:3]
+        second_nr = third_nr = 0
         if from_first:
             first = x._grad_fn
             if first is None or x._view is not None:
@@ -143,18 +146,20 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
             second = y._grad_fn
             if second is None or y._view is not None:
                 second = edge_of(y)
+            second_nr = y._nr
         if from_third and z is not None:
-            third = edge_of(z)
+            third, third_nr = edge_of(z), z._nr
         if (first is not None or second is not None or third is not None) and (
             several or result._data.dtype.kind not in "biu"
         ):
             node = node_type()
             if pick is None:
                 node.nodes, node.numbers = (first,), (x._nr,)
+            elif pair:
+                node.nodes, node.numbers = (first, second), (x._nr, second_nr)
             else:
                 node.nodes = pick((first, second, third))
-                numbers = x._nr, 0 if y is None else y._nr, 0 if z is None else z._nr
-                node.numbers = pick(numbers)
+                node.numbers = pick((x._nr, second_nr, third_nr))
             if not keeps:
                 node.saved = ()
             elif keeps_result:
@@ -167,15 +172,18 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
                     if (first_asks_x and first) or (second_asks_x and second)
                     else None,
                     save_input(y)
-                    if (first_asks_y and first) or (second_asks_y and second)
+                    if y is not None
+                    and ((first_asks_y and first) or (second_asks_y and second))
                     else None,
                 )
             else:
                 node.saved = saved_of(op, args, node.nodes, results)
-            if keeps_shape:
+            if not metas:
+                node.params = params
+            elif keeps_shape:
                 node.params = (*params, a.shape)
             else:
-                node.params = (*params, *metas_of(op, args)) if metas else params
+                node.params = (*params, *[of(args[at]) for at, of in metas])
             place(node, result, now)
             if several:
                 make_outputs(op, node, results)
@@ -271,7 +279,7 @@ def record_call(
     node.nodes = nodes
     node.numbers = tuple([0 if t is None else t._nr for t in inputs])
     node.saved = saved_of(op, args, nodes, results) if keeps else ()
-    node.params = (*params, *metas_of(op, args)) if metas else params
+    node.params = (*params, *[of(args[at]) for at, of in metas])
     place(node, results[0], now)
     if op.outputs != 1:
         make_outputs(op, node, results)
@@ -291,7 +299,8 @@ def bind_apply(op: Op) -> Execute:
         "kernel": op.ordered,
         "node_type": op.node_type,
         "count": len(op.tensors),
-        "optional": bool(op.optional),
+        "optional_y": 1 in op.optional,
+        "optional_z": 2 in op.optional,
         "several": op.outputs != 1,
         "kinds": "d" if op.pointwise else KINDS,
         "first_kinds": "d" if op.pointwise and not apart else KINDS,
@@ -304,6 +313,7 @@ def bind_apply(op: Op) -> Execute:
         "from_first": 0 in op.edges,
         "from_second": 1 in op.edges,
         "from_third": 2 in op.edges,
+        "pair": op.edges == (0, 1) and len(op.tensors) == 2 and not op.optional,
         "pick": None if op.edges == (0,) else picker(op.edges),
         "saved_of": bound(saved_of, "saved_of", {}),
         **_kept(op),
@@ -335,6 +345,12 @@ def _is_plain_several(op: Op) -> bool:
     return op.outputs is not None and op.listed is None and not op.pointwise
 
 
+def _reader(op: Op, at: int, kind: str) -> Callable[[Any], Any]:
+    if kind == "shape" and op.listed is None and at not in op.optional:
+        return attrgetter("_data.shape")
+    return meta_reader(kind)
+
+
 def _kept(op: Op) -> dict[str, Any]:
     """Return the flags that say what the nodes of an op keep, and for which formula."""
     two = op.saves == op.tensors and len(op.saves) == 2 and not op.optional
@@ -347,7 +363,7 @@ def _kept(op: Op) -> dict[str, Any]:
         "keeps_first": alone and op.saves[0] == op.tensors[0],
         "keeps_result": alone and op.saves[0] == "result",
         "keeps_shape": op.metas == (f"{op.tensors[0]}_shape",) and op.listed is None,
-        "metas": op.metas,
+        "metas": tuple([(at, _reader(op, at, kind)) for at, kind in op.meta_reads]),
         "keeps_two": two,
         "first_asks_x": 0 in asks[0],
         "first_asks_y": 0 in asks[1],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._common.site import user_files, users_above
@@ -132,8 +132,9 @@ def saved_of(
 ) -> tuple[Any, ...]:
     """Save what the formulas that will run ask for; None in the other slots."""
     saved: list[Any] = []
+    any_missing = None in nodes
     for argument, output, users in op.savings:
-        if users is not None:
+        if users is not None and (any_missing or not users):
             for user in users:
                 if nodes[user] is not None:
                     break
@@ -164,24 +165,29 @@ def save_operand(tensor: Tensor, edge: Any) -> SavedTensor:
 
 def metas_of(op: Op, args: Sequence[Any]) -> tuple[Any, ...]:
     """Return the shapes, strides and dtypes that the formulas ask for."""
-    metas: list[Any] = []
-    for argument, kind in op.meta_reads:
-        value = args[argument]
-        if type(value) is list or type(value) is tuple:
-            metas.append([_meta(each, kind) for each in value])
-        elif kind == "shape" and isinstance(value, Tensor):
-            metas.append(value._data.shape)
-        else:
-            metas.append(_meta(value, kind))
-    return tuple(metas)
+    return tuple([meta_reader(kind)(args[at]) for at, kind in op.meta_reads])
 
 
-def _meta(value: Any, kind: str) -> Any:
+def meta_reader(kind: str) -> Callable[[Any], Any]:
+    """Return what reads metadata of this kind off an operand, or off a sequence."""
+    return _META[kind]
+
+
+def _shape(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value._data.shape
+    return [_shape(each) for each in value] if isinstance(value, list | tuple) else ()
+
+
+def _strides(value: Any) -> Any:
     if not isinstance(value, Tensor):
-        return None if kind == "dtype" else ()
+        return ()
     data = value._data
-    if kind == "shape":
-        return data.shape
-    if kind == "dtype":
-        return DTYPE_OF[data.dtype]
     return element_strides(data) if data.size else value.stride()
+
+
+def _dtype(value: Any) -> Any:
+    return DTYPE_OF[value._data.dtype] if isinstance(value, Tensor) else None
+
+
+_META = {"shape": _shape, "strides": _strides, "dtype": _dtype}
