@@ -1,1 +1,1 @@
-"""_support: say here what this room is for, and what must stay true in it."""
+"""What the families share: arguments, out=, promotion, geometry, declaring."""

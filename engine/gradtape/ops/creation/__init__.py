@@ -1,1 +1,1 @@
-"""creation: say here what this room is for, and what must stay true in it."""
+"""Ops that make tensors: of a size, of data, of random numbers, over memory."""

@@ -1,1 +1,1 @@
-"""tensor: say here what this room is for, and what must stay true in it."""
+"""What a tensor says of itself, its operators and subclasses; settings."""
