@@ -16,7 +16,7 @@ from gradviz.errors import CaptureError
 if TYPE_CHECKING:
     from gradviz._capture.recorder.live import FirstSource, StepSource
     from gradviz.diagnosis.diagnose import Diagnosis
-    from gradviz.notebook.live_view import LiveView
+    from gradviz.showing.live_view import LiveView
 
 
 class GraphRecorder(Protocol):
@@ -163,7 +163,7 @@ class Session:
             self._notes.append(f"{what}: {type(failure).__name__}: {failure}")
 
     def _explain(self, error: BaseException) -> None:
-        from gradviz.render.findings import findings_text
+        from gradviz.text.findings import findings_text
 
         diagnosis = self.diagnose()
         if diagnosis.explains:
@@ -247,7 +247,7 @@ class Session:
 
         In a notebook and inside the ``with`` block the view follows it live.
         """
-        from gradviz._show import follow, show  # late: it stands above capture
+        from gradviz.showing.show import follow, show  # late: it stands above capture
 
         following = follow(self.source()) if self._open else None
         if following is None:

@@ -41,7 +41,7 @@ class Diagnosis:
         return any(hit.explains for _, hit in self.hits[:1])
 
     def __repr__(self) -> str:
-        from gradviz.render.findings import findings_text  # late: only to be read
+        from gradviz.text.findings import findings_text  # late: only to be read
 
         return findings_text(self) or "No findings."
 

@@ -54,14 +54,27 @@ def test_rooms_that_only_read_know_no_capture(room: str):
 
 def test_captures_of_one_engine_do_not_know_the_other():
     capture = "gradviz._capture"
-    assert broken((f"{capture}.gradtape",), ("torch",)) == []
-    assert broken((f"{capture}.pytorch",), ("gradtape", f"{capture}.gradtape")) == []
-    engines = ("gradtape", "torch", f"{capture}.gradtape", f"{capture}.pytorch")
-    assert broken((f"{capture}.loop",), engines) == []
+    assert broken((f"{capture}.adapters.gradtape",), ("torch",)) == []
+    assert (
+        broken(
+            (f"{capture}.adapters.pytorch",),
+            ("gradtape", f"{capture}.adapters.gradtape"),
+        )
+        == []
+    )
+    engines = (
+        "gradtape",
+        "torch",
+        f"{capture}.adapters.gradtape",
+        f"{capture}.adapters.pytorch",
+    )
+    assert broken((f"{capture}.training_loop",), engines) == []
     own = [found for found in EVERY_IMPORT if found.module.startswith(capture)]
     assert any(found.reaches("torch") for found in own)
     assert all(
-        belongs(found.module, f"{capture}.gradtape", f"{capture}.pytorch")
+        belongs(
+            found.module, f"{capture}.adapters.gradtape", f"{capture}.adapters.pytorch"
+        )
         for found in own
         if found.reaches("gradtape", "torch")
     )
@@ -84,9 +97,12 @@ def test_the_schema_imports_only_the_standard_library():
         ("gradviz.ir.validate", ("gradviz._capture", "gradviz.render")),
         ("gradviz.ir.json", ("gradviz._capture", "gradviz.render")),
         ("gradviz.ir.columns", ("gradviz._capture", "gradviz.render")),
-        ("gradviz._capture", ("gradviz.render", "gradviz.widget", "gradviz.magic")),
-        ("gradviz.render", ("gradviz.widget", "gradviz.magic", "gradviz.cli")),
-        ("gradviz.widget", ("gradviz.magic", "gradviz.cli", "gradviz.demo")),
+        (
+            "gradviz._capture",
+            ("gradviz.render", "gradviz.widget", "gradviz.notebook.magic"),
+        ),
+        ("gradviz.render", ("gradviz.widget", "gradviz.notebook.magic", "gradviz.cli")),
+        ("gradviz.widget", ("gradviz.notebook.magic", "gradviz.cli", "gradviz.demo")),
         ("gradtape.ops", ("gradtape.nn", "gradtape.optim")),
         (
             "gradtape._backend",
@@ -122,7 +138,7 @@ def test_nothing_heavy_is_imported_at_module_level():
     own = {
         "gradtape._backend._cupy": ("cupy",),
         "gradtape._backend.compiled._jit": ("numba",),
-        "gradviz.magic": ("IPython",),
+        "gradviz.notebook.magic": ("IPython",),
         "gradviz.widget": ("anywidget", "ipywidgets"),
     }
     early = [

@@ -21,6 +21,7 @@ from .._graph.node import SavedTensor, new_object, next_sequence_nr
 from .._graph.observe import OpCalled, notify, observers
 from .._graph.op import Op
 from .._graph.output_layout import known_layouts, layout_of
+from .._graph.registry import FUNCTIONS
 from .._modes.grad_mode import mode
 from .._overrides.torch_function import NoAnswerError
 from .._storage.result_strides import laid_out
@@ -80,11 +81,12 @@ def check_receiver(operator: str, given: Any) -> None:
 
 
 def _apply_or_defer(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
-    if op.name == "eq" and isinstance(args[1], np.ndarray):  # or they are just unequal
-        from .declare import FUNCTIONS  # late: it imports this module
-
-        if args[1].dtype.kind in "biufc":
-            args = (args[0], FUNCTIONS["from_numpy"](args[1]))
+    if (
+        op.name == "eq"
+        and isinstance(args[1], np.ndarray)  # or they are just unequal
+        and args[1].dtype.kind in "biufc"
+    ):
+        args = (args[0], FUNCTIONS["from_numpy"](args[1]))
     if all(isinstance(arg, OPERANDS) for arg in args):
         try:
             return apply(op, args, options)

@@ -19,6 +19,7 @@ from .._graph.op import Arrays as Arrays
 from .._graph.op import (
     Check,
     Derivative,
+    Family,
     Kernel,
     Op,
     Operand,
@@ -26,6 +27,7 @@ from .._graph.op import (
     read_op,
     saving_order,
 )
+from .._graph.registry import FUNCTIONS, OPS
 from .._modes.grad_mode import mode
 from .._saved.hooks import Packing, unpack_tensor
 from .._saved.slots import slots_for
@@ -36,12 +38,6 @@ from .bind_pointwise import Option, bind_pointwise
 from .signatures import ABSENT, compile_function, compile_invoke
 
 K = TypeVar("K", bound=Callable[..., Any])
-
-OPS: dict[str, Op] = {}
-"""Every declared op by name."""
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""What ``gradtape.<name>`` offers: ops, and functions composed of them."""
 
 
 class OpSpace:
@@ -134,7 +130,6 @@ def op(
             kernel,
             derivatives or {},
             node_name=node or node_name(name),
-            family=kernel.__module__.rpartition(".")[2],
             **facts,
         )
         make_node_type(record)
@@ -162,7 +157,7 @@ def pointwise(
     out_rule: str = "",
     numbers: bool = True,
     key: str = "",
-    family: str = "pointwise",
+    family: Family = "",
 ) -> Callable[..., Any]:
     """Declare an op that NumPy has as a ufunc: no options, one or two operands.
 

@@ -100,9 +100,6 @@ def _device_operands(args: Sequence[Any], arrays: list[Any]) -> tuple[list[Any],
 
 
 _OWN_WIDTH = {"nan_to_num", "nextafter"}  # about the dtype, not about its values
-_WIDENED = {"compare", "statistics", "unique"}  # families that compare or sort
-
-
 _STEPWISE = {"_div_rounded", "_floor_divide_tensor"}
 """Ops that round two tensors of 16-bit floats after every step."""
 
@@ -123,7 +120,7 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
     if op.name in KEEP_ZERO and type(arrays[0]) is SparseArray:
         x = arrays[0].coalesce()
         return x.with_values(compute(op, xp, (x.values, *arrays[1:]), params))
-    alone = op.pointwise or op.family.startswith("activation") or op.family in _WIDENED
+    alone = op.pointwise or op.family in ("elementwise", "upcast")
     if op.key in _STEPWISE and getattr(arrays[1], "ndim", 0):
         alone = False
     if alone and op.name not in _OWN_WIDTH and _any_half(arrays):

@@ -128,7 +128,7 @@ def store(target: Tensor, value: Any, op: Op, slot: str = "result") -> None:
             steps = tuple(step // value.itemsize for step in value.strides)
             if steps != target.stride():
                 target.as_strided_(value.shape, steps)  # type: ignore[attr-defined]
-    elif not op.family.startswith("reduce"):
+    elif op.family != "reduction":
         check_overlap(target, op.name)
     for look in before_write:
         look(target)

@@ -6,18 +6,13 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from .._common.handles import RemovableHandle
-
-if TYPE_CHECKING:
-    from .._common.site import RawSite
-    from .._modes.grad_mode import Mode
-    from .._storage.storage import Storage, WriteRecord
-    from .._tensor.tensor import Tensor
-    from .node import Node
-    from .scope import Scope
+from .._common.site import RawSite
+from .node import Node
+from .protocols import WriteLike
+from .scope import Scope
 
 
 @dataclass(slots=True)
@@ -26,7 +21,7 @@ class OpCalled:
 
     name: str
     inputs: Sequence[Any]  # the arguments of the call, tensors and others
-    outputs: Sequence[Tensor]
+    outputs: Sequence[Any]  # tensors
     node: Node | None
 
 
@@ -34,10 +29,10 @@ class OpCalled:
 class StorageWritten:
     """An in-place op changed a storage; ``version`` is the one it made."""
 
-    storage: Storage
+    storage: Any  # the Storage
     op: str
     version: int
-    tensor: Tensor
+    tensor: Any  # the one that was written through
     site: RawSite | None
 
 
@@ -86,7 +81,7 @@ class GradAccumulated:
     """A leaf's ``.grad`` took in a gradient."""
 
     node: Node
-    tensor: Tensor
+    tensor: Any  # the leaf
     gradient: Any
     first: bool = True  # there was nothing in ``.grad`` before
 
@@ -138,8 +133,8 @@ class SavedValueChanged:
 
     node: Node
     slot: str  # "_saved_self"
-    storage: Storage
-    write: WriteRecord | None  # who did it, if it was an op on an alias
+    storage: Any  # the Storage
+    write: WriteLike | None  # who did it, if it was an op on an alias
 
 
 Event: TypeAlias = (
@@ -182,19 +177,13 @@ def observe(listener: Listener) -> RemovableHandle:
     return handle
 
 
-@cache
-def _mode() -> Mode:
-    from .._modes.grad_mode import mode  # late: it imports this module
-
-    return mode
+unseen: list[Callable[[Event], bool]] = []
+"""Parts of the engine that know of events which are nobody's affair."""
 
 
 def notify(event: Event) -> None:
-    """Hand the event to every listener. One that raises is removed, with a warning.
-
-    What a mode or class runs below autograd, to answer for an op, is its own affair.
-    """
-    if _mode().now.asking is not None and isinstance(event, OpCalled):
+    """Hand the event to every listener. One that raises is removed, with a warning."""
+    if any(is_unseen(event) for is_unseen in unseen):
         return
     for attend in attendants:
         attend(event)

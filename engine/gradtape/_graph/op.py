@@ -39,9 +39,14 @@ Derivative: TypeAlias = Callable[..., Any]
 Check: TypeAlias = Callable[..., None]
 Promotion: TypeAlias = Literal["none", "common", "float", "compare", "rest"]
 
-_TENSOR_MARKS = {"Array", "Operand", "Array | None", "Operand | None", "Arrays"}
+Family: TypeAlias = Literal["", "elementwise", "upcast", "reduction", "matmul"]
+"""What ops besides the pointwise ones are treated alike.
 
-_ELEMENTWISE = {f"activation{part}" for part in ("", "_cut", "_pieces", "_smooth")}
+The result of an "elementwise" op lies in memory as the operands do; its 16-bit floats,
+like those of "upcast" ops, are computed in float32 and rounded once.
+"""
+
+_TENSOR_MARKS = {"Array", "Operand", "Array | None", "Operand | None", "Arrays"}
 
 UNDERIVED = "derivative for aten::{name} is not implemented"
 """What the formula says of an op that PyTorch records without being able to derive."""
@@ -92,7 +97,7 @@ class Op:
     output_names: tuple[str, ...] = ()  # where PyTorch has better ones than result0
     outputs: int | None = 1  # None: as many as the kernel returns
     differentiable: tuple[int, ...] = (0,)  # outputs that carry gradients
-    family: str = ""
+    family: Family = ""
     key: str = ""  # where the name has several overloads, this one's own
     optional: frozenset[int] = frozenset()  # positions of tensors that may be None
     numbers: frozenset[int] = frozenset()  # positions of tensors that may be numbers
@@ -112,7 +117,7 @@ class Op:
     @property
     def lies_like_operands(self) -> bool:
         """Whether its result has the memory order that its operands suggest."""
-        return self.pointwise or (self.family in _ELEMENTWISE and self.outputs == 1)
+        return self.pointwise or self.family == "elementwise"
 
     @property
     def slotted(self) -> bool:

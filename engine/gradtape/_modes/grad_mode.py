@@ -7,18 +7,16 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from .._common.messages import not_bool
 from .._common.site import caller_site
 from .._graph.observe import GradModeSwitched, notify, observers
+from .._graph.scope import Scope
 from .thread_state import Switches as Switches
 from .thread_state import recorders as recorders
 from .thread_state import threads as threads
 from .thread_state import threads_lock as threads_lock
-
-if TYPE_CHECKING:
-    from .._graph.scope import Scope
 
 F = TypeVar("F", bound=Callable[..., Any])
 

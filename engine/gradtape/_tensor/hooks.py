@@ -5,14 +5,11 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .._common import messages as _errors
 from .._common.handles import RemovableHandle, new_registry, register
 from .._modes.transforms import refuse_inside
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
 
 _identities = itertools.count(1)
 
@@ -69,9 +66,9 @@ class TensorHooks:
         if node is None:
             return
         self.more().retains = True
-        node.more().retain[self._nr] = weakref.ref(cast("Tensor", self))
+        node.more().retain[self._nr] = weakref.ref(self)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call ``hook(grad)`` when this tensor's gradient is known.
 
         What the hook returns, unless None, takes the gradient's place. Raises
@@ -91,7 +88,7 @@ class TensorHooks:
         return register(self._backward_hooks, hook)
 
     def register_post_accumulate_grad_hook(
-        self, hook: Callable[[Tensor], None]
+        self, hook: Callable[[Any], None]
     ) -> RemovableHandle:
         """Call ``hook(tensor)`` after this leaf's ``.grad`` took in a gradient.
 

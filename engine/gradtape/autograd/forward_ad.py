@@ -10,7 +10,7 @@ from .._forward_mode import dual as _dual
 from .._forward_mode import levels as _dual_record
 from .._forward_mode.dual import Level
 from .._modes.grad_mode import _Decorator, mode
-from .._tensor.extra import dispatching
+from .._tensor.subclasses import dispatching
 from .._tensor.tensor import Tensor
 from ..ops._support.declare_view import look, recorded
 

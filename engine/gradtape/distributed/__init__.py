@@ -1,17 +1,9 @@
 """Programs of several processes: ``torch.distributed``."""
 
+from .._common.mirrors import import_mirrors as _import_mirrors
 from .._common.refusals import refused_names as _refused_names
-from . import _composable as _composable
-from . import _functional_collectives as _functional_collectives
-from . import _tensor as _tensor
-from . import algorithms as algorithms
-from . import checkpoint as checkpoint
-from . import device_mesh as device_mesh
 from . import distributed_c10d as distributed_c10d
 from . import elastic as elastic
-from . import fsdp as fsdp
-from . import optim as optim
-from . import rpc as rpc
 from . import tensor as tensor
 from ._all_to_all import all_to_all as all_to_all
 from ._all_to_all import all_to_all_single as all_to_all_single
@@ -85,3 +77,4 @@ from .rendezvous import register_rendezvous_handler as register_rendezvous_handl
 from .rendezvous import rendezvous as rendezvous
 
 globals().update(_refused_names("distributed"))
+_import_mirrors(__name__)

@@ -16,7 +16,7 @@ from .._common import messages as _errors
 from .._dispatch.declare import tensor_ops
 from .._graph.node import Node, accumulator_of
 from .._modes.grad_mode import enable_grad, inference_mode, is_grad_enabled, mode
-from .._tensor.extra import dispatching
+from .._tensor.subclasses import dispatching
 from .._tensor.tensor import Tensor, edge_of, wrap_alias
 from ..autograd import grad as autograd_grad
 from ..autograd.graph import disable_saved_tensors_hooks

@@ -21,7 +21,7 @@ from .._modes.grad_mode import mode
 from ..ops.tensor.subclasses import (
     is_traceable_wrapper_subclass as is_traceable_wrapper_subclass,
 )
-from ..overrides._guard import arm
+from ..overrides._overridable import arm
 
 
 class TorchDispatchMode:

@@ -9,7 +9,7 @@ from ..._forward_mode.dual import Level
 from ..._forward_mode.levels import Below, enable, forward_base, is_enabled
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
-from ...ops.creation.like import zeros_like
+from ...ops.creation.factories import zeros_like
 
 _NOT_A_VIEW = (
     "A custom Function's forward is returning a view (or an input as-is) but the jvp "

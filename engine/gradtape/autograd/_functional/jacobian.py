@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._modes.grad_mode import enable_grad
 from ..._tensor.tensor import Tensor
-from ...ops.creation.like import zeros_like
+from ...ops.creation.factories import zeros_like
 from ...ops.rearrange.cat import stack
 from . import inputs_outputs as parts
 from .forward_jacobian import forward_jacobian, standard_basis

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ..._dtypes import complex64, complex128, float32, float64
 from ..._random.generator import Generator
 from ..._tensor.tensor import Tensor
-from ...ops.creation.like import zeros_like
+from ...ops.creation.factories import zeros_like
 from ...ops.creation.random import rand
 from ...ops.pointwise.comparison import allclose
 from ...ops.views.reinterpret import view_as_real

@@ -17,10 +17,9 @@ from ..._tensor.tensor import Tensor, wrap
 from ...ops._support.arguments import check_tensor, check_tensors, wrap_dim
 from ...ops._support.operands import not_implemented
 from ...ops.memory.memory_format import contiguous_format
-from ...ops.pointwise import activation_clipped as cutting
+from ...ops.pointwise import activation as smooth
 from ...ops.pointwise import activation_gated as gated
 from ...ops.pointwise import activation_piecewise as straight
-from ...ops.pointwise import activation_smooth as smooth
 from ...ops.reduction.softmax import log_softmax as _log_softmax
 from ...ops.reduction.softmax import softmax as _softmax
 
@@ -109,7 +108,7 @@ def hardtanh(
         raise ValueError("min_val cannot be greater than max_val")
     if inplace:
         return hardtanh_(input, min_val, max_val)
-    return cutting.hardtanh(input, min_val, max_val)
+    return straight.hardtanh(input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -119,12 +118,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``clamp(x + 3, 0, 6) / 6``."""
-    return _hardsigmoid_(input) if inplace else cutting.hardsigmoid(input)
+    return _hardsigmoid_(input) if inplace else straight.hardsigmoid(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``x * clamp(x + 3, 0, 6) / 6``."""
-    return _hardswish_(input) if inplace else cutting.hardswish(input)
+    return _hardswish_(input) if inplace else straight.hardswish(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -138,8 +137,8 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 gelu = smooth.gelu
-hardshrink = cutting.hardshrink
-softshrink = cutting.softshrink
+hardshrink = straight.hardshrink
+softshrink = straight.softshrink
 logsigmoid = smooth.log_sigmoid
 softplus = smooth.softplus
 

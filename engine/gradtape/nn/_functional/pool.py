@@ -13,7 +13,6 @@ from ..._tensor.tensor import Tensor
 from ...ops._kernels.sliding_windows import Window, spread
 from ...ops._support.out_argument import SAME_DTYPE, with_out
 from ...ops.nn import pool as ops
-from ...ops.nn import pool_average as averages
 from ...ops.tensor.determinism import check_determinism
 from ._pool_checks import check, check_kind, check_unpool, sizes, unpooled_size
 
@@ -208,11 +207,11 @@ def _average(
         halves = dims == 3 and input.element_size() == 2
         check_kind(input, label, "iubcfV" if halves else "iubc")
     if dims == 3:
-        return averages.avg_pool3d(input, *given, *options)
+        return ops.avg_pool3d(input, *given, *options)
     if dims == 2:
-        return averages.avg_pool2d(input, *given, *options)
+        return ops.avg_pool2d(input, *given, *options)
     wide = [(e, *v) for e, v in zip((1, 1, 0), given, strict=True)]
-    return averages.avg_pool2d(input.unsqueeze(-2), *wide, *options).squeeze(-2)
+    return ops.avg_pool2d(input.unsqueeze(-2), *wide, *options).squeeze(-2)
 
 
 def avg_pool1d(

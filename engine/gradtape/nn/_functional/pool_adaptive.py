@@ -9,7 +9,6 @@ from ..._tensor.tensor import Tensor
 from ...ops._support.arguments import check_tensor, is_integer
 from ...ops._support.memory_formats import contiguous_format, suggested
 from ...ops.nn import pool as ops
-from ...ops.nn import pool_average as averages
 from ._pool_checks import check_kind
 
 # ---- adaptive ----
@@ -126,7 +125,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     sizes = _targets(2, input, output_size, "adaptive_avg_pool2d")
     if sizes == (1, 1):
         return _means(input, (-1, -2))
-    return averages.adaptive_avg_pool2d(input, sizes)
+    return ops.adaptive_avg_pool2d(input, sizes)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
@@ -134,7 +133,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     sizes = _targets(3, input, output_size, "adaptive_avg_pool3d")
     if sizes == (1, 1, 1):
         return _means(input, (-1, -2, -3))
-    return averages.adaptive_avg_pool3d(input, sizes)
+    return ops.adaptive_avg_pool3d(input, sizes)
 
 
 def adaptive_max_pool1d(

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._dispatch.declare import FUNCTIONS
 from ..._tensor.tensor import Tensor
-from ...ops.nn import pool_fractional as ops
+from ...ops.nn import pool as ops
 
 _COUNTS = {2: "Ints", 3: "three Ints"}
 

@@ -11,7 +11,7 @@ from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import int64
 from ..._tensor.tensor import Tensor
 from ...ops.nn import embedding as ops
-from ...ops.nn.embedding_bag import embedding_bag as bags_of_rows
+from ...ops.nn.embedding import embedding_bag as bags_of_rows
 from ...ops.rearrange import pixel_shuffle as pixels
 from ._window_checks import check_channels, check_pixels
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..._common.site import user_stacklevel
 from ..._dispatch.declare import FUNCTIONS
 from ..._tensor.tensor import Tensor
-from ...ops.creation.full import zeros
+from ...ops.creation.factories import zeros
 from ...ops.nn import recurrent
 from .. import init
 from .._factory import parameter

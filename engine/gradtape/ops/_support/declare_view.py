@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._backend import backend_of
 from ..._dispatch.apply import finish, record
-from ..._dispatch.declare import FUNCTIONS, OPS, compile_function, op, tensor_ops
+from ..._dispatch.declare import FUNCTIONS, OPS, compile_function, tensor_ops
 from ..._dispatch.operands import argument_error
 from ..._dispatch.strided_views import Geometry, geometry_of
 from ..._graph.node import Node, new_object
@@ -42,6 +42,7 @@ from ..._tensor.tensor import (
     wrap,
     wrap_shared,
 )
+from .operands import hidden_op
 
 Geometric = Callable[..., Geometry]
 
@@ -63,7 +64,7 @@ def view_op(
     """
 
     def declare(kernel: Kernel) -> Callable[..., Tensor]:
-        op(derivatives, method=False, function=False, view="", **facts)(kernel)
+        hidden_op(derivatives, view="", **facts)(kernel)
         name = facts.get("key", facts.get("name", kernel.__name__))
         found = OPS[name]
 
@@ -127,7 +128,7 @@ def composed(kernel: Kernel) -> Callable[[Callable[..., Any]], Callable[..., Any
     """
 
     def install(function: Callable[..., Any]) -> Callable[..., Any]:
-        op({}, method=False, function=False, name=function.__name__)(kernel)
+        hidden_op({}, name=function.__name__)(kernel)
         setattr(tensor_ops, function.__name__, function)
         return function
 

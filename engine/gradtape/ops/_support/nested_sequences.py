@@ -11,7 +11,7 @@ from ..._common.type_name import is_pytorchs
 from ..._dtypes import DTYPE_OF, bfloat16, get_default_dtype, promote_types
 from ..._dtypes import dtype as DType
 from ..._tensor.tensor import Tensor
-from ..creation.full import kind_of_number
+from ..creation.factories import kind_of_number
 
 _ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 SELF_REFERENCE = "new(): self-referential lists are incompatible"

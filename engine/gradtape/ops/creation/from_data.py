@@ -22,7 +22,7 @@ from .._support.scalar_range import whole_in_range
 from ..memory.resize_storage import fix
 from ..memory.typed_storage import TypedStorage
 from ..memory.untyped_storage import UntypedStorage
-from .full import kind_of_number
+from .factories import kind_of_number
 
 _COPY_OF_TENSOR = (
     "To copy construct from a tensor, it is recommended to use "

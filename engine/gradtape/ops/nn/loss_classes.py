@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from ..._dtypes import DTYPE_OF, int64, uint8
 from .._kernels.bitwise_select import check_floating, check_wide
 from .._support.matrix_product import scalar_name
-from .._support.operands import UNDERIVED, no_gradient_of, underived
+from .._support.operands import UNDERIVED, hidden_op, no_gradient_of, underived
 from .._support.reduction import wide
 from .loss import MEAN, NONE, reduced
 
@@ -141,14 +141,12 @@ def _nll_loss(
     return found.astype(self.dtype), total.astype(self.dtype)
 
 
-@op(
+@hidden_op(
     {"self": _derivative},
     node="NllLossBackward0",
     check=no_gradient_of("nll_loss_forward", weight=2),
     outputs=2,
     output_names=("output", "total_weight"),
-    method=False,
-    function=False,
 )
 def nll_loss(
     xp: Any,
@@ -166,14 +164,12 @@ def nll_loss(
     return _nll_loss(xp, self, target, weight, reduction, ignore_index)
 
 
-@op(
+@hidden_op(
     {"self": _derivative},
     node="NllLoss2DBackward0",
     check=no_gradient_of("nll_loss2d_forward", weight=2),
     outputs=2,
     output_names=("output", "total_weight"),
-    method=False,
-    function=False,
 )
 def nll_loss2d(
     xp: Any,
@@ -188,15 +184,13 @@ def nll_loss2d(
     return _nll_loss(xp, self, target, weight, reduction, ignore_index)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, target, weight, reduction, ignore_index: (
             F.nll_loss(grad, target, weight, reduction, ignore_index)[0]
         ),
         "self": lambda F, grad: F.zeros_like(grad),
-    },
-    method=False,
-    function=False,
+    }
 )
 def nll_loss_backward(
     xp: Any,
@@ -257,16 +251,14 @@ def _margins(
     return rows, index, gap
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, target, p, margin, weight, reduction: (
             F._multi_margin_loss_backward(
                 grad, self, target, p, margin, weight, reduction
             )
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def multi_margin_loss(
     xp: Any,
@@ -287,11 +279,9 @@ def multi_margin_loss(
     return reduced(xp, each if target.ndim else each[0], reduction)
 
 
-@op(
+@hidden_op(
     underived("multi_margin_loss_backward", "grad_output", "self", "weight"),
     node=UNDERIVED,
-    method=False,
-    function=False,
 )
 def _multi_margin_loss_backward(
     xp: Any,
@@ -336,7 +326,7 @@ def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
     return rows, xp.where(counted, listed, -1), chosen
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, target, reduction, result1: (
             F._multilabel_margin_loss_backward(
@@ -346,8 +336,6 @@ def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
     },
     outputs=2,
     output_names=("output", "is_target"),
-    method=False,
-    function=False,
 )
 def multilabel_margin_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN
@@ -365,11 +353,8 @@ def multilabel_margin_loss(
     return reduced(xp, losses if self.ndim > 1 else losses[0], reduction), chosen
 
 
-@op(
-    underived("multilabel_margin_loss_backward", "grad_output", "self"),
-    node=UNDERIVED,
-    method=False,
-    function=False,
+@hidden_op(
+    underived("multilabel_margin_loss_backward", "grad_output", "self"), node=UNDERIVED
 )
 def _multilabel_margin_loss_backward(
     xp: Any,

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._dispatch.declare import FUNCTIONS, Array, op
+from ..._dispatch.declare import FUNCTIONS, Array
 from ..._dtypes import bfloat16, float32
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from .._kernels.lstm import Incoming, backward, block_size, forward, tape_of
+from .._support.operands import hidden_op
 from .._support.recurrent_steps import Hidden, Weights
 
 LSTM = 2
@@ -49,7 +50,7 @@ def _derivative(
     return tuple(g if need else None for g, need in zip(found, needs, strict=True))
 
 
-@op(
+@hidden_op(
     {
         (
             "input",
@@ -63,8 +64,6 @@ def _derivative(
     },
     outputs=4,
     differentiable=(0, 1, 2),
-    method=False,
-    function=False,
 )
 def mkldnn_rnn_layer(
     xp: Any,
@@ -102,7 +101,7 @@ def mkldnn_rnn_layer(
     return (*found, block.view("uint8"))
 
 
-@op(outputs=7, method=False, function=False)
+@hidden_op(outputs=7)
 def mkldnn_rnn_layer_backward(
     xp: Any,
     input: Array,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gradtape._tensor.grad_attribute import TensorGrad
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import LegacyType, Tensor
 from gradtape.nn.parameter import Parameter
-from gradtape.ops.creation.legacy_types import LegacyType
 from gradviz._capture.adapters.gradtape.calls import here
 from gradviz._capture.adapters.gradtape.patches import stand_in
 
@@ -29,7 +27,7 @@ def stand_in_for_attributes(log: GradtapeLog) -> None:
     for owner, name, reads in (
         (Tensor, "data", True),
         (Tensor, "requires_grad", False),
-        (TensorGrad, "grad", True),
+        (Tensor, "grad", True),
     ):
         attribute = vars(owner)[name]
         get, put = attribute.fget, attribute.fset

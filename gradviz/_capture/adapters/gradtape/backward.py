@@ -9,14 +9,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from gradtape import autograd
-from gradtape._engine.order import Collected
-from gradtape._graph.node import Node, next_sequence_nr
-from gradtape._graph.observe import observe
-from gradtape._modes.grad_mode import mode
-from gradtape._saved.checks import _has_values, _prints
-from gradtape._storage.fingerprint import fingerprint
-from gradtape._tensor.tensor import Tensor
-from gradtape.autograd import _api
+from gradtape._debug import (
+    Collected,
+    Node,
+    Tensor,
+    fingerprint,
+    mode,
+    next_sequence_nr,
+    observe,
+)
+from gradtape._debug import autograd_api as _api
+from gradtape._debug import saved_fingerprints as _prints
+from gradtape._debug import saved_has_values as _has_values
 from gradviz._capture.adapters.gradtape.backward_args import (
     BACKWARD,
     GRAD,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import Tensor
 from gradviz._capture.adapters.gradtape.graph_walk import EngineReader
 from gradviz._capture.adapters.gradtape.statistics import summary_of
 from gradviz._capture.recorder.raw import RawNode, RawTensor

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from gradtape._graph import observe as events
-from gradtape._modes.grad_mode import mode
+from gradtape._debug import events, mode
 from gradviz._capture.adapters.gradtape.calls import here
 from gradviz._capture.adapters.gradtape.op_facts import shown_name, tensors_in
 from gradviz.program.events import Backward, Call, HookRan

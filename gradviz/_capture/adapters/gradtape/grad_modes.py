@@ -8,13 +8,15 @@ import threading
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from gradtape._common.handles import RemovableHandle
-from gradtape._common.site import internal_files
-from gradtape._graph.node import Node
-from gradtape._modes import grad_mode as _mode
-from gradtape._modes.grad_mode import mode
-from gradtape._tensor.hooks import TensorHooks
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import (
+    Node,
+    RemovableHandle,
+    Tensor,
+    TensorHooks,
+    internal_files,
+    mode,
+)
+from gradtape._debug import grad_mode as _mode
 from gradviz._capture.adapters.gradtape.calls import here
 from gradviz._capture.names.hooks import code_of, held_by
 from gradviz.program.events import HookRegistered, ModeSwitched

@@ -8,9 +8,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 import gradtape
-from gradtape._graph.node import next_sequence_nr
-from gradtape._tensor.tensor import Tensor
-from gradtape._tensor.write_observers import after_write
+from gradtape._debug import Tensor, after_write, next_sequence_nr
 from gradviz._capture.adapters.gradtape.attribute_calls import (
     stand_in_for_attributes,
     stand_in_for_constructors,

@@ -9,8 +9,7 @@ from typing import Any
 
 import gradtape
 from gradtape import fft, linalg, special, utils
-from gradtape._dispatch.declare import FUNCTIONS
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import FUNCTIONS, Tensor
 from gradtape.nn import functional, init
 from gradtape.nn import utils as nn_utils
 from gradtape.nn.utils import clip_grad

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradtape._graph.node import next_sequence_nr
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import Tensor, next_sequence_nr
 from gradviz._capture.adapters.gradtape.calls import here
 
 if TYPE_CHECKING:

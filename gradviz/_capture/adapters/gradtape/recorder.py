@@ -8,11 +8,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-from gradtape._graph import observe as events
-from gradtape._graph.node import AccumulateGrad
-from gradtape._graph.observe import observe
-from gradtape._storage.storage import WRITE_LOG_LENGTH
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import WRITE_LOG_LENGTH, AccumulateGrad, Tensor, events, observe
 from gradviz import ir
 from gradviz._capture.adapters.gradtape.copy_slices import whole_of
 from gradviz._capture.adapters.gradtape.graph_walk import PRODUCER, EngineReader

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._backend import META
+from gradtape._debug import META
 from gradviz._capture.names.weak_records import Known
 from gradviz._capture.recorder.raw import RawStatistics
 from gradviz._capture.statistics.summary import summarize

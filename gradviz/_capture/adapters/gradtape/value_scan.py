@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._backend import META, backend_of
-from gradtape._sparse.array import SparseArray
+from gradtape._debug import META, SparseArray, backend_of
 from gradviz._capture.statistics.scan import summary_of
 from gradviz.program.values import Summary
 

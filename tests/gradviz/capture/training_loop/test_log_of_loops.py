@@ -174,7 +174,7 @@ def test_a_module_call_read_before_it_ends_learns_of_its_end(
 def test_memory_of_a_long_loop_is_bounded(
     lib: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("gradtape.log", "pytorch.log"):
+    for name in ("adapters.gradtape.log", "adapters.pytorch.log"):
         module = importlib.import_module(f"gradviz._capture.{name}")
         monkeypatch.setattr(module, "MOST_WITHOUT_VALUES", 200)
     _, step, _ = _network(lib)
