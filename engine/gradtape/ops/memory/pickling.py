@@ -27,6 +27,7 @@ from ..._storage.storage import (
     new_storage,
     sharing,
 )
+from ..._tensor.hooks import warn_if_has_hooks
 from ..._tensor.memory import keeps_values_elsewhere
 from ..._tensor.tensor import Tensor, move_to, plain_types, wrap, wrap_shared
 from ..creation.factories import empty_strided
