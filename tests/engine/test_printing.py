@@ -15,11 +15,12 @@ import gradtape
 from gradtape import _dtypes as dt
 from gradtape._backend.device import device
 from gradtape._tensor.printing import (
+    contents_str,
     get_printoptions,
     printoptions,
     set_printoptions,
+    tensor_str,
 )
-from gradtape._tensor.printing import contents_str, tensor_str
 
 torch = pytest.importorskip("torch")
 

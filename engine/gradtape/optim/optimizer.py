@@ -19,13 +19,13 @@ from .._graph.observe import OptimizerStepped, notify, observers
 from .._modes.grad_mode import mode
 from .._tensor.tensor import Tensor
 from ..ops.tensor.queries import typename
-from ._custom import capturable_devices as _get_capturable_supported_devices  # noqa: F401
-from ._custom import fused_or_foreach as _default_to_fused_or_foreach  # noqa: F401
-from ._custom import number_of as _get_value  # noqa: F401
-from ._custom import scalar_dtype as _get_scalar_dtype  # noqa: F401
-from ._custom import scalar_of as _to_scalar  # noqa: F401
-from ._custom import use_grad_for_differentiable as _use_grad_for_differentiable  # noqa: F401
-from ._custom import view_as_real as _view_as_real  # noqa: F401
+from ._helpers import capturable_devices as _get_capturable_supported_devices  # noqa: F401
+from ._helpers import fused_or_foreach as _default_to_fused_or_foreach  # noqa: F401
+from ._helpers import number_of as _get_value  # noqa: F401
+from ._helpers import scalar_dtype as _get_scalar_dtype  # noqa: F401
+from ._helpers import scalar_of as _to_scalar  # noqa: F401
+from ._helpers import use_grad_for_differentiable as _use_grad_for_differentiable  # noqa: F401
+from ._helpers import view_as_real as _view_as_real  # noqa: F401
 
 _global_optimizer_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()

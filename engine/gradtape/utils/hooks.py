@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from .._common.handles import RemovableHandle as RemovableHandle
 from ..nn.modules._base.backward_hooks import BackwardHook as BackwardHook
-from ..ops.memory.pickling import warn_if_has_hooks as warn_if_has_hooks
 
 F = TypeVar("F", bound=Callable[..., Any])
 
