@@ -100,7 +100,7 @@ from ._random.generator import Generator as Generator
 from ._random.generator import default_generator as default_generator
 from ._streambase import Stream as Stream
 from ._tensor.overlap import OverlapWarning as OverlapWarning
-from ._tensor.print_options import set_printoptions as set_printoptions
+from ._tensor.printing import set_printoptions as set_printoptions
 from ._tensor.size import Size as Size
 from ._tensor.tensor import Tensor as Tensor
 from .amp import GradScaler as GradScaler

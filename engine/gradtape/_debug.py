@@ -1,4 +1,4 @@
-"""The one door for a debugger: what it may read, watch and stand in for.
+"""The one door for a debugger: what it may read and watch.
 
 gradviz imports nothing else of the engine that is private; the layer test refuses it.
 A name here is a promise: the engine may move or split what lies behind it, the name
@@ -10,36 +10,39 @@ from __future__ import annotations
 
 from ._backend import META, backend_of
 from ._backend.device import device_of
-from ._common.handles import RemovableHandle
 from ._common.site import internal_files
-from ._dispatch.declare import FUNCTIONS, OPS, tensor_ops
+from ._dispatch.declare import OPS, tensor_ops
 from ._dispatch.view_history import CopySlices
 from ._engine.order import Collected
 from ._graph import observe as events
-from ._graph.node import AccumulateGrad, Node, SavedTensor, next_sequence_nr
-from ._graph.observe import observe
+from ._graph.node import (
+    AccumulateGrad,
+    Node,
+    SavedTensor,
+    accumulator_of,
+    next_sequence_nr,
+)
+from ._graph.observe import PublicCall, calling, observe
 from ._graph.op import Op, formula_text
 from ._graph.output_layout import Layout, element_strides
 from ._graph.scope import Scope
-from ._modes import grad_mode
 from ._modes.grad_mode import mode
+from ._public_calls.announce import observe_calls
 from ._saved.checks import _has_values as saved_has_values
 from ._saved.checks import _prints as saved_fingerprints
 from ._saved.hooks import Packing
 from ._sparse.array import SparseArray
 from ._storage.fingerprint import fingerprint
 from ._storage.storage import WRITE_LOG_LENGTH, Storage
-from ._tensor.hooks import TensorHooks
 from ._tensor.tensor import Tensor, edge_of
 from ._tensor.write_observers import after_write
-from .autograd import _api as autograd_api
 from .autograd._function.attribute_names import ENGINE_READERS
 from .autograd._function.node import CustomNode
-from .ops.creation.legacy_types import LegacyType
 
 __all__ = [  # noqa: RUF022 - grouped by what a debugger does with them
     # ---- the recorded graph ----
     "Node",  # one backward function of one call; its subclasses are the ops
+    "accumulator_of",  # a leaf: its one node
     "AccumulateGrad",  # the end of a path: adds to a leaf's .grad
     "CopySlices",  # a write through a view
     "CustomNode",  # of an autograd.Function
@@ -67,19 +70,15 @@ __all__ = [  # noqa: RUF022 - grouped by what a debugger does with them
     # ---- what happens while a program runs ----
     "observe",  # observe(listener) -> handle: every event until it is removed
     "events",  # the records that a listener is handed
+    "observe_calls",  # observe_calls(listener) -> handle: what the user calls
+    "PublicCall",  # what it is handed: name, arguments, the first node's number
+    "calling",  # calling.now: the call that this thread is in
     "after_write",  # whom ops call that wrote into a tensor
     "mode",  # mode.now: what this thread has switched on
     "internal_files",  # by file name: whether no site of a user's lies in it
     # ---- the registry of ops ----
     "Op",
     "OPS",  # by key
-    "FUNCTIONS",  # by public name
     "tensor_ops",  # runs an op by its key, on tensors, recorded
     "formula_text",  # the source of a derivative
-    # ---- owners of the methods and functions that a program log stands in for ----
-    "LegacyType",
-    "RemovableHandle",
-    "TensorHooks",
-    "autograd_api",
-    "grad_mode",
 ]

@@ -81,7 +81,8 @@ def _read_on(log: Any, wanted: set[int], frame: FrameType | None) -> None:
 
 
 def _of_torch(log: Any, first: int, ends: list[Any], title: str) -> ir.Snapshot:
-    from gradviz._capture.adapters.pytorch.snapshot import TorchSnapshot
+    from gradviz._capture.adapters.pytorch.graph_facts import TorchFacts
+    from gradviz._capture.recorder.from_log import GraphFromLog
 
     known = log.program.nodes
     reached = dict.fromkeys(key for key in ends if key in known)
@@ -98,7 +99,7 @@ def _of_torch(log: Any, first: int, ends: list[Any], title: str) -> ir.Snapshot:
     events = log.program.events
     now = [event for event in events if event.index >= first]
     before = [event for event in events if event.index < first]
-    graph = TorchSnapshot(log)
+    graph = GraphFromLog(log, TorchFacts(log))
     return assemble(graph.recording(title, now, reached, roots, before))
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
+from gradviz._capture.recorder.engine import RecordedEngine
 from gradviz.errors import CaptureError
 from gradviz.program.records import Program
 
@@ -105,6 +106,17 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
     from gradviz._capture.adapters.pytorch.log import TorchLog
 
     return TorchLog(scan=scan)
+
+
+def recorded_engine(engine: Engine) -> RecordedEngine:
+    """Return what graphs of an engine are recorded with."""
+    if engine == "gradtape":
+        from gradviz._capture.adapters.gradtape.graph_facts import ENGINE
+
+        return ENGINE
+    from gradviz._capture.adapters.pytorch.graph_facts import TorchEngine
+
+    return TorchEngine()
 
 
 def usable(engines: Iterable[Engine]) -> tuple[list[Engine], list[str]]:

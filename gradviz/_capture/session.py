@@ -7,30 +7,25 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, get_args
 
 from gradviz import ir
-from gradviz._capture.open_log import Engine, RunLog, imported_engines, open_log, usable
+from gradviz._capture.open_log import (
+    Engine,
+    RunLog,
+    imported_engines,
+    open_log,
+    recorded_engine,
+    usable,
+)
+from gradviz._capture.recorder.live import FirstSource
+from gradviz._capture.recorder.live_log import LogSource
+from gradviz._capture.recorder.recorder import Recorder
 from gradviz.errors import CaptureError
 
 if TYPE_CHECKING:
-    from gradviz._capture.recorder.live import FirstSource, StepSource
     from gradviz.diagnosis.diagnose import Diagnosis
     from gradviz.showing.live_view import LiveView
-
-
-class GraphRecorder(Protocol):
-    """Records the graphs of one engine between ``begin`` and ``end``."""
-
-    def begin(self, frame: FrameType | None) -> None:
-        """Start to listen; names are looked for in the frame."""
-
-    def end(self, error: BaseException | None) -> None:
-        """Stop to listen."""
-
-    def snapshot(self) -> ir.Snapshot:
-        """Return what was recorded so far."""
-        ...
 
 
 @dataclass(slots=True)
@@ -38,7 +33,7 @@ class _Part:
     """What one engine is recorded with; None where that is not wanted, or failed."""
 
     engine: Engine
-    recorder: GraphRecorder | None = None
+    recorder: Recorder | None = None
     log: RunLog | None = None
 
 
@@ -117,7 +112,7 @@ class Session:
             if self._wants_graph:
                 recorder = self._recorder(part.engine)
                 with self._noting("The graph was not recorded"):
-                    recorder.begin(frame)
+                    recorder.begin(frame, part.log)
                     part.recorder = recorder
 
     def end(self, error: BaseException | None = None) -> None:
@@ -180,14 +175,11 @@ class Session:
         self._notes += reasons
         return engines
 
-    def _recorder(self, engine: Engine) -> GraphRecorder:
-        if engine == "gradtape":
-            from gradviz._capture.adapters.gradtape.recorder import Recorder
-
-            return Recorder(title=self.title, values=self._values, steps=self._steps)
-        from gradviz._capture.adapters.pytorch.recorder import TorchRecorder
-
-        return TorchRecorder(title=self.title, values=self._values, steps=self._steps)
+    def _recorder(self, engine: Engine) -> Recorder:
+        recorded = recorded_engine(engine)
+        return Recorder(
+            recorded, title=self.title, values=self._values, steps=self._steps
+        )
 
     # ---- results ------------------------------------------------------------------
 
@@ -237,10 +229,8 @@ class Session:
 
     def source(self) -> FirstSource:
         """Return what a live view of this recording follows."""
-        from gradviz._capture.recorder.live import FirstSource
-
-        found = [_source_of(part) for part in self._parts if part.recorder is not None]
-        return FirstSource(found)
+        recorders = [part.recorder for part in self._parts if part.recorder is not None]
+        return FirstSource([LogSource(recorder) for recorder in recorders])
 
     def show(self) -> None:
         """Show the recorded graph; see :func:`gradviz.show`.
@@ -254,17 +244,6 @@ class Session:
             show(self)
         else:
             self._followings.append(following)
-
-
-def _source_of(part: _Part) -> StepSource:
-    recorder: Any = part.recorder
-    if part.engine == "gradtape":
-        from gradviz._capture.recorder.live import GradtapeSource
-
-        return GradtapeSource(recorder)
-    from gradviz._capture.adapters.pytorch.live import TorchSource
-
-    return TorchSource(recorder)
 
 
 def _together(found: list[Diagnosis]) -> Diagnosis:

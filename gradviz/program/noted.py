@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias, cast
 
 from gradviz.program.events import Backward, Call, Event, ModuleCall, OptimizerCall
-from gradviz.program.values import ParameterState, RawSite, StaleSaved, Value, Write
+from gradviz.program.values import (
+    NodeRun,
+    ParameterState,
+    RawSite,
+    StaleSaved,
+    Value,
+    Write,
+)
 
 Glance: TypeAlias = tuple[Any, ...]
 """A Value in short: its fields in order, up to the last that is not as usual."""
@@ -21,6 +28,16 @@ Noted: TypeAlias = tuple[Any, ...]
 
 AS_IT_IS: Any = object()
 """In a brief note: what comes next is an argument, though it may look like a glance."""
+
+
+class Place(int):
+    """Stands for the input of this number among the arguments of a note."""
+
+    __slots__ = ()
+
+
+PLACES = tuple([Place(number) for number in range(64)])
+"""Made once: notes that repeat their inputs are more for the collector to visit."""
 
 AsValue: TypeAlias = Callable[..., Any]
 """Makes a Value of a glance, or what a second argument makes of other fields."""
@@ -89,7 +106,7 @@ def _op(
     inference: bool,
     module: int | None,
     within: int | None,
-    arguments: tuple[Any, ...] | None,  # None: just the inputs
+    arguments: tuple[Any, ...] | None,  # with places of inputs; None: just the inputs
     keywords: tuple[Any, ...],
     writes: tuple[tuple[int, int, int, Glance], ...],
     result: Any,
@@ -97,7 +114,9 @@ def _op(
     *glances: Glance,
 ) -> Call:
     given, outputs = glances[:count], glances[count:]
-    plain = given if arguments is None else arguments
+    plain = given
+    if arguments is not None:
+        plain = tuple([given[a] if type(a) is Place else a for a in arguments])
     begun = op, code, lasti, stack, thread, given, plain, keywords, module, within
     modes = grad_enabled, inference
     return call_of(value, index, begun, outputs, (), writes, result, *modes)
@@ -109,6 +128,7 @@ def _brief(
     op: str,
     code: Any,
     lasti: int,
+    stack: tuple[RawSite, ...],
     thread: int,
     grad_enabled: bool,
     inference: bool,
@@ -131,6 +151,7 @@ def _brief(
     return Call(
         index=index,
         site=None if code is None else (code, lasti),
+        stack=stack,
         thread=thread,
         op=op,
         inputs=tuple(inputs),
@@ -244,6 +265,7 @@ def _backward(
     count: int,
     stale: tuple[StaleSaved, ...],
     freed: tuple[int, ...],
+    runs: list[NodeRun] | None = None,  # which grows while the pass runs
 ) -> Backward:
     nodes = (
         () if numbers is None else (*[n + 1 for n in numbers], *[-n for n in leaves])
@@ -264,6 +286,7 @@ def _backward(
         leaves=leaves,
         stale=stale,
         freed=freed,
+        runs=[] if runs is None else runs,
     )
 
 

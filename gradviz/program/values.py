@@ -48,7 +48,12 @@ class Value:
     output: int = 0  # its output_nr
     is_parameter: bool = False
     summary: Summary | None = None  # only where values were scanned
-    text: str = ""  # up to 8 elements as text, only where values were scanned
+    shown: Any = ""  # what gives ``text``: that, or something with it as ``words``
+
+    @property
+    def text(self) -> str:
+        """Up to 8 elements as text, only where values were scanned."""
+        return self.shown if type(self.shown) is str else self.shown.words
 
 
 @dataclass(slots=True, eq=False)

@@ -1,16 +1,15 @@
-"""The import directions of the house, read from the sources and from a process."""
+"""Who may import which framework, read from the sources and from a process."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 from tests.architecture import layers
-from tests.architecture.layers import HEAVY, Import
+from tests.architecture.layers import HEAVY
 
 EVERY_IMPORT = layers.all_imports()
 RUNNING = [found for found in EVERY_IMPORT if not found.typing]
@@ -90,37 +89,6 @@ def test_the_schema_imports_only_the_standard_library():
     assert outside == []
 
 
-@pytest.mark.parametrize(
-    ("lower", "upper"),
-    [
-        ("gradviz.errors", ("gradviz",)),
-        ("gradviz.ir.validate", ("gradviz._capture", "gradviz.render")),
-        ("gradviz.ir.json", ("gradviz._capture", "gradviz.render")),
-        ("gradviz.ir.columns", ("gradviz._capture", "gradviz.render")),
-        (
-            "gradviz._capture",
-            ("gradviz.render", "gradviz.widget", "gradviz.notebook.magic"),
-        ),
-        ("gradviz.render", ("gradviz.widget", "gradviz.notebook.magic", "gradviz.cli")),
-        ("gradviz.widget", ("gradviz.notebook.magic", "gradviz.cli", "gradviz.demo")),
-        ("gradtape.ops", ("gradtape.nn", "gradtape.optim")),
-        (
-            "gradtape._backend",
-            ("gradtape.ops", "gradtape._tensor.tensor", "gradtape._graph.node"),
-        ),
-        ("gradtape.nn", ("gradtape.optim",)),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_lower_rooms_never_import_upper_ones(lower: str, upper: tuple[str, ...]):
-    offenders = [
-        str(found)
-        for found in RUNNING
-        if belongs(found.module, lower) and not found.late and found.reaches(*upper)
-    ]
-    assert offenders == []
-
-
 def test_only_the_demo_and_capture_and_the_command_line_know_the_engine():
     allowed = ("gradviz._capture", "gradviz.demo", "gradviz.cli")
     others = [
@@ -149,30 +117,6 @@ def test_nothing_heavy_is_imported_at_module_level():
         and not found.reaches(*own.get(found.module, ()))
     ]
     assert early == []
-
-
-@pytest.mark.parametrize("package", sorted(layers.PACKAGES))
-def test_modules_do_not_import_each_other_in_circles(package: str):
-    """At module level, that is; a package's own ``__init__`` counts as its top."""
-    names = {name for name in layers.modules() if belongs(name, package)}
-    graph: dict[str, set[str]] = {name: set() for name in names}
-    for found in RUNNING:
-        target = _module_behind(found, names)
-        if found.module in names and not found.late and target:
-            graph[found.module].add(target)
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail("imports run in a circle: " + " <- ".join(error.args[1]))
-
-
-def _module_behind(found: Import, names: set[str]) -> str | None:
-    """Return the module that is imported, if it is a leaf of this package."""
-    owner = found.target.rpartition(".")[0]
-    target = found.target if found.target in names else owner
-    if target not in names or belongs(found.module, target):
-        return None
-    return target
 
 
 @pytest.mark.parametrize("package", sorted(layers.PACKAGES))

@@ -156,7 +156,7 @@ class Node:
     lies_like_operands: ClassVar[bool] = False  # see Op
     part: ClassVar[Callable[..., Any] | None] = None  # of a view's: see view_op()
 
-    callers: Callers  # set in anomaly mode alone: ask _anomaly.stack_of()
+    callers: Callers  # set in anomaly mode alone: ask anomaly.stack_of()
     code: CodeType | None
     lasti: int
     extra: Extra | None

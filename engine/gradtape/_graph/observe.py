@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from types import CodeType
+from typing import Any, Protocol, TypeAlias
 
 from .._common.handles import RemovableHandle
 from .._common.site import RawSite
@@ -161,9 +163,14 @@ observers: OrderedDict[int, Listener] = OrderedDict()
 attendants: list[Listener] = []
 """Parts of the engine that see every event first, while anybody observes."""
 
+_attended: OrderedDict[int, Listener] = OrderedDict()
+"""Of those who listen, who wants the attendants to look at values."""
 
-def observe(listener: Listener) -> RemovableHandle:
+
+def observe(listener: Listener, *, values: bool = True) -> RemovableHandle:
     """Call ``listener`` with every event until the returned handle is removed.
+
+    Without ``values`` nobody checks for it whether saved values change unnoticed.
 
     >>> import gradtape as torch
     >>> names = []
@@ -172,29 +179,133 @@ def observe(listener: Listener) -> RemovableHandle:
     >>> names[-1]
     'OpCalled'
     """
-    handle = RemovableHandle(observers)
+    handle = RemovableHandle(observers, extra_dict=_attended)
     observers[handle.id] = listener
+    if values:
+        _attended[handle.id] = listener
     return handle
 
 
-unseen: list[Callable[[Event], bool]] = []
-"""Parts of the engine that know of events which are nobody's affair."""
+def _nobody_answers() -> bool:
+    return False
+
+
+is_answering: Callable[[], bool] = _nobody_answers
+"""Whether a mode or class is answering for an op in this thread."""
+
+
+def install_answering(function: Callable[[], bool]) -> None:
+    """Let ``_overrides``, which asks them, fill in :data:`is_answering`."""
+    global is_answering  # noqa: PLW0603 - the one seam between events and overrides
+    is_answering = function
 
 
 def notify(event: Event) -> None:
-    """Hand the event to every listener. One that raises is removed, with a warning."""
-    if any(is_unseen(event) for is_unseen in unseen):
+    """Hand the event to every listener. One that raises is removed, with a warning.
+
+    What a mode or class runs below autograd, to answer for an op, is its own affair.
+    """
+    if type(event) is OpCalled and is_answering():
         return
-    for attend in attendants:
-        attend(event)
+    if _attended:
+        for attend in attendants:
+            attend(event)
     for key, listener in list(observers.items()):
         try:
             listener(event)
         except Exception as error:
             observers.pop(key, None)
+            _attended.pop(key, None)
             warnings.warn(
                 f"an observer failed on {type(event).__name__} and was removed: "
                 f"{type(error).__name__}: {error}",
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+
+# ---- calls of public functions ------------------------------------------------------
+
+
+@dataclass(slots=True)
+class PublicCall:
+    """A call of a public function, from when it begins to when it is over.
+
+    Of ``backward`` and ``grad`` a method's ``self`` is the first argument.
+    """
+
+    name: str  # as PyTorch knows the op: "mul" for ``x * y``, "data.set", "backward"
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    first: int  # nodes that it makes have this sequence number or a higher one
+    parameters: Sequence[str] = ()  # names of the arguments, where they are a pass's
+
+
+class CallListener(Protocol):
+    """Hears of calls; :func:`gradtape._public_calls.announce.observe_calls` adds one.
+
+    What it raises reaches the user. It hears the outermost call of a thread; what the
+    engine calls inside is part of that, except for passes, whose hooks are the user's.
+    """
+
+    eager: bool
+    """Whether each call is announced when it begins, not only those that change what
+    they are given."""
+
+    @property
+    def user_files(self) -> Mapping[str, bool]:
+        """By file name: whether a frame there may access attributes for the user."""
+        ...
+
+    def began(self, call: PublicCall) -> None:
+        """Hear that a function is about to run."""
+
+    def ended(self, call: PublicCall, result: Any) -> None:
+        """Hear what a function returned."""
+
+    def raised(self, call: PublicCall, error: BaseException) -> None:
+        """Hear what a function raised."""
+
+    def pass_began(self, call: PublicCall) -> bool:
+        """Hear that a pass is about to run; return whether to tell of its end."""
+        ...
+
+    def pass_ended(self, call: PublicCall, result: Any) -> None:
+        """Hear that a pass is over."""
+
+    def pass_raised(self, call: PublicCall, error: BaseException) -> None:
+        """Hear that a pass raised."""
+
+    def mode_switched(self, switch: Any, leaving: bool, caller: CodeType) -> None:
+        """Hear that a switch of grad mode or inference mode was made."""
+
+    def hook_registered(self, kind: str, on: Any, hook: Any, handle: Any) -> None:
+        """Hear that a hook was put on a tensor or a node."""
+
+    def hook_removed(self, handle: Any) -> None:
+        """Hear that a handle took a hook off."""
+
+
+call_listeners: list[CallListener] = []
+"""Who hears of calls: of ops the last one, of passes, modes and hooks each."""
+
+
+class Caller:
+    """What a thread is in the middle of."""
+
+    __slots__ = ("call", "depth", "handing")
+
+    def __init__(self) -> None:
+        self.depth = 0  # calls around that are announced as a whole, or not at all
+        self.call: PublicCall | None = None  # the one that is announced
+        self.handing = 0  # methods that hand a pass on to the function of that name
+
+
+class _Calling(threading.local):
+    """What the current thread is doing; each look at a thread-local costs."""
+
+    def __init__(self) -> None:
+        self.now = Caller()
+
+
+calling = _Calling()

@@ -122,7 +122,7 @@ class Op:
 
     @property
     def slotted(self) -> bool:
-        """Whether its nodes keep what they save in slots; see _slots."""
+        """Whether its nodes keep what they save in slots; see saved slots."""
         return self.pointwise and len(self.saves) in (1, 2) and len(self.tensors) <= 2
 
     @property

@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from .._backend.device import default_device
 from .._graph.node import Node
-from .._graph.observe import Event, OpCalled, unseen
+from .._graph.observe import install_answering
 from .._graph.op import Op
 from .._modes.grad_mode import mode
 from .._tensor.memory import keeps_values_elsewhere
@@ -69,11 +69,11 @@ class Asking(NamedTuple):
     view: bool  # whether it looks into its operand's memory
 
 
-def _is_part_of_an_answer(event: Event) -> bool:
-    return mode.now.asking is not None and isinstance(event, OpCalled)
+def _is_answering() -> bool:
+    return mode.now.asking is not None
 
 
-unseen.append(_is_part_of_an_answer)
+install_answering(_is_answering)
 
 by_classes: WeakSet[Node] = WeakSet()
 """The nodes of ops that a class answered for: backward runs them on its tensors."""

@@ -16,8 +16,7 @@ from .._common.site import user_stack
 from .._graph.node import Node, next_sequence_nr
 from .._modes.grad_mode import Switches, mode, recorders, threads, threads_lock
 from .._tensor.tensor import Tensor
-from .event import BACKWARD_FUNCTION, FUNCTION, USER_SCOPE, Event, described
-from .memory import MemoryLog
+from .event import BACKWARD_FUNCTION, FUNCTION, USER_SCOPE, Event, MemoryLog, described
 
 EVALUATE = "autograd::engine::evaluate_function: "
 

@@ -33,4 +33,4 @@ class TensorExtra:
         self.identity = 0  # given when first asked for; see Tensor._cdata
         self.retains = False
         self.name: str | None = None
-        self.carried: Any = None  # what forward mode knows of the tensor; see _dual
+        self.carried: Any = None  # what forward mode knows of the tensor

@@ -17,7 +17,7 @@ from .._common.site import internal_files
 from .._modes.disable_dispatch import disabled, undispatched
 
 plain_types: set[type] = set()
-"""Tensor, Parameter and the like, whose ops give plain tensors; see _override."""
+"""Tensor, Parameter and the like, whose ops give plain tensors; see torch_function."""
 
 dispatching: set[type] = set()
 """The user's classes of tensors that have a ``__torch_dispatch__``."""

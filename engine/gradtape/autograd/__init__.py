@@ -5,6 +5,7 @@ from .._modes.grad_mode import enable_grad as enable_grad
 from .._modes.grad_mode import inference_mode as inference_mode
 from .._modes.grad_mode import no_grad as no_grad
 from .._modes.grad_mode import set_grad_enabled as set_grad_enabled
+from .._profiling.blocks import enter_with_args, leave
 from ..ops.tensor.inference import unsafe_preserve_version_counter
 from . import forward_ad as forward_ad
 from . import function as function
@@ -24,7 +25,6 @@ from ._profiler.config import ProfilerActivity as ProfilerActivity
 from ._profiler.config import ProfilerState as ProfilerState
 from ._profiler.config import _supported_activities as _supported_activities
 from ._profiler.config import kineto_available as kineto_available
-from ._profiler.record_function import enter_with_args, leave
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function

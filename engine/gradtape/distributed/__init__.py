@@ -5,6 +5,11 @@ from .._common.refusals import refused_names as _refused_names
 from . import distributed_c10d as distributed_c10d
 from . import elastic as elastic
 from . import tensor as tensor
+from ._all_to_all import all_to_all as all_to_all
+from ._all_to_all import all_to_all_single as all_to_all_single
+from ._all_to_all import reduce_scatter as reduce_scatter
+from ._all_to_all import reduce_scatter_single as reduce_scatter_single
+from ._all_to_all import reduce_scatter_tensor as reduce_scatter_tensor
 from ._backends import Backend as Backend
 from ._backends import BackendConfig as BackendConfig
 from ._backends import is_backend_available as is_backend_available
@@ -59,11 +64,6 @@ from ._start import init_process_group as init_process_group
 from ._store import HashStore as HashStore
 from ._store import PrefixStore as PrefixStore
 from ._store import Store as Store
-from ._swapping import all_to_all as all_to_all
-from ._swapping import all_to_all_single as all_to_all_single
-from ._swapping import reduce_scatter as reduce_scatter
-from ._swapping import reduce_scatter_single as reduce_scatter_single
-from ._swapping import reduce_scatter_tensor as reduce_scatter_tensor
 from ._tcp_store import TCPStore as TCPStore
 from ._work import Work as Work
 from ._world import GroupMember as GroupMember

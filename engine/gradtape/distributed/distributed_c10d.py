@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _ranks, _world
+from ._all_to_all import *  # noqa: F403
 from ._backends import *  # noqa: F403
 from ._collectives import *  # noqa: F403
 from ._gathering import *  # noqa: F403
@@ -15,7 +16,6 @@ from ._reduce_op import reduce_op as reduce_op
 from ._start import init_process_group as init_process_group
 from ._store import PrefixStore as PrefixStore
 from ._store import Store as Store
-from ._swapping import *  # noqa: F403
 from ._work import Work as Work
 from ._world import *  # noqa: F403
 from .constants import default_pg_timeout as default_pg_timeout

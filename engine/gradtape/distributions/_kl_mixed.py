@@ -7,7 +7,6 @@ from typing import Any
 
 from .._tensor.tensor import Tensor
 from ._functions import F
-from ._kl_registry import register_kl
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
@@ -15,6 +14,7 @@ from .continuous_bernoulli import ContinuousBernoulli
 from .exponential import Exponential
 from .gamma import Gamma
 from .gumbel import Gumbel
+from .kl import register_kl
 from .laplace import Laplace
 from .normal import Normal
 from .pareto import Pareto

@@ -12,7 +12,7 @@ from ._functions import F
 from ._probs_or_logits import ProbsOrLogits
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import along_first, broadcast_all
+from .utils import along_first, broadcast_all, forwarded
 
 
 class Bernoulli(ProbsOrLogits, ExponentialFamily):
@@ -41,9 +41,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         self._choose(probs, logits)
         self._begin(validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = forwarded("probs")
 
     @property
     def mode(self) -> Tensor:

@@ -43,6 +43,10 @@ def _undefined(self: Any) -> NoReturn:
     raise NotImplementedError
 
 
+def _no_mode(self: Any) -> NoReturn:
+    raise NotImplementedError(f"{self.__class__} does not implement mode")
+
+
 class Distribution:
     """A probability distribution over tensors.
 
@@ -157,25 +161,12 @@ class Distribution:
 
     # ---- moments ----
 
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        raise NotImplementedError
-
-    @property
-    def mode(self) -> Tensor:
-        """Where the density or probability is greatest."""
-        raise NotImplementedError(f"{self.__class__} does not implement mode")
-
-    @property
-    def variance(self) -> Tensor:
-        """The variance."""
-        raise NotImplementedError
-
-    @property
-    def stddev(self) -> Tensor:
-        """The standard deviation."""
-        return self.variance.sqrt()
+    mean: Any = property(_undefined, doc="The mean.")
+    mode: Any = property(_no_mode, doc="Where the density or probability is greatest.")
+    variance: Any = property(_undefined, doc="The variance.")
+    stddev: Any = property(
+        lambda self: self.variance.sqrt(), doc="The standard deviation."
+    )
 
     # ---- samples ----
 

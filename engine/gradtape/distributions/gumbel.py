@@ -13,7 +13,7 @@ from ._functions import F
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
 from .uniform import Uniform
-from .utils import EULER, broadcast_all
+from .utils import EULER, broadcast_all, forwarded
 
 
 class Gumbel(TransformedDistribution):
@@ -61,9 +61,7 @@ class Gumbel(TransformedDistribution):
     def mean(self) -> Tensor:
         return self.loc + self.scale * EULER
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = forwarded("loc")
 
     @property
     def stddev(self) -> Tensor:

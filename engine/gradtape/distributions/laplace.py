@@ -10,7 +10,7 @@ from .._tensor.tensor import Tensor
 from . import constraints
 from ._functions import F
 from .distribution import SCALAR, Distribution
-from .utils import blank
+from .utils import blank, forwarded
 
 
 class Laplace(Distribution):
@@ -39,13 +39,7 @@ class Laplace(Distribution):
     ) -> None:
         self._broadcast(validate_args, loc=loc, scale=scale)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = forwarded("loc")
 
     @property
     def variance(self) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Number
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar, overload
 
 from .._dtypes import finfo, get_default_dtype
@@ -14,6 +15,20 @@ from ..overrides._overridable import arm
 from ._functions import F
 
 T = TypeVar("T")
+
+
+def forwarded(path: str, doc: str | None = None) -> property:
+    """Return a property that is another attribute, of the distribution or of a part.
+
+    >>> from gradtape.distributions.utils import forwarded
+    >>> class Line:
+    ...     start, mode = 2, forwarded("start")
+    >>> Line().mode
+    2
+    """
+    read = attrgetter(path)
+    return property(lambda self: read(self), doc=doc)
+
 
 EULER: Final = 0.57721566490153286060
 """Euler's constant, the limit of 1 + 1/2 + … + 1/n - log(n)."""

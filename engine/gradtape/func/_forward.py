@@ -8,7 +8,6 @@ from typing import Any
 
 from .._dispatch.declare import tensor_ops
 from .._forward_mode import dual as _dual
-from .._forward_mode import levels as _dual_record
 from .._tensor.tensor import Tensor
 from ..autograd import forward_ad
 from ..utils._pytree import tree_flatten, tree_map
@@ -98,8 +97,8 @@ def jvp_of(
 @contextlib.contextmanager
 def _level() -> Generator[_dual.Level]:
     """Enter a level inside any others, and make it the one ``forward_ad`` means."""
-    enabled, number = _dual_record.is_enabled(), forward_ad._current_level
-    _dual_record.enable(True)
+    enabled, number = _dual.is_enabled(), forward_ad._current_level
+    _dual.enable(True)
     level = _dual.enter()
     forward_ad._current_level = max(number, 0)
     try:
@@ -108,7 +107,7 @@ def _level() -> Generator[_dual.Level]:
     finally:
         forward_ad._current_level = number
         _dual.leave(level)
-        _dual_record.enable(enabled)
+        _dual.enable(enabled)
 
 
 def _unpacked(

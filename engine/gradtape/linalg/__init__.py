@@ -12,7 +12,10 @@ from ..ops.linalg.eig import eig as eig
 from ..ops.linalg.eig import eigh as eigh
 from ..ops.linalg.eig import eigvals as eigvals
 from ..ops.linalg.eig import eigvalsh as eigvalsh
+from ..ops.linalg.lstsq import cond as cond
 from ..ops.linalg.lstsq import lstsq as lstsq
+from ..ops.linalg.lstsq import matrix_rank as matrix_rank
+from ..ops.linalg.lstsq import pinv as pinv
 from ..ops.linalg.lu import lu as lu
 from ..ops.linalg.lu import lu_factor as lu_factor
 from ..ops.linalg.lu import lu_factor_ex as lu_factor_ex
@@ -30,9 +33,6 @@ from ..ops.linalg.products import vander as vander
 from ..ops.linalg.products import vecdot as vecdot
 from ..ops.linalg.qr import householder_product as householder_product
 from ..ops.linalg.qr import qr as qr
-from ..ops.linalg.rank import cond as cond
-from ..ops.linalg.rank import matrix_rank as matrix_rank
-from ..ops.linalg.rank import pinv as pinv
 from ..ops.linalg.solve import inv as inv
 from ..ops.linalg.solve import inv_ex as inv_ex
 from ..ops.linalg.solve import solve as solve

@@ -8,8 +8,7 @@ from typing import Any
 from .._dtypes import float32
 from .._tensor.tensor import Tensor
 from ..ops.creation.from_data import tensor
-from ._identity import identity
-from ._mask import dims_of, filled, mask_of
+from ._mask import dims_of, filled, identity, mask_of
 
 _REDUCTIONS = frozenset(
     (

@@ -48,6 +48,27 @@ from ._functional.activation import tanh as tanh
 from ._functional.activation import tanhshrink as tanhshrink
 from ._functional.activation import threshold as threshold
 from ._functional.activation import threshold_ as threshold_
+from ._functional.aliases import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
+)
+from ._functional.aliases import (
+    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
+)
+from ._functional.aliases import (
+    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
+)
+from ._functional.aliases import conv_tbc as conv_tbc
+from ._functional.aliases import (
+    fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices,
+)
+from ._functional.aliases import (
+    fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
+)
+from ._functional.aliases import max_pool1d_with_indices as max_pool1d_with_indices
+from ._functional.aliases import max_pool2d_with_indices as max_pool2d_with_indices
+from ._functional.aliases import max_pool3d_with_indices as max_pool3d_with_indices
+from ._functional.aliases import native_channel_shuffle as native_channel_shuffle
+from ._functional.aliases import rrelu_ as rrelu_
 from ._functional.attention import canonical_mask as _canonical_mask
 from ._functional.attention import mha_shape_check as _mha_shape_check
 from ._functional.attention import (
@@ -113,27 +134,6 @@ from ._functional.norm import instance_norm as instance_norm
 from ._functional.norm import layer_norm as layer_norm
 from ._functional.norm import local_response_norm as local_response_norm
 from ._functional.norm import rms_norm as rms_norm
-from ._functional.other_names import (
-    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
-)
-from ._functional.other_names import (
-    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
-)
-from ._functional.other_names import (
-    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
-)
-from ._functional.other_names import conv_tbc as conv_tbc
-from ._functional.other_names import (
-    fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices,
-)
-from ._functional.other_names import (
-    fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
-)
-from ._functional.other_names import max_pool1d_with_indices as max_pool1d_with_indices
-from ._functional.other_names import max_pool2d_with_indices as max_pool2d_with_indices
-from ._functional.other_names import max_pool3d_with_indices as max_pool3d_with_indices
-from ._functional.other_names import native_channel_shuffle as native_channel_shuffle
-from ._functional.other_names import rrelu_ as rrelu_
 from ._functional.pool import avg_pool1d as avg_pool1d
 from ._functional.pool import avg_pool2d as avg_pool2d
 from ._functional.pool import avg_pool3d as avg_pool3d

@@ -7,7 +7,6 @@ from ._custom import load_library as load_library
 from .creation import (
     buffers,
     distributions,
-    dlpack,
     factories,
     from_data,
     legacy_types,
@@ -33,7 +32,6 @@ from .linalg import (
     norms,
     products,
     qr,
-    rank,
     solve,
     svd,
     triangular_solve,
@@ -50,10 +48,8 @@ from .nn import (
     loss,
     loss_classes,
     norm,
-    packed_sequence,
     pool,
     recurrent,
-    weight_norm,
 )
 from .pointwise import (
     activation,
@@ -65,7 +61,6 @@ from .pointwise import (
     complex_parts,
     division,
     foreach,
-    minimum_maximum,
     power,
     rounding,
     scalar,
@@ -86,7 +81,6 @@ from .reduction import (
     softmax,
     sorting,
     unique,
-    variance,
 )
 from .sparse import create, layout, math
 from .tensor import (

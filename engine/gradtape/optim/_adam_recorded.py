@@ -6,7 +6,7 @@ from typing import Any
 
 from .._dispatch.declare import FUNCTIONS
 from .._tensor.tensor import Tensor
-from ._custom import scalar_of
+from ._helpers import scalar_of
 from .optimizer import Group
 
 

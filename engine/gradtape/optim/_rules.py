@@ -13,7 +13,7 @@ from .._overrides.torch_dispatch import dispatching
 from .._sparse.array import SparseArray
 from .._tensor.tensor import Tensor, wrap
 from .._tensor.write_observers import before_write
-from ._custom import scalar_dtype, scalar_of
+from ._helpers import scalar_dtype, scalar_of
 from .optimizer import Group, Optimizer
 
 PLAIN = frozenset((_dtypes.float16, _dtypes.float32, _dtypes.float64))

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from ._adam_recorded import step_recorded
-from ._custom import number_of, scalar_of
 from ._fused import check_fused, check_fused_member
+from ._helpers import number_of, scalar_of
 from ._rules import (
     RuledOptimizer,
     average_square,

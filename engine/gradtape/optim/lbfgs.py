@@ -9,7 +9,7 @@ from .._dispatch.declare import FUNCTIONS
 from .._modes.grad_mode import enable_grad, mode, no_grad
 from .._tensor.tensor import Tensor
 from .._tensor.write_observers import before_write
-from ._custom import scalar_of
+from ._helpers import scalar_of
 from ._rules import check_rate
 from ._strong_wolfe import Evaluation, Objective, search
 from .optimizer import Optimizer, Parameters

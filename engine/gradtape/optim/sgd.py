@@ -9,10 +9,10 @@ from .._modes.grad_mode import mode
 from .._sparse.array import SPARSE_PLUS_DENSE
 from .._tensor.tensor import Tensor, wrap
 from .._tensor.write_observers import before_write
-from ._custom import number_of, scalar_of
+from ._add_scaled import add_scaled
 from ._fused import check_fused, check_fused_member
+from ._helpers import number_of, scalar_of
 from ._rules import RuledOptimizer, is_plain
-from ._scaled import add_scaled
 from .optimizer import Group, Parameters
 
 

@@ -17,7 +17,7 @@ from .._dispatch.declare import FUNCTIONS
 from .._dtypes import dtype as DType
 from .._dtypes import float32, float64, get_default_dtype
 from .._tensor.tensor import Tensor
-from ..ops._support.renamed import renamed
+from ..ops._support.signed import renamed
 from ..ops.memory.memory_format import layout as Layout
 from ..ops.memory.memory_format import strided
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,8 @@ from gradviz._capture.recorder.raw import (
     RawStatistics,
     Recording,
     as_record,
-    leaves_of,
 )
 from gradviz.live import FLOW_NUMBERS, FLOW_POINTS, STATISTICS, Delta, FlowTail
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.recorder import Recorder
 
 _BINS = 32
 _FEWEST_STEPS = 16  # of the flow in a delta, however many layers there are
@@ -179,66 +175,6 @@ def _numbers(summary: RawStatistics) -> tuple[float | None, ...]:
     norm, low, high, _, _, *counts = _read(summary)
     largest = None if low is None or high is None else max(abs(low), abs(high))
     return norm, largest, *counts
-
-
-class GradtapeSource(StepSource):
-    """Follows a recording of gradtape."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__()
-        self._recorder = recorder
-
-    def version(self) -> int:
-        recorder = self._recorder
-        finished = recorder.finished
-        return finished if finished else -len(recorder.kept.open.nodes)
-
-    def hold(self) -> Any:
-        return self._recorder.lock
-
-    def record(self) -> Recording:
-        is_over = self._last() is not None
-        return self._recorder.recording_of(self._nodes(), [], latest=is_over)
-
-    def shape(self) -> Any:
-        step = self._last()
-        if step is None:
-            return None
-        place = {id(raw): at for at, raw in enumerate(step)}.get
-        return [
-            (
-                raw.name,
-                raw.outputs[0].shape if raw.outputs else None,
-                len(raw.grad_outputs),
-                len(raw.grad_inputs),
-                *[place(id(producer)) for producer in raw.behind],
-            )
-            for raw in step
-        ]
-
-    def slots(self) -> Slots:
-        found: Slots = []
-        for raw in self._nodes():
-            found += raw.grad_outputs
-            found += raw.grad_inputs
-            found += [output.statistics for output in raw.outputs]
-        return found
-
-    def flow(self) -> tuple[Sequence[RawFlowStep], int]:
-        flow = self._recorder.flow
-        return flow.steps, flow.forgotten
-
-    def leaf_key(self, leaf: RawNode) -> int:
-        return id(leaf)
-
-    def _last(self) -> list[RawNode] | None:
-        """Return the nodes of the last finished step that made any."""
-        finished = reversed(self._recorder.kept.finished)
-        return next((step.nodes for step in finished if step.nodes), None)
-
-    def _nodes(self) -> list[RawNode]:
-        step = self._last() or self._recorder.kept.open.nodes
-        return [*leaves_of(step).values(), *step]
 
 
 class FirstSource:

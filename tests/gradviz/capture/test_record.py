@@ -262,10 +262,11 @@ def test_block_without_a_graph_says_so():
 
 @pytest.mark.parametrize("bound", [{"steps": 5}, {"steps": 50, "max_nodes": 15}])
 def test_old_steps_are_forgotten_but_no_leaf_is_lost(bound):
-    from gradviz._capture.adapters.gradtape.recorder import Recorder
+    from gradviz._capture.adapters.gradtape.graph_facts import ENGINE
+    from gradviz._capture.recorder.recorder import Recorder
 
     x = gt.ones(3, requires_grad=True)
-    recorder = Recorder(**bound)
+    recorder = Recorder(ENGINE, **bound)
     recorder.begin(None)
     for _ in range(50):
         (x * 2).exp().sum().backward()

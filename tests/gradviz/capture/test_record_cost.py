@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import gc
+from typing import Any
 
 import gradtape as gt
 import gradviz
 
 
 def test_a_long_recording_does_not_grow():
-    from gradviz._capture.adapters.gradtape.recorder import Recorder
+    from gradviz._capture.adapters.gradtape.graph_facts import ENGINE
+    from gradviz._capture.recorder.recorder import Recorder
 
     w = gt.ones(3, requires_grad=True)
 
     def sizes(steps: int) -> tuple[int, ...]:
-        recorder = Recorder(max_nodes=50, values=False)
+        recorder = Recorder(ENGINE, values=False)
         recorder.begin(None)
+        log: Any = recorder.log
+        log.most = 100
         for _ in range(steps):
             (w * 2).exp().sum().backward()
         recorder.end(None)
-        reader = recorder._reader
-        return len(reader._tensors), len(reader._storages), len(reader._leaves)
+        tables = log.program.raw, log.program.nodes, log.times, log.details.made
+        return tuple(
+            len(table) for table in (*tables, log.tensors.rows, log.reader.sizes)
+        )
 
-    assert sizes(400) == sizes(100)
+    few, many = sizes(400), sizes(1600)
+    pairs = zip(few, many, strict=True)
+    assert all(later <= max(2 * early, 100) for early, later in pairs)
 
 
 def test_a_recorded_op_gives_the_collector_few_objects_to_visit():

@@ -6,15 +6,13 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..._common import messages as _errors
+from ..._common.site import Site
 from ..._graph.node import Node
+from ..._graph.output_layout import Layout
 from ..._tensor.tensor import Tensor
-
-if TYPE_CHECKING:
-    from ..._graph.output_layout import Layout
-    from .node import CustomNode
 
 _COUNT = (
     "function {name} returned an incorrect number of gradients (expected {expected}, "
@@ -39,7 +37,17 @@ get_nodes = Node.nodes.__get__  # type: ignore[attr-defined]
 get_numbers = Node.numbers.__get__  # type: ignore[attr-defined]
 
 
-def checked(node: CustomNode, returned: Any) -> Sequence[Tensor | None]:
+class FunctionNode(Protocol):
+    """What is asked here of the node of a user's Function."""
+
+    _takes: tuple[bool, ...]
+
+    @property
+    def site(self) -> Site | None: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+
+def checked(node: FunctionNode, returned: Any) -> Sequence[Tensor | None]:
     """Return one gradient per tensor argument of the forward call.
 
     Raises RuntimeError, in PyTorch's words, for a wrong number, kind, shape or a
@@ -78,7 +86,7 @@ def checked(node: CustomNode, returned: Any) -> Sequence[Tensor | None]:
     return found
 
 
-def _check_kinds(node: CustomNode, gradients: Sequence[Any], got: int) -> None:
+def _check_kinds(node: FunctionNode, gradients: Sequence[Any], got: int) -> None:
     """Refuse what is no gradient, and gradients of arguments that take none."""
     for position, gradient in enumerate(gradients):
         wanted = isinstance(gradient, Tensor) and node._takes[position]
@@ -87,7 +95,7 @@ def _check_kinds(node: CustomNode, gradients: Sequence[Any], got: int) -> None:
 
 
 def _misplaced(
-    node: CustomNode, position: int, gradient: Any, got: int
+    node: FunctionNode, position: int, gradient: Any, got: int
 ) -> RuntimeError:
     if node._takes[position]:
         sentence = _KIND.format(kind=type(gradient).__name__)
@@ -97,7 +105,7 @@ def _misplaced(
 
 
 def _check_layout(
-    node: CustomNode, position: int, index: int, data: Any, layout: Layout, got: int
+    node: FunctionNode, position: int, index: int, data: Any, layout: Layout, got: int
 ) -> None:
     if data.shape != layout.shape and not _may_shrink(data.shape, layout):
         sentence = _SHAPE.format(
@@ -120,14 +128,14 @@ def _may_shrink(given: tuple[int, ...], layout: Layout) -> bool:
     )
 
 
-def _name(node: CustomNode) -> str:
+def _name(node: FunctionNode) -> str:
     return type(node).__name__
 
 
 # ---- where it went wrong -----------------------------------------------------------
 
 
-def place(error: BaseException, node: CustomNode) -> None:
+def place(error: BaseException, node: FunctionNode) -> None:
     """Say on the error which node failed and which line recorded it."""
     if node.site is not None and not hasattr(error, "gradtape_node"):
         error.gradtape_node = _name(node)  # type: ignore[attr-defined]
@@ -135,7 +143,7 @@ def place(error: BaseException, node: CustomNode) -> None:
 
 
 def _faulty(
-    node: CustomNode, sentence: str, got: int, position: int | None
+    node: FunctionNode, sentence: str, got: int, position: int | None
 ) -> RuntimeError:
     """Build the error for one gradient (None: for their number), with its place."""
     error = RuntimeError(sentence)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Any
 
-from ..._forward_mode.dual import Level
-from ..._forward_mode.levels import Below, enable, forward_base, is_enabled
+from ..._forward_mode.dual import Below, Level, enable, forward_base, is_enabled
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from ...ops.creation.factories import zeros_like

@@ -11,8 +11,14 @@ from typing import Any
 from ..._common.site import resolve
 from ..._dtypes import CPP_TYPE, DTYPE_OF
 from ..._graph.scope import Scope
-from ..._profiling.event import BACKWARD_FUNCTION, USER_SCOPE, Described, Event
-from ..._profiling.memory import Change, MemoryLog
+from ..._profiling.event import (
+    BACKWARD_FUNCTION,
+    USER_SCOPE,
+    Change,
+    Described,
+    Event,
+    MemoryLog,
+)
 from ..._profiling.recorder import Recorder
 from ..profiler_util import MEMORY_EVENT_NAME, shown_name
 from .events import DeviceType, FunctionEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dtypes import bool_
-from ..._dtypes.promotion import result_type_of
+from ..._dtypes.arithmetic import result_type_of
 from .._graph import Graph, Value
 from .._record import Call
 from .._table import RULES, rule

@@ -16,8 +16,11 @@ from ..._backend import backend_of
 from ..._common.type_name import type_name
 from ..._dispatch.declare import Array, method, public
 from ..._dispatch.strided_views import Geometry
-from ..._dtypes import DTYPE_OF, bool_, get_default_dtype, int64, parse_dtype
-from ..._dtypes import dtype as DType
+from ..._dtypes import (
+    DTYPE_OF,
+    dtype_of_number,
+    parse_dtype,
+)
 from ..._modes.grad_mode import mode
 from ..._overrides.torch_function import of_class
 from ..._sparse.array import SparseArray, no_elements, refused
@@ -212,20 +215,10 @@ def full(
     elif isinstance(fill_value, Tensor):
         kind = fill_value.dtype
     else:
-        kind = DTYPE_OF[out._data.dtype] if out is not None else kind_of_number(value)
+        kind = DTYPE_OF[out._data.dtype] if out is not None else dtype_of_number(value)
     xp = module_on(device)
     array = mode.run(xp.full, shape, in_range(value, kind), kind.numpy)
     return deliver(array, out, requires_grad, name="full")
-
-
-def kind_of_number(value: Any) -> DType:
-    """Return the dtype a tensor made from a Python number has."""
-    if isinstance(value, bool):
-        return bool_
-    if isinstance(value, int):
-        return int64
-    default = get_default_dtype()
-    return default if isinstance(value, float) else default.to_complex()
 
 
 @public

@@ -34,6 +34,7 @@ from .._support.inplace_write import written
 from .._support.memory_formats import array_in, checked_format
 from .._support.new_tensor import check_out, deliver, made, module_on
 from .._support.operands import hidden_op
+from .._support.signed import renamed
 from ..memory.memory_format import preserve_format
 from .factories import checked_size, model_of
 
@@ -106,40 +107,32 @@ def draw_kind(dtype: Any, out: Tensor | None, function: str, layout: Any = None)
     return float_dtype(dtype, function)
 
 
-@public
-def rand(
-    *given: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return uniform numbers in [0, 1)."""
-    shape = checked_size(given, "rand", size)
-    array = draw.rand(shape, draw_kind(dtype, out, "rand", layout), generator)
-    return deliver(on_device(array, device), out, requires_grad, name="rand")
+def _drawn(name: str, said: str, doc: str) -> Callable[..., Tensor]:
+    """Return rand or randn; refusals of ``out=`` call it ``said``."""
+
+    @public
+    @renamed(name, doc)
+    def made_of(
+        *given: Any,
+        size: Any = None,
+        generator: Generator | None = None,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        shape = checked_size(given, name, size)
+        kind = draw_kind(dtype, out, name, layout)
+        array = getattr(draw, name)(shape, kind, generator)
+        return deliver(on_device(array, device), out, requires_grad, name=said)
+
+    return made_of
 
 
-@public
-def randn(
-    *given: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return standard normal numbers."""
-    shape = checked_size(given, "randn", size)
-    array = draw.randn(shape, draw_kind(dtype, out, "randn", layout), generator)
-    return deliver(on_device(array, device), out, requires_grad)
+rand = _drawn("rand", "rand", "Return uniform numbers in [0, 1).")
+randn = _drawn("randn", "", "Return standard normal numbers.")
 
 
 @public
@@ -228,40 +221,35 @@ def _like(
     return array, source.device if device is None else device
 
 
-@public
-def rand_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """Return uniform numbers in [0, 1) in the tensor's shape and dtype."""
-    array, where = _like(input, "rand_like", dtype, device, layout, memory_format)
-    return made(
-        on_device(fill.uniform_(array, 0.0, 1.0, generator), where), requires_grad
-    )
+def _drawn_like(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+    @public
+    @renamed(name, doc)
+    def like(
+        input: Tensor,
+        *,
+        generator: Generator | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        array, where = _like(input, name, dtype, device, layout, memory_format)
+        return made(on_device(draw(array, 0.0, 1.0, generator), where), requires_grad)
+
+    return like
 
 
-@public
-def randn_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """Return standard normal numbers in the tensor's shape and dtype."""
-    array, where = _like(input, "randn_like", dtype, device, layout, memory_format)
-    return made(
-        on_device(fill.normal_(array, 0.0, 1.0, generator), where), requires_grad
-    )
+rand_like = _drawn_like(
+    "rand_like",
+    fill.uniform_,
+    "Return uniform numbers in [0, 1) in the tensor's shape and dtype.",
+)
+randn_like = _drawn_like(
+    "randn_like",
+    fill.normal_,
+    "Return standard normal numbers in the tensor's shape and dtype.",
+)
 
 
 @public

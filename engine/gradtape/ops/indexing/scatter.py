@@ -11,11 +11,11 @@ from ..._dispatch.inplace import inplace, write
 from ..._dtypes import int64
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensors, wrap_dim
-from .._support.dim_keepdim import numpy_names
 from .._support.new_tensor import row_major
 from .._support.operands import hidden_op
 from .._support.out_argument import SAME_DTYPE, into, with_out
 from .._support.reduce_at_index import UFUNC, Places, at_once, combined, gradients_at
+from .._support.reduction import numpy_names
 from .._support.scalar_range import in_range
 from ..views.reshape import broadcast_shapes, expand
 

@@ -10,7 +10,7 @@ from ..._dispatch.declare import FUNCTIONS, Array, op, public
 from ..._dispatch.inplace import inplace
 from ..._dtypes import CPP_TYPE, DTYPE_OF, int8, int32, uint8
 from ..._sparse.array import SparseArray
-from ..._sparse.products import check_vector, matrices
+from ..._sparse.rules import check_vector, matrices
 from ..._tensor.tensor import Tensor, wrap
 from .._kernels.gemm import added_to_rows
 from .._support.matrix_product import (

@@ -17,11 +17,11 @@ from ..._dispatch.operands import common_shape
 from ..._dtypes import CPP_TYPE, DTYPE_OF, bool_, result_type_of
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor, wrap_dim
-from .._support.dim_keepdim import numpy_names
 from .._support.linalg import inexact, into, kind_name
 from .._support.matrix_product import check_expandable, conj, scalar_name, scaled
 from .._support.new_tensor import array_like
 from .._support.operands import hidden_op
+from .._support.reduction import numpy_names
 from .._support.scalar_range import in_range
 from ..views.reshape import reshape
 from .linear import matmul as product

@@ -27,6 +27,7 @@ from ..._storage.storage import (
     new_storage,
     sharing,
 )
+from ..._tensor.hooks import warn_if_has_hooks
 from ..._tensor.memory import keeps_values_elsewhere
 from ..._tensor.tensor import Tensor, move_to, plain_types, wrap, wrap_shared
 from ..creation.factories import empty_strided
@@ -75,8 +76,6 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     """Return the function that rebuilds a plain tensor, with its arguments."""
-    from ...utils.hooks import warn_if_has_hooks
-
     warn_if_has_hooks(self)
     if is_sparse(self):
         data = self._data

@@ -8,8 +8,7 @@ from ..._dispatch.declare import FUNCTIONS, Array, op, public
 from ..._dtypes import DTYPE_OF
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
-from .._kernels.grid_double_backward import sampled_twice
-from .._kernels.grid_sample import BICUBIC, sampled, sampled_back
+from .._kernels.grid_sample import BICUBIC, sampled, sampled_back, sampled_twice
 from .._support.matrix_product import scalar_name
 from .._support.operands import UNDERIVED, hidden_op, underived
 from ..creation.ranges import between

@@ -10,6 +10,7 @@ from .._kernels.bitwise_select import check_floating, check_wide
 from .._support.matrix_product import scalar_name
 from .._support.operands import UNDERIVED, hidden_op, no_gradient_of, underived
 from .._support.reduction import wide
+from .._support.signed import renamed
 from .loss import MEAN, NONE, reduced
 
 
@@ -141,47 +142,33 @@ def _nll_loss(
     return found.astype(self.dtype), total.astype(self.dtype)
 
 
-@hidden_op(
-    {"self": _derivative},
-    node="NllLossBackward0",
-    check=no_gradient_of("nll_loss_forward", weight=2),
-    outputs=2,
-    output_names=("output", "total_weight"),
-)
-def nll_loss(
-    xp: Any,
-    self: Array,
-    target: Array,
-    weight: Array | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = -100,
-) -> Any:
-    """Pick each sample's value at its class; return loss and total weight.
+def _nll(name: str, node: str, kernel: str) -> Any:
+    """Declare the loss for samples, or for pixels of images."""
 
-    Raises IndexError for a class that does not exist.
-    """
-    check_floating(self, "nll_loss_out_frame")
-    return _nll_loss(xp, self, target, weight, reduction, ignore_index)
+    @hidden_op(
+        {"self": _derivative},
+        node=node,
+        check=no_gradient_of(f"{name}_forward", weight=2),
+        outputs=2,
+        output_names=("output", "total_weight"),
+    )
+    @renamed(name, "Pick each value at its class; return loss and total weight.")
+    def loss(
+        xp: Any,
+        self: Array,
+        target: Array,
+        weight: Array | None = None,
+        reduction: int = MEAN,
+        ignore_index: int = -100,
+    ) -> Any:
+        check_floating(self, kernel)
+        return _nll_loss(xp, self, target, weight, reduction, ignore_index)
+
+    return loss
 
 
-@hidden_op(
-    {"self": _derivative},
-    node="NllLoss2DBackward0",
-    check=no_gradient_of("nll_loss2d_forward", weight=2),
-    outputs=2,
-    output_names=("output", "total_weight"),
-)
-def nll_loss2d(
-    xp: Any,
-    self: Array,
-    target: Array,
-    weight: Array | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = -100,
-) -> Any:
-    """Pick each pixel's value at its class; return loss and total weight."""
-    check_floating(self, "nll_loss2d_forward_out_frame")
-    return _nll_loss(xp, self, target, weight, reduction, ignore_index)
+nll_loss = _nll("nll_loss", "NllLossBackward0", "nll_loss_out_frame")
+nll_loss2d = _nll("nll_loss2d", "NllLoss2DBackward0", "nll_loss2d_forward_out_frame")
 
 
 @hidden_op(

@@ -16,7 +16,8 @@ from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from .._kernels.lstm import Incoming, backward, block_size, forward, tape_of
 from .._support.operands import hidden_op
-from .._support.recurrent_steps import Hidden, Weights
+from ..tensor.settings import onednn
+from .recurrent_steps import Hidden, Weights
 
 LSTM = 2
 """How PyTorch numbers the kinds of layers; the op knows this one."""
@@ -154,12 +155,10 @@ def runs_whole(input: Tensor, parts: list[Tensor], weights: list[Weights]) -> bo
 
     What does not fit together is left to the composed steps, whose ops refuse it.
     """
-    from ...backends import mkldnn  # late: it is imported after the ops
-
     known = [input, *parts, *(w for group in weights for w in group if w is not None)]
     units, features = parts[0].shape[2], input.shape[2]
     return (
-        mkldnn.enabled
+        onednn.is_enabled()
         and input.dtype in (float32, bfloat16)
         and all(t.dtype is input.dtype for t in known)
         and all(type(t._data) is np.ndarray for t in known)

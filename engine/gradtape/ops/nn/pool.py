@@ -25,6 +25,9 @@ from .._support.operands import hidden_op
 from .._support.special import widened
 from ..memory.memory_format import channels_last_3d
 
+_FORMATS: tuple[tuple[int, Sizes], ...] = ((2, (4, 5)), (3, ()))
+"""By the dimensions of a window: ranks of inputs whose memory format is kept."""
+
 # ---- max ----
 
 
@@ -50,23 +53,6 @@ def _overlap(kernel: Sizes, stride: Sizes, dilation: Sizes) -> bool:
 
 def _max_pool(
     xp: Any,
-    self: Any,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    ceil_mode: bool,
-) -> tuple[Any, Any]:
-    window = Window(kernel_size, stride or kernel_size, padding, dilation)
-    batch = self if self.ndim == 2 + len(kernel_size) else self[None]
-    found, indices = largest(xp, batch, window, ceil_mode)
-    return (found, indices) if batch is self else (found[0], indices[0])
-
-
-@hidden_op({"self": _max_derivative}, node="MaxPool2DWithIndicesBackward0", outputs=2)
-@keeps_format(0)
-def max_pool2d_with_indices(
-    xp: Any,
     self: Array,
     kernel_size: Sizes,
     stride: Sizes,
@@ -75,26 +61,26 @@ def max_pool2d_with_indices(
     ceil_mode: bool,
 ) -> Any:
     """Return the largest value of each window, and where in its plane it was."""
-    return _max_pool(xp, self, kernel_size, stride, padding, dilation, ceil_mode)
+    window = Window(kernel_size, stride or kernel_size, padding, dilation)
+    batch = self if self.ndim == 2 + len(kernel_size) else self[None]
+    found, indices = largest(xp, batch, window, ceil_mode)
+    if batch is self:
+        return found, indices
+    if len(kernel_size) == 3 and channels_innermost(self):  # also without a batch
+        pair = (found, indices)
+        return tuple(moved_into(xp, each, channels_last_3d)[0] for each in pair)
+    return found[0], indices[0]
 
 
-@hidden_op({"self": _max_derivative}, node="MaxPool3DWithIndicesBackward0", outputs=2)
-@keeps_format(0, ranks=(5,))
-def max_pool3d_with_indices(
-    xp: Any,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    ceil_mode: bool,
-) -> Any:
-    """Return the largest value of each window, and where in its volume it was."""
-    how = (kernel_size, stride, padding, dilation, ceil_mode)
-    found = _max_pool(xp, self, *how)
-    if self.ndim == 4 and channels_innermost(self):  # also without a batch
-        return tuple(moved_into(xp, a[None], channels_last_3d)[0] for a in found)
-    return found
+max_pool2d_with_indices, max_pool3d_with_indices = (
+    hidden_op(
+        {"self": _max_derivative},
+        name=f"max_pool{dims}d_with_indices",
+        node=f"MaxPool{dims}DWithIndicesBackward0",
+        outputs=2,
+    )(keeps_format(0, ranks=(4, 5) if dims == 2 else (5,))(_max_pool))
+    for dims in (2, 3)
+)
 
 
 @hidden_op(
@@ -137,68 +123,50 @@ def _pool_scatter(xp: Any, self: Array, indices: Array, shape: Sizes, dims: int)
     return scatter(xp, self, indices, shape, dims, overlap=True)
 
 
-def _unpool(xp: Any, self: Any, indices: Any, output_size: Sizes) -> Any:
-    shape = (*self.shape[: self.ndim - len(output_size)], *output_size)
-    return scatter(xp, self, indices, shape, len(output_size), overlap=False)
-
-
-@hidden_op(
-    {"self": lambda F, grad, indices: F._pool_gather(grad, indices, 2)},
-    node="MaxUnpool2DBackward0",
-)
-@keeps_format(0)
-def max_unpool2d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
+def _unpool(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
     """Put values back where max pooling took them from; zeros elsewhere."""
-    check_floating(self, "max_unpool2d")
-    return _unpool(xp, self, indices, output_size)
+    dims = len(output_size)
+    check_floating(self, f"max_unpool{dims}d")
+    shape = (*self.shape[: self.ndim - dims], *output_size)
+    return scatter(xp, self, indices, shape, dims, overlap=False)
 
 
-@hidden_op(
-    {"self": lambda F, grad, indices: F._pool_gather(grad, indices, 3)},
-    node="MaxUnpool3DBackward0",
+max_unpool2d, max_unpool3d = (
+    hidden_op(
+        {
+            "self": lambda F, grad, indices, output_size: F._pool_gather(
+                grad, indices, len(output_size)
+            )
+        },
+        name=f"max_unpool{dims}d",
+        node=f"MaxUnpool{dims}DBackward0",
+    )(keeps_format(0, ranks=ranks)(_unpool))
+    for dims, ranks in _FORMATS
 )
-def max_unpool3d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
-    """Put values back where max pooling took them from; zeros elsewhere."""
-    check_floating(self, "max_unpool3d")
-    return _unpool(xp, self, indices, output_size)
 
 
-def _adaptive_max(xp: Any, self: Any, output_size: Sizes) -> tuple[Any, Any]:
+def _adaptive_max_derivative(
+    F: Any, grad: Any, self: Any, output_size: Any, result1: Any
+) -> Any:
+    dims = len(output_size)
+    check_cells(f"adaptive_max_pool{dims}d", grad[0].shape)
+    return F._max_pool_backward(grad[0], self, result1, dims, True)
+
+
+def _adaptive_max(xp: Any, self: Array, output_size: Sizes) -> Any:
+    """Return the largest value of each of the cells that cover the plane or volume."""
     return adaptive_cells(xp, self, output_size)
 
 
-def _adaptive_backward(F: Any, grad: Any, self: Any, indices: Any, dims: int) -> Any:
-    check_cells(f"adaptive_max_pool{dims}d", grad.shape)
-    return F._max_pool_backward(grad, self, indices, dims, True)
-
-
-@hidden_op(
-    {
-        "self": lambda F, grad, self, result1: _adaptive_backward(
-            F, grad[0], self, result1, 2
-        )
-    },
-    node="AdaptiveMaxPool2DBackward0",
-    outputs=2,
+adaptive_max_pool2d, adaptive_max_pool3d = (
+    hidden_op(
+        {"self": _adaptive_max_derivative},
+        name=f"adaptive_max_pool{dims}d",
+        node=f"AdaptiveMaxPool{dims}DBackward0",
+        outputs=2,
+    )(keeps_format(0, ranks=ranks)(_adaptive_max))
+    for dims, ranks in _FORMATS
 )
-@keeps_format(0)
-def adaptive_max_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
-    """Return the largest value of each of the cells that cover the plane."""
-    return _adaptive_max(xp, self, output_size)
-
-
-@hidden_op(
-    {
-        "self": lambda F, grad, self, result1: _adaptive_backward(
-            F, grad[0], self, result1, 3
-        )
-    },
-    node="AdaptiveMaxPool3DBackward0",
-    outputs=2,
-)
-def adaptive_max_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
-    """Return the largest value of each of the cells that cover the volume."""
-    return _adaptive_max(xp, self, output_size)
 
 
 # ---- average ----
@@ -325,17 +293,19 @@ def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
     return F._adaptive_avg_pool_backward(grad, self, dims)
 
 
-@hidden_op({"self": _adaptive_derivative}, node="AdaptiveAvgPool2DBackward0")
-@keeps_format(0)
-def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
-    """Return the mean of each of the cells that cover the plane."""
+def _adaptive_average(xp: Any, self: Array, output_size: Sizes) -> Any:
+    """Return the mean of each of the cells that cover the plane or volume."""
     return cell_means(xp, widened(self), output_size).astype(self.dtype, copy=False)
 
 
-@hidden_op({"self": _adaptive_derivative}, node="AdaptiveAvgPool3DBackward0")
-def adaptive_avg_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
-    """Return the mean of each of the cells that cover the volume."""
-    return cell_means(xp, widened(self), output_size).astype(self.dtype, copy=False)
+adaptive_avg_pool2d, adaptive_avg_pool3d = (
+    hidden_op(
+        {"self": _adaptive_derivative},
+        name=f"adaptive_avg_pool{dims}d",
+        node=f"AdaptiveAvgPool{dims}DBackward0",
+    )(keeps_format(0, ranks=ranks)(_adaptive_average))
+    for dims, ranks in _FORMATS
+)
 
 
 def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, dims: int) -> Any:

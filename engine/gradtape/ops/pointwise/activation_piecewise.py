@@ -6,11 +6,13 @@ derivative finds its way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array, node_name, op
 from ..._dispatch.inplace import inplace
 from ..._dtypes import DTYPE_OF, finfo
+from ..._graph.op import Derivative
 from .._kernels.bitwise_select import check_floating, choose, keep
 from .._kernels.upcast import rounded_once
 from .._support.new_tensor import array_like
@@ -27,10 +29,19 @@ _LEAKY_ISSUE = (
     "in-place leakRelu backward calculation with negative slope"
 )
 
+
+def _in_place(name: str, derivative: Derivative) -> Callable[..., Any]:
+    """Declare the overload that writes over its input, and saves its result."""
+    node = f"{node_name(name)[:-1]}1"
+    facts = {"name": name, "key": f"{name}_", "node": node, "family": "elementwise"}
+    return hidden_op({"self": derivative}, **facts)
+
+
 # ---- leaky_relu ----
 
 
-def _leaky_relu(xp: Any, self: Any, negative_slope: float) -> Any:
+def _leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
+    """Multiply what is negative by a slope."""
     check_floating(self, "leaky_relu_cpu")
     found = xp.multiply(self, negative_slope)
     if 0 <= negative_slope <= 1:
@@ -38,32 +49,21 @@ def _leaky_relu(xp: Any, self: Any, negative_slope: float) -> Any:
     return choose(xp, self > 0, self, found)
 
 
-@hidden_op(
+leaky_relu = hidden_op(
     {
         "self": lambda F, grad, self, negative_slope: F.leaky_relu_backward(
             grad, self, negative_slope, False
         )
     },
-    family="elementwise",
-)
-def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
-    """Multiply what is negative by a slope."""
-    return _leaky_relu(xp, self, negative_slope)
-
-
-@hidden_op(
-    {
-        "self": lambda F, grad, result, negative_slope: F.leaky_relu_backward(
-            grad, result, negative_slope, True
-        )
-    },
     name="leaky_relu",
-    key="leaky_relu_",
-    node="LeakyReluBackward1",
     family="elementwise",
-)
-def _leaky_relu_in_place(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
-    return _leaky_relu(xp, self, negative_slope)
+)(_leaky_relu)
+_in_place(
+    "leaky_relu",
+    lambda F, grad, result, negative_slope: F.leaky_relu_backward(
+        grad, result, negative_slope, True
+    ),
+)(_leaky_relu)
 
 
 @hidden_op(
@@ -91,22 +91,7 @@ def leaky_relu_backward(
 # ---- elu, selu, celu ----
 
 
-def _elu(xp: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    check_floating(self, "elu_cpu")
-    below = xp.expm1(xp.minimum(self, self.dtype.type(0)) * input_scale)
-    below = below * (alpha * scale)
-    return choose(xp, self > 0, self * scale if scale != 1 else self, below)
-
-
-@hidden_op(
-    {
-        "self": lambda F, grad, self, alpha, scale, input_scale: F.elu_backward(
-            grad, self, alpha, scale, input_scale, False
-        )
-    },
-    family="elementwise",
-)
-def elu(
+def _elu(
     xp: Any,
     self: Array,
     alpha: float = 1.0,
@@ -114,63 +99,52 @@ def elu(
     input_scale: float = 1.0,
 ) -> Any:
     """Bend what is negative to ``alpha * (exp(x) - 1)``."""
-    return _elu(xp, self, alpha, scale, input_scale)
+    check_floating(self, "elu_cpu")
+    below = xp.expm1(xp.minimum(self, self.dtype.type(0)) * input_scale)
+    below = below * (alpha * scale)
+    return choose(xp, self > 0, self * scale if scale != 1 else self, below)
 
 
-@hidden_op(
+elu = hidden_op(
     {
-        "self": lambda F, grad, result, alpha, scale, input_scale: F.elu_backward(
-            grad, result, alpha, scale, input_scale, True
+        "self": lambda F, grad, self, alpha, scale, input_scale: F.elu_backward(
+            grad, self, alpha, scale, input_scale, False
         )
     },
     name="elu",
-    key="elu_",
-    node="EluBackward1",
     family="elementwise",
-)
-def _elu_in_place(
-    xp: Any,
-    self: Array,
-    alpha: float = 1.0,
-    scale: float = 1.0,
-    input_scale: float = 1.0,
-) -> Any:
-    return _elu(xp, self, alpha, scale, input_scale)
+)(_elu)
+_in_place(
+    "elu",
+    lambda F, grad, result, alpha, scale, input_scale: F.elu_backward(
+        grad, result, alpha, scale, input_scale, True
+    ),
+)(_elu)
 
 
-def _celu(xp: Any, self: Any, alpha: float) -> Any:
+def _celu(xp: Any, self: Array, alpha: float = 1.0) -> Any:
+    """Bend what is negative to ``alpha * (exp(x / alpha) - 1)``."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(xp, self, alpha, 1.0, 1.0 / alpha)
 
 
-@op(
+celu = op(
     {
         "self": lambda F, grad, self, alpha: F.elu_backward(
             grad, self, alpha, 1.0, 1.0 / alpha, False
         )
     },
+    name="celu",
     method=False,
     family="elementwise",
-)
-def celu(xp: Any, self: Array, alpha: float = 1.0) -> Any:
-    """Bend what is negative to ``alpha * (exp(x / alpha) - 1)``."""
-    return _celu(xp, self, alpha)
-
-
-@hidden_op(
-    {
-        "self": lambda F, grad, result, alpha: F.elu_backward(
-            grad, result, alpha, 1.0, 1.0 / alpha, True
-        )
-    },
-    name="celu",
-    key="celu_",
-    node="CeluBackward1",
-    family="elementwise",
-)
-def _celu_in_place(xp: Any, self: Array, alpha: float = 1.0) -> Any:
-    return _celu(xp, self, alpha)
+)(_celu)
+_in_place(
+    "celu",
+    lambda F, grad, result, alpha: F.elu_backward(
+        grad, result, alpha, 1.0, 1.0 / alpha, True
+    ),
+)(_celu)
 
 
 def _elu_outgoing(

@@ -11,7 +11,7 @@ from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise
 from ..._dispatch.inplace import in_place
 from ..._dispatch.pointwise import Option
 from ..._sparse.array import SparseArray
-from ..._sparse.products import floored
+from ..._sparse.rules import floored
 from ..._tensor.tensor import Tensor
 from .._kernels.cache_blocks import compiled_as, in_blocks, want_rows
 from .._support.operands import (

@@ -15,11 +15,11 @@ from .._support.arguments import (
     wrap_dim,
     wrap_dims,
 )
-from .._support.dim_keepdim import numpy_names
 from .._support.memory_formats import moved_into, suggested_by
 from .._support.new_tensor import array_like, made, module_on
 from .._support.operands import hidden_op
 from .._support.out_argument import PLAIN, with_out
+from .._support.reduction import numpy_names
 from ..memory.memory_format import contiguous_format
 from ..views.reshape import _unsafe_view as unsafe_view
 from ..views.reshape import expand, reshape, unsqueeze

@@ -11,19 +11,21 @@ from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_integer
 from .._support.declare_view import composed
-from .._support.dim_keepdim import ABSENT, dim_argument, numpy_names
 from .._support.operands import hidden_op
 from .._support.out_argument import SAME_DTYPE, with_out
 from .._support.reduction import (
+    ABSENT,
     as_dims,
     axes_of,
     check_dim,
+    dim_argument,
     finish,
     needs_elements,
+    numpy_names,
     restored,
+    shared_by_few,
     values_of,
 )
-from .._support.tie_gradients import shared_by_few
 
 # ---- amax, amin: gradients split evenly among ties ----
 

@@ -13,13 +13,14 @@ from ..._tensor.tensor import Tensor, wrap
 from .._kernels.blas_sums import LONG, sums, total
 from .._support.arguments import as_integer, check_tensor
 from .._support.declare_view import composed
-from .._support.dim_keepdim import ABSENT, dim_argument
 from .._support.operands import HIDDEN, hidden_op, refuses
 from .._support.out_argument import SAME_DTYPE, with_out
 from .._support.reduction import (
+    ABSENT,
     as_dims,
     axes_of,
     count_in,
+    dim_argument,
     dtype_with_out,
     finish,
     in_dtype,

@@ -17,10 +17,10 @@ from .._kernels.blas_sums import LONG, inner_sums
 from .._kernels.row_max import highest
 from .._kernels.upcast import rounded_once
 from .._support.arguments import as_integer, check_tensor, wrap_dim
-from .._support.dim_keepdim import numpy_names
 from .._support.matrix_product import scalar_name
 from .._support.operands import hidden_op, not_implemented
 from .._support.out_argument import SAME_DTYPE, with_out
+from .._support.reduction import numpy_names
 from .._support.special import widened
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from ..._storage.result_strides import laid_out
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_bool, as_integer, check_tensor, wrap_dim
-from .._support.dim_keepdim import numpy_names
 from .._support.operands import HIDDEN, hidden_op, leaves_out, refuses
 from .._support.out_argument import SAME_DTYPE, into, with_out
-from .._support.reduction import finish, values_of
+from .._support.reduction import finish, numpy_names, values_of
+from .._support.signed import renamed
 from ..creation.from_data import tensor as make_tensor
 from .min_max import picked_backward
 
@@ -360,18 +361,37 @@ _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 _OUT_DTYPE = "quantile() out tensor must be same dtype as the input tensor"
 
 
-@method(function=True)
-@numpy_names
-@autocasts("quantile")
-def quantile(
-    input: Tensor,
-    q: Any,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor | None = None,
-) -> Tensor:
+def _quantile(name: str, doc: str) -> Callable[..., Tensor]:
+    @method(function=True)
+    @numpy_names
+    @autocasts(name)
+    @renamed(name, doc)
+    def quantile(
+        input: Tensor,
+        q: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor | None = None,
+    ) -> Tensor:
+        check_tensor(input, name)
+        shares = _shares(name, input, q)
+        _check(name, input, shares, interpolation)
+        axis = None if dim is None else wrap_dim(dim, input.dim())
+        rows = _rows(input, axis, keepdim)
+        ranks = _ranks(name, rows, shares, interpolation)
+        found = _at_ranks(rows, ranks, interpolation)
+        if shares.dim():
+            found = found.unsqueeze_(0).transpose_(0, -1)
+        found = found.squeeze_(-1)
+        return into(name, out, (input, shares), lambda: found, _OUT_DTYPE)
+
+    return quantile
+
+
+quantile = _quantile(
+    "quantile",
     """Return the values that shares ``q`` of the elements lie below, along a dimension.
 
     Several shares make a new first dimension. Rows with NaN give NaN. Raises
@@ -380,39 +400,11 @@ def quantile(
     >>> import gradtape as torch
     >>> torch.quantile(torch.tensor([0.0, 1.0, 2.0]), 0.25)
     tensor(0.5000)
-    """
-    return _quantile("quantile", input, q, dim, keepdim, interpolation, out)
-
-
-@method(function=True)
-@numpy_names
-@autocasts("nanquantile")
-def nanquantile(
-    input: Tensor,
-    q: Any,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return quantiles of the elements that are not NaN; see quantile()."""
-    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out)
-
-
-def _quantile(
-    name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, way: str, out: Any
-) -> Tensor:
-    check_tensor(input, name)
-    shares = _shares(name, input, q)
-    _check(name, input, shares, way)
-    axis = None if dim is None else wrap_dim(dim, input.dim())
-    rows = _rows(input, axis, keepdim)
-    found = _at_ranks(rows, _ranks(name, rows, shares, way), way)
-    if shares.dim():
-        found = found.unsqueeze_(0).transpose_(0, -1)
-    found = found.squeeze_(-1)
-    return into(name, out, (input, shares), lambda: found, _OUT_DTYPE)
+    """,
+)
+nanquantile = _quantile(
+    "nanquantile", "Return quantiles of the elements that are not NaN; see quantile()."
+)
 
 
 def _shares(name: str, input: Tensor, q: Any) -> Tensor:

@@ -8,7 +8,6 @@ from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.operands import argument_error
 from ..._dispatch.view_history import check_inplace
 from ..._modes.grad_mode import mode
-from ..._sparse import backend as backend
 from ..._sparse.array import SparseArray, refused
 from ..._sparse.rules import from_dense
 from ..._tensor.memory import keeps_values_elsewhere

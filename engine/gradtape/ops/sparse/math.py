@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._dispatch.declare import FUNCTIONS, Array, method, public
 from ..._sparse.array import SparseArray
-from ..._sparse.products import broadcast
+from ..._sparse.rules import broadcast
 from ..._tensor.tensor import Tensor
 from .._support.arguments import wrap_dim, wrap_dims
 from .._support.operands import hidden_op

@@ -26,8 +26,8 @@ from .._support.arguments import (
 )
 from .._support.arguments import sizes as read_sizes
 from .._support.declare_view import composed, view_op
-from .._support.dim_keepdim import numpy_names
 from .._support.operands import hidden_op
+from .._support.reduction import numpy_names
 from ..memory.memory_format import contiguous_format
 
 Sizes = tuple[int, ...]

@@ -13,8 +13,8 @@ from ..._tensor.tensor import Tensor
 from .._support import view_geometry as at
 from .._support.arguments import as_integer, check_tensor, wrap_dim
 from .._support.declare_view import view_op
-from .._support.dim_keepdim import numpy_names
 from .._support.operands import hidden_op
+from .._support.reduction import numpy_names
 
 Sizes = tuple[int, ...]
 

@@ -20,8 +20,8 @@ from ..._tensor.tensor import Tensor, view_info, wrap, wrap_shared
 from .._support import view_geometry as at
 from .._support.arguments import as_integer, check_tensor, is_integer, sizes, wrap_dim
 from .._support.declare_view import look, look_at_parts, recorded
-from .._support.dim_keepdim import numpy_names
 from .._support.operands import hidden_op
+from .._support.reduction import numpy_names
 from .slices import slice_view
 
 Sizes = tuple[int, ...]

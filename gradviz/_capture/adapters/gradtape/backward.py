@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import sys
+import threading
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from gradtape import autograd
 from gradtape._debug import (
     Collected,
     Node,
+    PublicCall,
     Tensor,
     fingerprint,
     mode,
     next_sequence_nr,
     observe,
 )
-from gradtape._debug import autograd_api as _api
 from gradtape._debug import saved_fingerprints as _prints
 from gradtape._debug import saved_has_values as _has_values
 from gradviz._capture.adapters.gradtape.backward_args import (
-    BACKWARD,
-    GRAD,
-    METHOD,
     gradients_of,
     listed,
     roots_of,
@@ -37,7 +33,7 @@ from gradviz._capture.adapters.gradtape.pass_preview import Ahead, unseen_writes
 from gradviz._capture.adapters.gradtape.saved_attributes import Slots
 from gradviz.program.events import Backward, Call, HookRegistered
 from gradviz.program.noted import Glance
-from gradviz.program.values import Saved, StaleSaved, Value
+from gradviz.program.values import NodeRun, Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.gradtape.log import GradtapeLog
@@ -57,16 +53,21 @@ class Passes:
         self.log = log
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)
+        self._listening = False  # all the time
+        self._threads: dict[int, list[Any]] = {}
         self._refused: set[int] = set()  # nodes that a pass found freed
         self._running: dict[int, tuple[int, ...]] = {}  # nodes by index, in order
+        self._runs: list[list[NodeRun]] = []  # of these, likewise
+        self.runs: list[NodeRun] | None = None  # of the innermost
         # Passes whose nodes may have no rows yet: index and sequence numbers of each.
         self._freeing: list[tuple[int, tuple[int, ...]]] = []
         self.ahead = Ahead(log.reader)
         self.since = 0  # sequence numbers above are of nodes younger than any write
 
-    def running(self) -> Backward | None:
-        """Return the innermost pass that is running."""
-        return self._event(next(reversed(self._running))) if self._running else None
+    @property
+    def index(self) -> int:
+        """The index of the innermost pass that is running."""
+        return next(reversed(self._running), -1)
 
     def _event(self, index: int) -> Backward | None:
         event = self.log.program.event(index)
@@ -88,76 +89,72 @@ class Passes:
                 call.inputs = call.outputs = (write.value,)
                 log.add(call)
             index = self.begin("backward", {"tensors": roots})
-            del self._running[index]
+            self._over(index)
             self.finish()
             event = self._event(index)
             assert event is not None
             return event
 
     def install(self) -> None:
-        """Log backward passes until the log is closed."""
-        log = self.log
-        backward = self._around(_api.backward, "backward", BACKWARD)
-        grad = self._around(_api.grad, "grad", GRAD)
-        method = self._around(vars(Tensor)["backward"], "backward", METHOD)
-        for owner in (_api, autograd):
-            log.stand(owner, "backward", backward)
-            log.stand(owner, "grad", grad)
-        log.stand(Tensor, "backward", method)
-        if log.scan.on:
-            log.on_exit(observe(self._listener).remove)
+        """Listen to what passes run, where values are looked at."""
+        if self.log.scan.on:
+            self.listen()
 
-    def _around(
-        self, original: Any, api: Literal["backward", "grad"], names: Sequence[str]
-    ) -> Any:
-        @functools.wraps(original)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            __tracebackhide__ = True
-            doing = here.now
-            if doing.busy:
-                return original(*args, **kwargs)
-            if doing.handing and names is not METHOD:
-                doing.handing -= 1
-                return original(*args, **kwargs)
-            given = dict(zip(names, args, strict=False), **kwargs)
-            index = self._begin(api, given)
-            if index is None:
-                return original(*args, **kwargs)
-            before, doing.inside = doing.inside, index
-            doing.handing += names is METHOD
-            listening = self._listen() if self.hooks else None
-            try:
-                result = original(*args, **kwargs)
-            except BaseException as error:
-                self._fail(index, given, error)
-                raise
-            finally:
-                doing.inside, mode.now.collected = before, None
-                doing.handing = 0  # it may have been refused before it got there
-                if listening is not None:
-                    listening.remove()
-            self._end(index, api, given, result)
-            return result
+    def listen(self) -> None:
+        """Listen to all that the engine announces, until the log is closed."""
+        self._listening = True
+        scan = self.log.scan.on
+        self.log.on_exit(observe(self._listener, values=scan).remove)
 
-        return run
+    # ---- what the engine announces --------------------------------------------------
+
+    def pass_began(self, call: PublicCall) -> bool:
+        """Note that a pass is about to run; tell whether that went well."""
+        doing = here.now
+        given = dict(zip(call.parameters, call.args, strict=False), **call.kwargs)
+        index = self._begin(call.name, given)
+        if index is None:
+            return False
+        listening = self._listen() if self.hooks else None
+        self._begun().append((index, given, doing.inside, listening))
+        doing.inside = index
+        return True
+
+    def pass_ended(self, call: PublicCall, result: Any) -> None:
+        """Note that a pass is over."""
+        index, given = self._leave()
+        self._end(index, call.name, given, result)
+
+    def pass_raised(self, call: PublicCall, error: BaseException) -> None:
+        """Note that a pass raised."""
+        index, given = self._leave()
+        self._fail(index, given, error)
+
+    def _begun(self) -> list[Any]:
+        """Return the passes of this thread that were announced, innermost last."""
+        return self._threads.setdefault(threading.get_ident(), [])
+
+    def _leave(self) -> tuple[int, dict[str, Any]]:
+        doing = here.now
+        index, given, doing.inside, listening = self._begun().pop()
+        mode.now.collected = None
+        if listening is not None:
+            listening.remove()
+        return index, given
 
     def _listen(self) -> Any:
         """Listen during a pass that runs hooks, where we do not listen anyway."""
-        if self.log.scan.on or not any(not h.removed for h in self.hooks.values()):
+        if self._listening or not any(not h.removed for h in self.hooks.values()):
             return None
-        return observe(self._listener)
+        return observe(self._listener, values=False)
 
     def _begin(self, api: Any, given: dict[str, Any]) -> int | None:
-        doing = here.now
-        doing.busy += 1
         try:
-            with self.log.lock:
+            with self.log.quiet(), self.log.lock:
                 return self.begin(api, given, hand_over=True)
         except Exception as error:
             self.log.give_up("before a backward pass", error)
             return None
-        finally:
-            doing.busy -= 1
 
     def begin(self, api: Any, given: dict[str, Any], hand_over: bool = False) -> int:
         """Walk what a pass will walk, without running anything; note it.
@@ -186,10 +183,11 @@ class Passes:
         if freed:
             self._refused.update(freed)
         count = len(numbers) + len(leaves)
+        runs: list[NodeRun] = []
         index = log.note(
             "backward",
             log.site(),
-            log.stack() if log.scan.on else (),
+            log.stack() if log.scan.on or log.details.on else (),
             here.now.thread,
             api,
             (look(roots[0]),) if len(roots) == 1 else tuple(map(look, roots)),
@@ -202,8 +200,11 @@ class Passes:
             count,
             tuple(stale),
             tuple(freed),
+            runs,
         )
         self._running[index] = numbers if count <= MAX_NODES else ()
+        self._runs.append(runs)
+        self.runs = runs
         if hand_over:
             mode.now.collected = collected
         log.loop.before_backward(number + 1 for number in numbers)
@@ -250,9 +251,9 @@ class Passes:
     # ---- after ----------------------------------------------------------------------
 
     def _end(self, index: int, api: str, given: dict[str, Any], result: Any) -> None:
-        numbers = self._running.pop(index)
+        numbers = self._over(index)
         self.since = next_sequence_nr()  # gradients are added up in place
-        here.now.busy += 1
+        self.log.pause()
         try:
             with self.log.lock:
                 event = self._event(index) if api == "grad" else None
@@ -261,13 +262,26 @@ class Passes:
                     event.results = tuple([self._or_none(each) for each in found])
                 if not _keeps(given):
                     self._freeing.append((index, numbers))
-                    if self.log.scan.on or len(self._freeing) > MAX_NODES:
+                    eager = self.log.scan.on and not self.log.details.on
+                    if eager or len(self._freeing) > MAX_NODES:
                         self.finish()
                 self.log.loop.after_backward()
         except Exception as error:
             self.log.give_up("after a backward pass", error)
         finally:
-            here.now.busy -= 1
+            self.log.resume()
+
+    def _over(self, index: int) -> tuple[int, ...]:
+        """Note that a pass is over; return its nodes."""
+        at = list(self._running).index(index)
+        del self._runs[at]
+        self.runs = self._runs[-1] if self._runs else None
+        log = self.log
+        log.scan.end_pass()
+        if log.details.on:
+            log.details.passed(index, next_sequence_nr())
+        log.last_index, log.passes_over = index, log.passes_over + 1
+        return self._running.pop(index)
 
     def _or_none(self, gradient: Any) -> Value | None:
         return self.log.reader.seen(gradient) if isinstance(gradient, Tensor) else None
@@ -289,7 +303,7 @@ class Passes:
         self._refused.clear()
 
     def _fail(self, index: int, given: dict[str, Any], error: BaseException) -> None:
-        del self._running[index]
+        self._over(index)
         self.since = sys.maxsize  # see that all that is left gets its rows
         try:
             event, node = self._event(index), _running_node(error.__traceback__)

@@ -7,26 +7,6 @@ from typing import Any
 
 from gradtape._debug import Node, Tensor, edge_of
 
-BACKWARD = (
-    "tensors",
-    "grad_tensors",
-    "retain_graph",
-    "create_graph",
-    "grad_variables",
-    "inputs",
-)
-GRAD = (
-    "outputs",
-    "inputs",
-    "grad_outputs",
-    "retain_graph",
-    "create_graph",
-    "only_inputs",
-    "allow_unused",
-)
-
-METHOD = ("self", "gradient", "retain_graph", "create_graph", "inputs")
-
 
 def roots_of(given: dict[str, Any]) -> list[Tensor]:
     """Return the tensors that a pass begins at, by whichever name they were given."""

@@ -29,7 +29,7 @@ def bind_simply(
     in_brief, look_at_fresh = bind_in_brief(log.reader), bind_fresh(log.reader)
     look, makers = log.reader.look, log.reader.makers
     site, users, loop = log.calls.site, log.calls.users, log.loop.here
-    raw, lock, shared, most = log.program.raw, log.lock, log.exports.shared, log.most
+    raw, lock, most, details = log.program.raw, log.lock, log.most, log.details
     last: CodeType | None = None  # the user's code that made the last call
 
     def simply(
@@ -39,8 +39,11 @@ def bind_simply(
         given = in_brief(args)
         if given is None:
             return False
-        node, inside = result._grad_fn, doing.inside
-        if node is None or node.seq < first or inside is not None:
+        node, inside, stack = result._grad_fn, doing.inside, ()
+        if details.on:  # which has looked at the result
+            code, lasti, stack = log.place()
+            output = look(result)
+        elif node is None or node.seq < first or inside is not None:
             code, lasti = site()
             output = look(result)
         else:  # the engine has found the user's line already
@@ -57,11 +60,12 @@ def bind_simply(
         with lock:
             index = log.next_index
             log.next_index = index + 1
-            where = index, name, code, lasti, thread, grad, inference, module, within
+            modes = thread, grad, inference, module, within
+            where = index, name, code, lasti, stack, *modes
             raw.append(("brief", *where, output, *given))
             if node is not None:
                 makers.append((first, next_sequence_nr(), index, module))
-            if shared or len(raw) > most:
+            if log.watchful or len(raw) > most:
                 log.added(index)
         return True
 

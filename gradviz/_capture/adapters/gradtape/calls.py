@@ -14,7 +14,14 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gradtape._debug import Tensor, internal_files, mode, next_sequence_nr
+from gradtape._debug import (
+    PublicCall,
+    Tensor,
+    calling,
+    internal_files,
+    mode,
+    next_sequence_nr,
+)
 from gradtape.nn.parameter import Parameter
 from gradviz._capture.adapters.gradtape.call_arguments import ATOMS, plain, region
 from gradviz._capture.adapters.gradtape.numpy_exports import EXPORTING
@@ -26,7 +33,7 @@ from gradviz._capture.adapters.gradtape.tensor_records import (
 )
 from gradviz._capture.training_loop.patches import UNSEEN
 from gradviz.program.events import Call
-from gradviz.program.noted import Glance
+from gradviz.program.noted import PLACES, Glance
 from gradviz.program.values import Write
 
 if TYPE_CHECKING:
@@ -39,13 +46,6 @@ internal_files.update({str(path): True for path in _CAPTURE.rglob("*.py")})
 
 _Written: TypeAlias = tuple[int, int, int, Glance]  # as in Write
 
-Opened: TypeAlias = tuple[str, tuple[Any, ...], dict[str, Any], int]
-"""A call that is running: its op, its arguments, the number after which its nodes come.
-
-It is described when it returns, and before that only where it writes: to most calls
-their arguments are the same afterwards.
-"""
-
 Look: TypeAlias = Callable[[Tensor], Glance]
 
 Given: TypeAlias = tuple[tuple[Glance, ...], tuple[Any, ...] | None, tuple[Any, ...]]
@@ -56,17 +56,14 @@ None stands for arguments that are just these tensors; names and values take tur
 
 
 class Doing:
-    """What a thread is in the middle of."""
+    """What a thread is in the middle of, beside the call that it announces."""
 
-    __slots__ = ("busy", "given", "handing", "inside", "opened", "thread", "writes")
+    __slots__ = ("given", "inside", "thread", "writes")
 
     def __init__(self) -> None:
-        self.busy = 0  # calls around that are logged as a whole, or not at all
         self.inside: int | None = None  # the backward pass that this thread runs
-        self.handing = 0  # logs that noted Tensor.backward, which calls backward next
         self.thread = get_ident()
-        self.opened: Opened | None = None  # the call that this thread is inside of
-        self.given: Given | None = None  # what it was given, if that was looked at
+        self.given: Given | None = None  # of the call, if that was looked at
         self.writes: list[_Written] | None = None  # that it did so far
 
 
@@ -90,90 +87,107 @@ class Calls:
         self._raw = log.program.raw
         self._files = log.user_files
         self._scans = log.scan.on
+        self.stacks = log.scan.on  # whether outer frames are noted too
         self._loop, self._lock = log.loop.here, log.lock
         self._shared = log.exports.shared
 
-    def begin(self, doing: Doing) -> None:
+    def begin(self, call: PublicCall) -> None:
         """Describe what a call was given, before it writes."""
-        opened = doing.opened
-        assert opened is not None
         try:
-            doing.given = self._given(opened, self._look)
+            here.now.given = self._given(call, self._look)
         except Exception as error:
-            self._log.give_up(f"before {opened[0]}", error)
-            doing.opened = None
+            self._log.give_up(f"before {call.name}", error)
+            calling.now.call = None
 
-    def _given(self, opened: Opened, look: Look) -> Given:
+    def _given(self, call: PublicCall, look: Look) -> Given:
         values: list[Glance] = []
         arguments: list[Any] = []
-        for each in opened[1]:
+        for each in call.args:
             kind = type(each)
             if kind is Tensor or kind is Parameter:
-                glance = look(each)
-                values.append(glance)
-                arguments.append(glance)
+                at = len(values)
+                values.append(look(each))
+                arguments.append(PLACES[at] if at < len(PLACES) else values[at])
             elif kind in ATOMS:
                 arguments.append(each)
             else:
                 arguments.append(plain(each, look, [], values))
         keywords: list[Any] = []
-        for key, each in opened[2].items():
+        for key, each in call.kwargs.items():
             simple = type(each) in ATOMS
             keywords += (key, each if simple else plain(each, look, [], values))
-        plainly = None if values == arguments else tuple(arguments)
+        alone = len(values) == len(arguments) == len(call.args) < len(PLACES)
+        plainly = (
+            None if alone and arguments == _FIRST[: len(values)] else tuple(arguments)
+        )
         return tuple(values), plainly, tuple(keywords)
 
-    def finish(self, doing: Doing, result: Any) -> None:
+    def end(self, call: PublicCall, result: Any) -> None:
         """Note a call that returned."""
-        opened = doing.opened
-        if opened is None:
+        doing = here.now
+        if call.kwargs or doing.given or self._scans or type(result) is not Tensor:
+            self.finish(doing, call, result)
             return
-        doing.opened = None
         try:
-            given = doing.given or self._given(opened, self._look)
-            if type(result) is Tensor:
-                outputs = (self._look(result),)
-                self._add(doing, opened, given, (result,), outputs, None)
-            elif result is not NotImplemented:
-                self._finish(doing, opened, given, result)
+            brief = self._log.simply(doing, call.name, call.args, call.first, result)
         except Exception as error:
-            self._log.give_up(f"after {opened[0]}", error)
-        doing.given = None  # nothing that the user lets go of is held
+            self._log.give_up(f"after {call.name}", error)
+            return
+        if not brief:
+            self.finish(doing, call, result)
+
+    def finish(self, doing: Doing, call: PublicCall, result: Any) -> None:
+        """Note a call in full."""
+        if calling.now.call is call:
+            calling.now.call = None
+            try:
+                given = doing.given or self._given(call, self._look)
+                if type(result) is Tensor:
+                    outputs = (self._look(result),)
+                    self._add(doing, call, given, (result,), outputs, None)
+                elif result is not NotImplemented:
+                    self._finish(doing, call, given, result)
+            except Exception as error:
+                self._log.give_up(f"after {call.name}", error)
+        doing.given = doing.writes = None  # nothing that the user lets go of is held
 
     def _finish(
         self,
         doing: Doing,
-        opened: Opened,
+        call: PublicCall,
         given: Given,
         result: Any,
     ) -> None:
         tensors: list[Tensor] = []
         values: list[Glance] = []
         found = plain(result, self._look, tensors, values)
-        target = opened[1][0] if opened[1] else None
-        if opened[0] in _WRITERS and isinstance(target, Tensor):
+        target = call.args[0] if call.args else None
+        if call.name in _WRITERS and isinstance(target, Tensor):
             plain(target, self._look, tensors, values)
             found = None
         elif tensors:
             found = None
-        self._add(doing, opened, given, tensors, tuple(values), found)
+        self._add(doing, call, given, tensors, tuple(values), found)
 
     def _add(
         self,
         doing: Doing,
-        opened: Opened,
+        call: PublicCall,
         given: Given,
         tensors: Sequence[Tensor],
         outputs: tuple[Glance, ...],
         result: Any,
     ) -> int | None:
-        log, (name, _, _, first) = self._log, opened
+        log, name, first = self._log, call.name, call.first
         at, now = self._loop.now, mode.now
         node = tensors[0]._grad_fn if tensors else None
         if node is None and len(tensors) > 1:
             node = next((t._grad_fn for t in tensors if t._grad_fn is not None), None)
         inside = doing.inside
-        if node is None or node.seq < first or inside is not None:
+        stack = ()
+        if self.stacks:
+            code, lasti, stack = log.place()
+        elif node is None or node.seq < first or inside is not None:
             code, lasti = self.site()
         else:  # the engine has found the user's line already
             code, lasti = node.code, node.lasti
@@ -193,7 +207,7 @@ class Calls:
                     name,
                     code,
                     lasti,
-                    log.stack() if self._scans else (),
+                    stack,
                     doing.thread,
                     now.grad,
                     now.inference,
@@ -213,11 +227,11 @@ class Calls:
                     self._called(index, at.module, first, tensors)
             elif node is not None:  # which is what that comes to
                 self._makers.append((first, next_sequence_nr(), index, at.module))
-            if len(raw) > log.most or self._shared:
+            if len(raw) > log.most or log.watchful:
                 log.added(index, [each[0] for each in writes])
             if self._scans and name in EXPORTING:
                 for tensor in (
-                    *tensors_in((*opened[1], *opened[2].values())),
+                    *tensors_in((*call.args, *call.kwargs.values())),
                     *tensors,
                 ):
                     storage = log.reader.storage(tensor._data)
@@ -238,34 +252,33 @@ class Calls:
             return self.site()
         return code, lasti
 
-    def fail(self, doing: Doing, error: BaseException) -> None:
+    def fail(self, call: PublicCall, error: BaseException) -> None:
         """Note a call that raised."""
-        opened, log = doing.opened, self._log
-        if opened is None:
-            return
-        doing.opened = None
-        try:
-            given = doing.given or self._given(opened, self._look)
-            call = log.program.event(self._add(doing, opened, given, (), (), None))
-            if isinstance(call, Call):
-                call.error = f"{type(error).__name__}: {error}"
-        except Exception as failure:
-            log.give_up(f"after {opened[0]} raised", failure)
-        doing.given = None
+        doing, log = here.now, self._log
+        if calling.now.call is call:
+            calling.now.call = None
+            try:
+                given = doing.given or self._given(call, self._look)
+                index = self._add(doing, call, given, (), (), None)
+                event = log.program.event(index)
+                if isinstance(event, Call):
+                    event.error = f"{type(error).__name__}: {error}"
+            except Exception as failure:
+                log.give_up(f"after {call.name} raised", failure)
+        doing.given = doing.writes = None
 
     # ---- writes -----------------------------------------------------------------
 
     def wrote(self, target: Tensor, op: str, version: int) -> None:
         """Note that memory was written: by the open call, else as a call of its own."""
-        log, doing = self._log, here.now
-        opened = doing.opened
+        log, doing, call = self._log, here.now, calling.now.call
         log.reader.changed(log.reader.storage(target._data))
-        if opened is not None:
+        if call is not None:
             glance = log.reader.look(target)
             if doing.given is None:
-                doing.given = self._given(opened, self._look_before(glance))
-            if opened[0] == "__setitem__":
-                glance = region(glance, *opened[1][:2])
+                doing.given = self._given(call, self._look_before(glance))
+            if call.name == "__setitem__":
+                glance = region(glance, *call.args[:2])
             if doing.writes is None:
                 doing.writes = []
             doing.writes.append((glance[1], version - 1, version, glance))
@@ -306,6 +319,8 @@ class Calls:
                 )
             )
 
+
+_FIRST = list(PLACES)
 
 _WRITERS = frozenset(("__setitem__", "data.set", "requires_grad.set", "__delitem__"))
 """Calls that return nothing but leave their first argument changed."""

@@ -1,61 +1,104 @@
-"""What the engine itself announces while a log is open: turns of nodes, and hooks."""
+"""What the engine announces while a log is open: calls, turns of nodes, and hooks."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from gradtape._debug import events, mode
-from gradviz._capture.adapters.gradtape.calls import here
+from gradtape._debug import calling, events, mode
 from gradviz._capture.adapters.gradtape.op_facts import shown_name, tensors_in
-from gradviz.program.events import Backward, Call, HookRan
+from gradviz._capture.names.user_code import is_probing
+from gradviz.program.events import Call, HookRan
 from gradviz.program.values import NodeRun
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
 
+class CallEvents:
+    """Hands what the engine announces of public calls to those who note it."""
+
+    def __init__(self, log: GradtapeLog) -> None:
+        self.eager = log.scan.on  # later its arguments may be others
+        self.user_files = log.user_files
+        calls, passes, switches = log.calls, log.passes, log.switches
+        self.began, self.ended, self.raised = calls.begin, calls.end, calls.fail
+        self.pass_began, self.pass_ended = passes.pass_began, passes.pass_ended
+        self.pass_raised, self.mode_switched = (
+            passes.pass_raised,
+            switches.mode_switched,
+        )
+        self.hook_registered = switches.hook_registered
+        self.hook_removed = switches.hook_removed
+
+
 class Listener:
-    """Fills in what happens within a pass, and calls that nothing stood in for."""
+    """Fills in what happens within a pass, and ops behind nodes and beside calls."""
 
     def __init__(self, log: GradtapeLog) -> None:
         self._log = log
-        self._turns: dict[int, NodeRun] = {}  # by node: those that have not ended
+        self._turns: dict[int, tuple[NodeRun, int]] = {}  # by node: not ended yet
         self._hooks: list[HookRan] = []  # those that have not returned
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            events.NodeEntered: self._on_enter,
+            events.NodeLeft: self._on_leave,
+            events.GradAccumulated: self._on_leaf,
+            events.HookRan: self._on_hook,
+            events.HookReturned: self._on_hook_end,
+            events.OpCalled: self._on_op,
+        }
 
     def __call__(self, event: events.Event) -> None:
-        handler = _HANDLERS.get(type(event))
-        if handler is None:
+        handler = self._handlers.get(type(event))
+        if handler is None or is_probing():
             return
         try:
             with self._log.lock:
-                handler(self, event, self._log.passes.running())
+                handler(event)
         except Exception as error:
             self._log.give_up(f"at an event {type(event).__name__}", error)
 
-    def _on_enter(self, event: events.NodeEntered, running: Backward | None) -> None:
-        if running is None:
+    def _on_enter(self, event: events.NodeEntered) -> None:
+        log, node = self._log, event.node
+        runs = log.passes.runs
+        if runs is None:
             return
-        key = self._log.reader.key(event.node)
-        summary = self._log.scan.summary
-        run = NodeRun(key, tuple([summary(each) for each in event.gradients]), ())
-        self._turns[key] = run
-        running.runs.append(run)
+        key, gradient = node.seq + 1, log.scan.gradient
+        run = NodeRun(key, tuple([gradient(each) for each in event.gradients]), ())
+        runs.append(run)
+        self._turns[key] = run, perf_counter_ns()
 
-    def _on_leave(self, event: events.NodeLeft, running: Backward | None) -> None:
-        run = self._turns.pop(self._log.reader.key(event.node), None)
+    def _on_leave(self, event: events.NodeLeft) -> None:
+        ended = perf_counter_ns()
+        node = event.node
+        run, began = self._turns.pop(node.seq + 1, (None, 0))
         if run is not None:
-            summary = self._log.scan.summary
-            run.outgoing = tuple([summary(each) for each in event.gradients])
+            gradient = self._log.scan.gradient
+            pairs = zip(node.nodes, event.gradients, strict=False)
+            run.outgoing = tuple(
+                [None if to is None else gradient(each) for to, each in pairs]
+            )
+            if self._log.details.on:
+                run.elapsed_ns = ended - began
 
-    def _on_leaf(self, event: events.GradAccumulated, running: Backward | None) -> None:
-        if running is not None:
-            key = self._log.reader.key(event.node)
-            summary = self._log.scan.summary(event.gradient)
-            running.runs.append(NodeRun(key, (summary,), ()))
-
-    def _on_hook(self, event: events.HookRan, running: Backward | None) -> None:
+    def _on_leaf(self, event: events.GradAccumulated) -> None:
         log = self._log
+        runs = log.passes.runs
+        if runs is None:
+            return
+        run = NodeRun(
+            log.reader.key(event.node), (log.scan.gradient(event.gradient),), ()
+        )
+        if log.details.on and not event.first and event.tensor._grad is not None:
+            run.grad = log.scan.moment(event.tensor._grad._data)
+        runs.append(run)
+
+    def _on_hook(self, event: events.HookRan) -> None:
+        log = self._log
+        if log.details.on and log.passes.runs is not None:
+            log.details.hook(event, log.passes.index, len(log.passes.runs))
         known = log.passes.hooks.get(event.key)
         if known is None:
             return
@@ -68,20 +111,25 @@ class Listener:
         self._hooks.append(ran)
         log.add(ran)
 
-    def _on_hook_end(
-        self, event: events.HookReturned, running: Backward | None
-    ) -> None:
+    def _on_hook_end(self, event: events.HookReturned) -> None:
         for ran in reversed(self._hooks):
             if ran.hook == event.key:
                 ran.changed, ran.returned = event.wrote, event.replaced
                 self._hooks.remove(ran)
                 return
 
-    def _on_op(self, event: events.OpCalled, running: Backward | None) -> None:
-        """Log an op that the user reached by a name we do not stand in for."""
+    def _on_op(self, event: events.OpCalled) -> None:
         log = self._log
-        if here.now.busy or running is not None or log.loop.here.now.within is not None:
+        if log.details.on:
+            log.details.op(event)
+        if calling.now.depth or log.passes.runs is not None or log.muted:
             return
+        if log.loop.here.now.within is None:
+            self._unannounced(event)
+
+    def _unannounced(self, event: events.OpCalled) -> None:
+        """Log an op that the user reached by a name that is not announced."""
+        log = self._log
         site = log.site()
         if site is None or site == log.loop.step_site:
             return
@@ -102,13 +150,3 @@ class Listener:
             log.reader.called(
                 call.index, call.module, event.node.seq - 1, event.outputs
             )
-
-
-_HANDLERS: dict[type, Any] = {
-    events.NodeEntered: Listener._on_enter,
-    events.NodeLeft: Listener._on_leave,
-    events.GradAccumulated: Listener._on_leaf,
-    events.HookRan: Listener._on_hook,
-    events.HookReturned: Listener._on_hook_end,
-    events.OpCalled: Listener._on_op,
-}

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, ClassVar, Self
 
 import gradtape
-from gradtape._debug import Tensor, after_write, next_sequence_nr
-from gradviz._capture.adapters.gradtape.attribute_calls import (
-    stand_in_for_attributes,
-    stand_in_for_constructors,
+from gradtape._debug import (
+    Tensor,
+    after_write,
+    calling,
+    next_sequence_nr,
+    observe_calls,
 )
 from gradviz._capture.adapters.gradtape.backward import Passes
 from gradviz._capture.adapters.gradtape.call_fast_path import bind_simply
-from gradviz._capture.adapters.gradtape.calls import Calls, here
-from gradviz._capture.adapters.gradtape.grad_modes import listen_to_modes
+from gradviz._capture.adapters.gradtape.calls import Calls
+from gradviz._capture.adapters.gradtape.data_calls import is_noted_aside
+from gradviz._capture.adapters.gradtape.details import Details
+from gradviz._capture.adapters.gradtape.engine_events import CallEvents
+from gradviz._capture.adapters.gradtape.grad_modes import Switches
 from gradviz._capture.adapters.gradtape.numpy_exports import Exports
-from gradviz._capture.adapters.gradtape.op_names import (
-    UNLOGGED,
-    logged_functions,
-    logged_methods,
-    op_of,
-)
-from gradviz._capture.adapters.gradtape.patches import stand_in, unlogged
 from gradviz._capture.adapters.gradtape.tensor_records import Reader
 from gradviz._capture.adapters.gradtape.value_scan import Scan
 from gradviz._capture.training_loop.log import LoopLog
@@ -32,14 +32,14 @@ from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
 from gradviz.program.noted import Glance
 from gradviz.program.records import Program
-from gradviz.program.values import Value
+from gradviz.program.values import RawSite, Value
 
 
 class GradtapeLog(Log):
     """Logs what its ``with`` block does on gradtape.
 
-    ``scan`` also looks at the values of results and gradients. The log stands in for
-    the public functions of gradtape while it is open, and puts them back at the end.
+    ``scan`` also looks at the values of results and gradients. While it is open the log
+    listens to what the engine announces.
 
     >>> import gradtape as torch
     >>> with GradtapeLog() as log:
@@ -58,9 +58,17 @@ class GradtapeLog(Log):
         self.exports = Exports()
         self.watchful = self.exports.shared  # while there is any
         self.loop = LoopLog(gradtape, self)
+        self.details = Details(self)
+        self.times: dict[int, int] = {}  # event index -> ns since the log was made
+        self.last_index: int | None = None  # of the pass that ended last
+        self.passes_over = 0
+        self.forgotten = 0  # calls without a graph that made room for others
+        self._stacks: deque[tuple[RawSite, ...]] = deque(maxlen=8)  # the latest
+        self._begun_ns = time.perf_counter_ns()
         self.calls = Calls(self)
         self.simply = bind_simply(self)
         self.passes = Passes(self)
+        self.switches = Switches(self)
         self._stack = ExitStack()
 
     _open: ClassVar[list[GradtapeLog]] = []
@@ -80,30 +88,11 @@ class GradtapeLog(Log):
         return self
 
     def _install(self) -> None:
-        made: dict[int, Any] = {}
-        for owner, name in (*logged_functions(), *logged_methods()):
-            original = vars(owner)[name]
-            if id(original) not in made:
-                made[id(original)] = stand_in(self, op_of(name), original)
-            self.stand(owner, name, made[id(original)])
-        for name in UNLOGGED:
-            self.stand(Tensor, name, unlogged(vars(Tensor)[name]))
-        stand_in_for_constructors(self)
-        stand_in_for_attributes(self)
-        listen_to_modes(self)
+        self.on_exit(observe_calls(CallEvents(self)))
         self.passes.install()
         after_write.append(self._wrote)
-        self._stack.callback(after_write.remove, self._wrote)
+        self.on_exit(after_write.remove, self._wrote)
         self.loop.__enter__()
-
-    def stand(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute until the log is closed."""
-        own = vars(owner).get(name)
-        setattr(owner, name, value)
-        if own is None:
-            self._stack.callback(delattr, owner, name)
-        else:
-            self._stack.callback(setattr, owner, name, own)
 
     def on_exit(self, call: Any, *args: Any) -> None:
         """Call something when the log is closed."""
@@ -135,6 +124,20 @@ class GradtapeLog(Log):
             self.passes.finish()
             self.loop.refresh()
 
+    def watch_details(self, steps: int) -> None:
+        """Note also what only a picture of the graph needs: times, ops, moments."""
+        self.details.kept = max(self.details.kept, steps)
+        if not self.details.on:
+            self.details.on = self.reader.detailed = self.scan.detailed = True
+            self.calls.stacks = self.watchful = True
+            if not self.scan.on:
+                self.passes.listen()
+
+    @property
+    def last_pass(self) -> Event | None:
+        """The event of the pass that ended last."""
+        return self.program.event(self.last_index)
+
     def preflight(self, *roots: Tensor) -> Backward:
         """Add the event of a backward pass from these roots, without running it."""
         return self.passes.preflight(*roots)
@@ -147,6 +150,8 @@ class GradtapeLog(Log):
 
     def added(self, index: int, written: Sequence[int] = ()) -> None:
         """See to what an event changes: old ones go, shared memory is looked at."""
+        if self.details.on:
+            self.times[index] = time.perf_counter_ns() - self._begun_ns
         if len(self.program.raw) > self.most:
             self._drop()
         if self.exports.shared:
@@ -154,17 +159,47 @@ class GradtapeLog(Log):
                 self.reader.changed(storage)
 
     def _drop(self) -> None:
-        """Drop the older half of the events, and nodes that only they tell of."""
-        nodes = self.program.nodes
+        """Drop the older half of the events, and nodes that only they tell of.
+
+        Where most of them are calls without a graph, only those go: an evaluation is
+        not to drive the passes out.
+        """
+        raw, nodes = self.program.raw, self.program.nodes
+        half = len(raw) // 2
+        kept = [each for each in raw[:half] if not is_noted_aside(each)]
+        if len(kept) < half // 2:
+            self.program.drop(half, kept)
+            self.forgotten += half - len(kept)
+            return
         self.passes.finish()
-        oldest = self.program.drop(len(self.program.raw) // 2)
+        oldest = self.program.drop(half)
         self.reader.forget(oldest)
+        self.times = {at: ns for at, ns in self.times.items() if at >= oldest}
         for key, row in list(nodes.items()):
             last = row.call if row.freed_by is None else row.freed_by
             if last is not None and last < oldest:
                 del nodes[key]
 
     # ---- what the parts share -------------------------------------------------------
+
+    def stack(self) -> tuple[RawSite, ...]:
+        """Return the user's frames around the innermost one; a stack is shared."""
+        return self.shared(super().stack())
+
+    def place(self) -> tuple[CodeType | None, int, tuple[RawSite, ...]]:
+        """Return code and instruction of the innermost frame, and those around it."""
+        frame = self.frame()
+        if frame is None:
+            return None, 0, ()
+        return frame.f_code, frame.f_lasti, self.shared(self.outside(frame))
+
+    def shared(self, stack: tuple[RawSite, ...]) -> tuple[RawSite, ...]:
+        """Return the stack that was noted last and is equal, if there is one."""
+        for each in self._stacks:
+            if each == stack:
+                return each
+        self._stacks.append(stack)
+        return stack
 
     def value(self, tensor: Any) -> Value:
         """Describe a tensor as it is now."""
@@ -198,11 +233,11 @@ class GradtapeLog(Log):
 
     def pause(self) -> None:
         """Log no calls of this thread until :meth:`resume`."""
-        here.now.busy += 1
+        calling.now.depth += 1
 
     def resume(self) -> None:
         """End the last :meth:`pause`."""
-        here.now.busy -= 1
+        calling.now.depth -= 1
 
     @contextmanager
     def quiet(self) -> Generator[None, None, None]:
@@ -224,7 +259,7 @@ class GradtapeLog(Log):
         if self.muted:
             self.reader.changed(self.reader.storage(target._data))
             return
-        if here.now.busy and here.now.opened is None:
+        if calling.now.depth and calling.now.call is None:
             return  # whoever muted us tells of it
         try:
             self.calls.wrote(target, op, version)

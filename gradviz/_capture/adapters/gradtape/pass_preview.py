@@ -57,8 +57,10 @@ class Ahead:
         numbers, leaves = tuple(map(_number_of, order)), self._leaves(collected.waiting)
         # Freed nodes are older than the pass that freed them, which was a write too.
         young = not numbers or numbers[-1] >= since
-        if young and not self._reader.eager and self._is_known(collected.starts, order):
-            return numbers, leaves, []
+        if young and not self._reader.eager:
+            known = self._reader.detailed and self._are_noted(order)
+            if known or self._is_known(collected.starts, order):
+                return numbers, leaves, []
         return numbers, leaves, self._read(order, roots, check)
 
     def _leaves(self, ends: Iterable[Node]) -> tuple[int, ...]:
@@ -78,8 +80,19 @@ class Ahead:
                     self._reader.row(end, [], {})
         return tuple(leaves)
 
+    def _are_noted(self, order: list[Node]) -> bool:
+        """Tell whether nodes were noted when they were made, or have rows."""
+        noted, rows = self._noted, self._reader.program.nodes
+        for node in order:
+            key = node.seq + 1
+            if key not in noted and key not in rows:
+                return False
+        return True
+
     def _is_known(self, starts: list[Node], order: list[Node]) -> bool:
         """Tell whether graphs of the same ops from the same places were read before."""
+        if self._reader.detailed:
+            return False  # each node is shown
         code = [id(node.code) for node in starts]
         key = hash((*code, *map(type, order), *map(_lasti_of, order)))
         times = self._kinds.get(key, 0)
@@ -101,7 +114,7 @@ class Ahead:
             slots = slots_of(node) if node.keeps else []
             row = rows.get(key)
             if row is None and key not in noted:
-                if eager or node.foreign:
+                if node.foreign or (eager and not reader.detailed):
                     row = reader.row(node, slots, met)
                 else:
                     noted[key] = self._note(node, key, slots, met)
@@ -111,10 +124,20 @@ class Ahead:
                     check(key, node, slots, known)
             elif node.keeps and node.saved is None:
                 freed.append(key)
+        self._shorten()
+        return freed
+
+    def note(self, node: Node, key: int, met: Met) -> None:
+        """Note a node as soon as it is made."""
+        slots = slots_of(node) if node.keeps else []
+        self._noted[key] = self._note(node, key, slots, met)
+        self._shorten()
+
+    def _shorten(self) -> None:
+        noted = self._noted
         if len(noted) > _MOST:
             for key in list(noted)[: _MOST // 2]:
                 del noted[key]
-        return freed
 
     def _note(self, node: Node, key: int, slots: Slots, met: Met) -> Noted:
         reader = self._reader
@@ -122,10 +145,10 @@ class Ahead:
         for each in node.nodes:
             if each is None or each.dead:
                 following.append(None)
-            else:
-                # A call for each edge of a large graph is worth saving.
-                edge = reader.key(each) if each.accumulates else each.seq + 1
-                following.append(edge)
+            elif each.accumulates:
+                following.append(reader.leaf(each))
+            else:  # a call for each edge of a large graph is worth saving
+                following.append(each.seq + 1)
         saved: list[Any] = []
         for slot, number, entry in slots:
             saved += (slot, reader.kept(entry, number, key, met))
@@ -141,6 +164,8 @@ class Ahead:
         """Make the rows of all nodes that were noted."""
         reader = self._reader
         for key, noted in self._noted.items():
+            if key in reader.program.nodes:
+                continue
             name, following, numbers, code, lasti, shape, _ = noted
             edges = zip(following, numbers, strict=True)
             row = reader.program.nodes[key] = NodeRow(

@@ -57,6 +57,8 @@ class Reader:
         self.storages = Identities()
         self._stored = self.storages.rows
         self._changes: dict[int, int] = {}  # of each storage, whoever counts them
+        self.detailed = False  # a picture of the graph is made too
+        self.sizes: dict[int, tuple[int, int]] = {}  # by storage, then: in all, of each
 
     # ---- tensors --------------------------------------------------------------------
 
@@ -140,6 +142,8 @@ class Reader:
             device = "cpu"
         else:
             storage, shape, strides, dtype, device = self._memory_of(data)
+        if self.detailed and storage not in self.sizes:
+            self._measure(storage, data)
         offset, is_view = 0, False
         if view is not None:
             offset, is_view = view.offset, view.base is not None
@@ -171,6 +175,16 @@ class Reader:
             tensors.prune()
         return glance
 
+    def _measure(self, storage: int, array: Any) -> None:
+        root = root_of(array)
+        nbytes = getattr(root, "nbytes", 0) if type(root) is type(array) else 0
+        self.sizes[storage] = int(nbytes), array.itemsize
+        if len(self.sizes) > 2 * self.storages.room:
+            living = {number for number, _ in self.storages.alive()}
+            oldest = storage - self.storages.room
+            for each in [n for n in self.sizes if n < oldest and n not in living]:
+                del self.sizes[each]
+
     def _memory_of(self, array: Any) -> tuple[int, Any, Any, str, str]:
         """Return storage, shape, strides, dtype and device of an array."""
         item, steps = array.itemsize, getattr(array, "strides", ())
@@ -195,7 +209,7 @@ class Reader:
         pass, which is when they first matter.
         """
         self.makers.append((first, next_sequence_nr(), index, module))
-        if self._scan.on:
+        if self._scan.on and not self.detailed:
             for tensor in outputs:
                 node = tensor._grad_fn
                 if node is not None and node.seq + 1 not in self.program.nodes:
@@ -217,12 +231,26 @@ class Reader:
                 self.row(node, slots_of(node), met)
                 waiting += [each for each in node.nodes if each is not None]
 
+    def leaf(self, node: Node) -> int:
+        """Return the key of a leaf's node, and see to its row."""
+        variable = node.variable
+        known = self._rows.get(id(variable))
+        if known is not None and known[0]() is variable:
+            key = -known[1]
+        else:
+            key = -self.number(variable)
+        if key not in self.program.nodes:
+            self.row(node, [], {})
+        return key
+
     def row(self, node: Node, slots: Slots, met: Met) -> NodeRow:
         """Add the row of a node. ``met`` has the values of arrays in sight."""
         key = self.key(node)
         row = self.program.nodes[key] = NodeRow(key, type(node).__name__)
         if node.accumulates:
             row.leaf, row.shape = -key, node.layouts[0].shape
+            if self.detailed:
+                row.outputs = (self.program.value(self.look(node.variable)),)
             return row
         self._fill(row, node, slots, met)
         return row
@@ -279,6 +307,8 @@ class Reader:
         storage, shape, strides, dtype, device = self._memory_of(array)
         memory = number, storage, version, shape, strides, 0, dtype, device
         glance = *memory, True, False, False, node, output, False
+        if self.detailed and storage not in self.sizes:
+            self._measure(storage, array)
         return glance + self._scan.look(array) if self._scan.on else glance
 
 

@@ -1,45 +1,171 @@
-"""Looks at values: extremes, NaN and Inf of an array, and the text of a small one."""
+"""Looks at values: extremes, NaN and Inf of an array, and the text of a small one.
+
+A small array is copied, which takes a microsecond, and looked at when someone asks.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from gradtape._debug import META, SparseArray, backend_of
 from gradviz._capture.statistics.scan import summary_of
+from gradviz._capture.statistics.summary import summarize
 from gradviz.program.values import Summary
 
 _SHOWN = 8  # elements of a small array that are written out
+_COPIED = 16_384  # bytes of an array that is copied
+_MOST = 16_000_000  # bytes of all copies; beyond, the oldest are looked at
+_RECENT = 8  # passes that a picture shows in full
+
+
+class Kept(Summary):
+    """A summary of an array that was copied, worked out when it is read."""
+
+    __slots__ = ("array", "passes", "words")
+
+    array: Any
+    passes: int  # that were over
+    words: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "full":
+            with np.errstate(all="ignore"):
+                self.full = summarize(self.array)
+            return self.full
+        if name == "words":
+            self.words = _text(self.array)
+            return self.words
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._fill()
+        return object.__getattribute__(self, name)
+
+    def _fill(self) -> None:
+        with np.errstate(all="ignore"):
+            found = summary_of(self.array)
+        assert found is not None  # it holds numbers
+        for field in _FIELDS:
+            setattr(self, field, getattr(found, field))
+
+    def settle(self, in_full: bool) -> None:
+        """Work out all, and let go of the array."""
+        _ = self.count, self.words
+        if not in_full and "full" not in _filled(self):
+            self.full = None
+        _ = self.full
+        self.array = None
+
+
+_FIELDS = (
+    *("count", "nans", "infs", "zeros", "first_bad"),
+    *("minimum", "maximum", "norm"),
+)
+
+
+def _filled(kept: Kept) -> tuple[str, ...]:
+    try:
+        object.__getattribute__(kept, "full")
+    except AttributeError:
+        return ()
+    return ("full",)
 
 
 class Scan:
-    """Summarizes arrays, or does nothing where nobody asked for values."""
+    """Summarizes arrays; of results only where somebody asked for values."""
 
     def __init__(self, on: bool) -> None:
         self.on = on
+        self.detailed = False  # a picture is made too, with full statistics
+        self._waiting: deque[Kept] = deque()
+        self._bytes = 0
+        self._passes = 0
+        # Gradients of the pass that runs, by id: one leaves a node and enters the next.
+        self._known: dict[int, tuple[ref[Any], Summary | None]] = {}
 
-    def look(self, array: Any) -> tuple[Summary | None, str]:
-        """Return the summary of an array, and its text where it is small."""
-        return self.summary(array), self.text(array)
+    def look(self, array: Any) -> tuple[Summary | None, Any]:
+        """Return the summary of an array, and what gives its text where it is small."""
+        found = self.summary(array)
+        return found, found if type(found) is Kept else self.text(array)
 
     def summary(self, array: Any) -> Summary | None:
-        """Return the summary of an array; None where it holds no numbers."""
-        if not self.on or array is None or type(array) is META.array_type:
+        """Return the summary of a result; None where it holds no numbers."""
+        return self._of(array) if self.on else None
+
+    def gradient(self, array: Any) -> Summary | None:
+        """Return the summary of a gradient; one that leaves a node enters the next."""
+        if array is None or not (self.on or self.detailed):
             return None
+        known = self._known.get(id(array))
+        if known is not None and known[0]() is array:
+            return known[1]
+        found = self._of(array)
+        if type(array) is np.ndarray:
+            self._known[id(array)] = ref(array), found
+        return found
+
+    def moment(self, array: Any) -> Summary | None:
+        """Return the summary of an array that is written in place, as it is now."""
+        return self._of(array)
+
+    def end_pass(self) -> None:
+        """Note that a pass is over."""
+        self._known.clear()
+        self._passes += 1
+
+    def _of(self, array: Any) -> Summary | None:
+        if array is None or type(array) is META.array_type:
+            return None
+        if type(array) is np.ndarray:
+            size = array.nbytes
+            if size <= _COPIED and array.dtype.kind in "fiubc":
+                return self._keep(array, size)
+        return self._now(array)
+
+    def _keep(self, array: Any, size: int) -> Kept:
+        kept = Kept.__new__(Kept)
+        kept.array = array.copy()
+        kept.passes = self._passes
+        self._waiting.append(kept)
+        self._bytes += size + _OVERHEAD
+        while self._bytes > _MOST:
+            oldest = self._waiting.popleft()
+            self._bytes -= oldest.array.nbytes + _OVERHEAD
+            oldest.settle(self.detailed and oldest.passes >= self._passes - _RECENT)
+        return kept
+
+    def _now(self, array: Any) -> Summary | None:
+        full = None
+        if self.detailed:
+            full = summarize(array)
         if type(array) is SparseArray:
             array = array.values
         if type(array) is not np.ndarray:
             array = backend_of(array).to_host(array)
         with np.errstate(all="ignore"):
-            return summary_of(array)
+            found = summary_of(array)
+        if found is not None:
+            found.full = full
+        return found
 
     def text(self, array: Any) -> str:
         """Return up to eight elements as text; "" where there are more."""
-        if not self.on or type(array) is not np.ndarray or array.size > _SHOWN:
+        if not self.on or type(array) is not np.ndarray:
             return ""
-        if array.dtype.kind in "fc":
-            return str(np.array2string(array, separator=", ", precision=6)).replace(
-                "\n", ""
-            )
-        return str(array.tolist())
+        return _text(array)
+
+
+_OVERHEAD = 300  # bytes of a copy beside its elements
+
+
+def _text(array: Any) -> str:
+    if array.size > _SHOWN:
+        return ""
+    if array.dtype.kind in "fc":
+        return str(np.array2string(array, separator=", ", precision=6)).replace(
+            "\n", ""
+        )
+    return str(array.tolist())

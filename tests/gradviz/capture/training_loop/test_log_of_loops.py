@@ -174,8 +174,8 @@ def test_a_module_call_read_before_it_ends_learns_of_its_end(
 def test_memory_of_a_long_loop_is_bounded(
     lib: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("adapters.gradtape.log", "adapters.pytorch.log"):
-        module = importlib.import_module(f"gradviz._capture.{name}")
+    for name in ("gradtape.log", "pytorch.log"):
+        module = importlib.import_module(f"gradviz._capture.adapters.{name}")
         monkeypatch.setattr(module, "MOST_WITHOUT_VALUES", 200)
     _, step, _ = _network(lib)
     with _log(lib) as log:

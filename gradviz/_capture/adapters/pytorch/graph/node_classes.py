@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from gradviz._capture.adapters.pytorch.op_facts import backward_code, source_of
+from gradviz._capture.adapters.pytorch.op_facts import backward_code
 from gradviz._capture.adapters.pytorch.saved_attributes import saved_slots
 from gradviz._capture.adapters.pytorch.view_strides import view_slots
+from gradviz._capture.recorder.call_text import source_of
 
 _EXTENSION = "CppFunction"  # the class of all nodes that PyTorch does not know
 

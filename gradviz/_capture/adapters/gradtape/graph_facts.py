@@ -1,0 +1,114 @@
+"""What graphs of gradtape are made with, beside the records of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradtape._debug import Tensor, accumulator_of
+from gradviz._capture.adapters.gradtape.graph_walk import PRODUCER
+from gradviz._capture.adapters.gradtape.log import GradtapeLog
+from gradviz._capture.adapters.gradtape.op_facts import (
+    arguments_of,
+    formula_of,
+    hooks_of,
+)
+from gradviz._capture.names.hooks import Hook
+from gradviz._capture.recorder.call_text import source_of
+from gradviz._capture.recorder.engine import GraphFacts, Inside, Operation
+from gradviz._capture.recorder.raw import RawNode, RawTensor
+from gradviz.program.events import Backward
+from gradviz.program.values import Node, Value
+
+
+class GradtapeEngine:
+    """Opens logs of gradtape."""
+
+    tensor_type: type = Tensor
+
+    def innermost(self) -> GradtapeLog | None:
+        """Return nothing: a log that somebody else opened may look at no values."""
+        return None
+
+    def open(self, values: bool) -> GradtapeLog:
+        """Return a new log."""
+        return GradtapeLog(scan=values)
+
+    def watch(self, log: GradtapeLog, steps: int) -> None:
+        """Let a log note also what a picture of the last steps needs."""
+        log.watch_details(steps)
+
+    def facts(self, log: GradtapeLog) -> GraphFacts:
+        """Return what is known of the graph in a log."""
+        return GradtapeFacts(log)
+
+    def hooks_of(self, tensor: Any) -> tuple[Hook, ...] | None:
+        """Return the hooks on a leaf; None for what is no leaf."""
+        if tensor._grad_fn is not None or not tensor._needs:
+            return None
+        return hooks_of(accumulator_of(tensor))
+
+
+ENGINE = GradtapeEngine()
+
+_FORGOTTEN = (
+    "The oldest {count} events of a long stretch without gradients were forgotten."
+)
+
+
+class GradtapeFacts:
+    """See :class:`gradviz._capture.recorder.engine.GraphFacts`."""
+
+    producer = PRODUCER
+    tells_inside = True
+
+    def __init__(self, log: GradtapeLog) -> None:
+        self._log = log
+        self._details = log.details
+
+    def settle(self) -> None:
+        """Make the rows of nodes that were only noted."""
+        with self._log.lock:
+            self._log.passes.finish()
+
+    def layout(self, value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return shape and strides."""
+        return value.shape, value.strides
+
+    def size(self, storage: int) -> tuple[int, int]:
+        """Return how many bytes memory has, and how many an element."""
+        return self._log.reader.sizes.get(storage, (0, 1))
+
+    def operation(self, key: int) -> Operation | None:
+        """Return the op that made a node, where it ran while the log was open."""
+        made = self._details.made.get(key)
+        if made is None:
+            return None
+        name, kind, op, params, code, count, *glances = made
+        values = [self._log.program.value(glance) for glance in glances]
+        return Operation(
+            name,
+            kind,
+            () if op is None else arguments_of(op, params),
+            values[:count],
+            values[count:],
+            source_of(code) if op is None else formula_of(op),
+        )
+
+    def lay_out(self, node: Node, raw: RawNode, source: RawTensor) -> None:
+        """Every result was seen."""
+
+    def hooks(self) -> Mapping[int, tuple[Hook, ...]]:
+        """Return hooks that were on nodes when one of them ran."""
+        return self._details.hooks
+
+    def inside(self, event: Backward) -> Sequence[Inside]:
+        """Return the hooks and ops that ran inside a pass, in order."""
+        return self._details.ran.get(event.index, ())
+
+    def notes(self, nodes: Mapping[int, RawNode], bare: int) -> list[str]:
+        """Say what was forgotten; all is seen."""
+        count = self._log.forgotten
+        if not count:
+            return []
+        return [_FORGOTTEN.format(count=count)]

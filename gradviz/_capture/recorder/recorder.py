@@ -1,0 +1,210 @@
+"""Records graphs: what the log of a block says, as a snapshot."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import Any
+
+from gradviz import ir
+from gradviz._capture.names.holders import holders_in
+from gradviz._capture.names.hooks import Hook
+from gradviz._capture.recorder.asides import without_asides
+from gradviz._capture.recorder.assemble import assemble
+from gradviz._capture.recorder.engine import RecordedEngine, RecordedLog
+from gradviz._capture.recorder.from_log import GraphFromLog
+from gradviz._capture.recorder.gradient_flow import FlowLog
+from gradviz._capture.recorder.raw import KEPT_STEPS, RawEvent, Recording
+from gradviz.program.events import Backward, Event, OptimizerCall
+from gradviz.program.values import Node
+
+MAX_NODES = 20_000
+"""Steps are left out, oldest first, beyond this many nodes."""
+
+_MANY = 100  # operations left out, before a note says so
+
+
+class Recorder:
+    """Holds what happened between ``begin`` and ``end``.
+
+    It reads the log that is open already, or opens one of its own. A step ends with a
+    backward pass; the last ``steps`` of them are in the snapshot.
+    """
+
+    def __init__(
+        self,
+        engine: RecordedEngine,
+        *,
+        title: str = "",
+        values: bool = True,
+        steps: int = KEPT_STEPS,
+        max_nodes: int = MAX_NODES,
+    ) -> None:
+        self.engine = engine
+        self.title = title
+        self.values = values
+        self.steps = steps
+        self.max_nodes = max_nodes
+        self._notes: list[str] = []
+        self._error = ""  # that left the recorded code
+        self.first = 0  # index of the first event that belongs to the recording
+        self._last: int | None = None  # index after the last one, once it is over
+        self.log: RecordedLog | None = None
+        self._own: RecordedLog | None = None
+        self._frame: FrameType | None = None
+        self._holders: dict[int, tuple[str, ...]] = {}  # by the tensor's number
+        self._hooks: dict[int, tuple[Hook, ...]] = {}  # of leaves, likewise
+
+    def begin(self, frame: FrameType | None, log: Any = None) -> None:
+        """Start to listen, by a log that is open if there is one."""
+        found: RecordedLog | None = log or self.engine.innermost()
+        if found is None:
+            found = self._own = self.engine.open(self.values)
+            found.__enter__()
+        self.engine.watch(found, self.steps)
+        self._frame = frame
+        self.log, self.first, self._last = found, found.next_index, None
+
+    def end(self, error: BaseException | None) -> None:
+        """Stop to listen."""
+        if self.log is None:
+            return
+        self.log.refresh()
+        self._last = self.log.next_index
+        self._note_holders(self.log)
+        if error is not None:
+            self._error = f"{type(error).__name__}: {error}"
+            self._notes.append(f"The recorded code raised {self._error}")
+        if self._own is not None:
+            trace = None if error is None else error.__traceback__
+            self._own.__exit__(None if error is None else type(error), error, trace)
+
+    def _note_holders(self, log: RecordedLog) -> None:
+        """Note which names hold the tensors that are alive, and the hooks on leaves."""
+        log.pause()
+        try:
+            names = holders_in(self._frame, self.engine.tensor_type)
+            living = list(log.tensors.alive())
+            self._holders = {n: names[id(t)] for n, t in living if id(t) in names}
+            found = {number: self.engine.hooks_of(each) for number, each in living}
+            self._hooks = {n: hooks for n, hooks in found.items() if hooks is not None}
+        finally:
+            self._frame = None
+            log.resume()
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return what was recorded so far."""
+        log = self.log
+        if log is None:
+            raise RuntimeError("this recorder has not begun to record")
+        if self._last is None:
+            log.refresh()
+        events = self._events(log, self._last)
+        passes = [event for event in events if isinstance(event, Backward)]
+        steps = self._steps(passes)
+        recording, graph, aside = self._recording(log, events, passes, steps)
+        recording.notes += self._notes
+        if self._error:
+            ended = max([each.time_ns for each in recording.events], default=0)
+            recording.events.append(RawEvent("error", ended, text=self._error))
+        if aside >= _MANY:
+            recording.notes.append(
+                f"{aside:,} operations that no gradient passes through, such as those "
+                "that prepare data, are left out of the events."
+            )
+        flow = _flow_of(graph, events)
+        recording.flow, recording.flow_forgotten = flow.steps, flow.forgotten
+        if len(passes) > steps:
+            recording.notes.append(
+                f"{len(passes)} steps were recorded; the last {steps} are kept."
+            )
+        recording.notes += graph.facts.notes(graph.nodes, graph.bare)
+        if not recording.nodes:
+            recording.notes.append(
+                "No operation with a gradient was recorded: nothing in the block "
+                "required one, or grad mode was off."
+            )
+        return assemble(recording)
+
+    def _steps(self, passes: list[Backward]) -> int:
+        """Return how many of the last steps to show: as many as wanted, if small."""
+        count = steps = 0
+        for each in reversed(passes[-self.steps :]):
+            count += each.node_count - len(each.leaves)
+            if steps and count > self.max_nodes:
+                break
+            steps += 1
+        return steps or 1
+
+    def recording_until(self, last: Backward | None) -> tuple[Recording, GraphFromLog]:
+        """Return the step that ended with a pass; before the first pass, all so far."""
+        if self.log is None:
+            raise RuntimeError("this recorder has not begun to record")
+        events = self._events(self.log, None if last is None else last.index + 1)
+        passes = [event for event in events if isinstance(event, Backward)]
+        return self._recording(self.log, events, passes, 1)[:2]
+
+    def _events(self, log: RecordedLog, end: int | None) -> list[Event]:
+        return [
+            event
+            for event in list(log.program.events)
+            if event.index >= self.first and (end is None or event.index < end)
+        ]
+
+    def _recording(
+        self, log: RecordedLog, events: list[Event], passes: list[Backward], steps: int
+    ) -> tuple[Recording, GraphFromLog, int]:
+        """Return the last steps of these events, what translated them, and how many
+        operations beside the graph were left out."""
+        kept, facts = events, self.engine.facts(log)
+        facts.settle()
+        if len(passes) > steps:
+            before = passes[-steps - 1].index
+            kept = [event for event in events if event.index > before]
+        nodes = _nodes_of(kept, log.program.nodes)
+        last = [root.node for event in passes[-1:] for root in event.roots]
+        roots = [key for key in last if key is not None] or _ends(nodes)
+        graph = GraphFromLog(log, facts, self._holders, self._hooks)
+        earlier = events[: len(events) - len(kept)]
+        told, aside = without_asides(kept, nodes.values())
+        return (
+            graph.recording(self.title, told, nodes, roots, earlier),
+            graph,
+            aside,
+        )
+
+
+def _flow_of(graph: GraphFromLog, events: list[Event]) -> FlowLog:
+    """Return what the leaves took in, in all passes, those before the kept ones too."""
+    flow = FlowLog()
+    for event in events:
+        if isinstance(event, Backward):
+            time_ns = graph.log.times.get(event.index, 0)
+            for run in event.runs:
+                leaf = graph.nodes.get(run.node)
+                if leaf is not None and leaf.kind == "accumulate":
+                    flow.add(time_ns, leaf, run.incoming[0] and run.incoming[0].full)
+            flow.end_pass()
+        elif isinstance(event, OptimizerCall) and event.what == "step":
+            flow.stepped()
+    return flow
+
+
+def _nodes_of(events: list[Event], known: dict[int, Node]) -> dict[int, Node]:
+    """Return the nodes that these events made or walked, and the leaves they end at."""
+    found: dict[int, Node] = {}
+    for event in events:
+        keys: Any = getattr(event, "nodes", ())
+        for key in keys:
+            if key in known:
+                found[key] = known[key]
+    for node in list(found.values()):
+        for edge in node.next:
+            if edge is not None and edge[0] < 0 and edge[0] in known:
+                found[edge[0]] = known[edge[0]]
+    return found
+
+
+def _ends(nodes: dict[int, Node]) -> list[int]:
+    """Return the nodes nobody consumed: where a backward pass would begin."""
+    consumed = {edge[0] for node in nodes.values() for edge in node.next if edge}
+    return [key for key, node in nodes.items() if key not in consumed and node.next]
