@@ -158,12 +158,12 @@ def _dot(snapshot: ir.Snapshot) -> bytes:
 
 
 def _drawn(form: str) -> Callable[[ir.Snapshot], bytes]:
-    def draw(snapshot: ir.Snapshot) -> bytes:
-        from gradviz.render import graphviz
+    def drawn(snapshot: ir.Snapshot) -> bytes:
+        from gradviz.render.dot import draw
 
-        return graphviz.draw(snapshot, form)
+        return draw(snapshot, form)
 
-    return draw
+    return drawn
 
 
 def _text(snapshot: ir.Snapshot) -> bytes:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import linecache
+import re
+import shlex
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from inspect import getdoc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
@@ -18,7 +21,6 @@ from gradviz._capture.open_log import import_engines
 from gradviz.errors import GradvizError
 from gradviz.export import check_target, export_html
 from gradviz.notebook.cells import ErrorHook, Following
-from gradviz.notebook.magic_text import options_of, record_in_place
 from gradviz.notebook.release import ReleaseService, release
 from gradviz.render.mime import TEXT
 from gradviz.render.text import to_text
@@ -29,6 +31,7 @@ from gradviz.snapshots import as_snapshot
 
 if TYPE_CHECKING:
     from gradviz.showing.live_view import LiveView
+
 
 _SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture.session.Session")
 _LONG_S = 0.8  # a cell that is over sooner shows its graph once, at its end
@@ -322,3 +325,75 @@ def _forms(shell: Any, value: object) -> Forms:
     if not hasattr(shell, "kernel"):  # a terminal
         return {TEXT: to_text(snapshot)}, {}
     return notebook_of(shell).forms(snapshot)
+
+
+def options_of(line: str) -> tuple[Namespace, str]:
+    """Return the leading options of a line, and the untouched rest.
+
+    >>> options_of("--title t loss.sum()")
+    (Namespace(title='t', html=None), 'loss.sum()')
+    """
+    parser = _Parser(prog="%gradviz", add_help=False)
+    parser.add_argument("--title")
+    parser.add_argument("--html")
+    words, rest = split_options(line)
+    return parser.parse_args(words), rest
+
+
+class _Parser(ArgumentParser):
+    """Answers a mistake as IPython does, and says where the options are listed."""
+
+    def error(self, message: str) -> NoReturn:
+        from IPython.core.error import UsageError
+
+        raise UsageError(f"{message}; `%gradviz?` lists what it takes.")
+
+
+def split_options(line: str) -> tuple[list[str], str]:
+    """Split a line into the words of its leading options and the untouched rest.
+
+    >>> split_options('--title "a b" x["c  d"] - 1')
+    (['--title', 'a b'], 'x["c  d"] - 1')
+    """
+    words: list[str] = []
+    rest = line.strip()
+    while match := re.match(r"--[A-Za-z][\w-]*(=?)", rest):
+        count = 1 if match[1] else 2  # an option and its value
+        for _ in range(count):
+            word, rest = _first_word(rest)
+            words += word
+    return words, rest
+
+
+def _first_word(text: str) -> tuple[list[str], str]:
+    """Take one word off, unquoted as a shell does; none if there is none left."""
+    found = re.match(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""", text)
+    if found is None:
+        return [], text
+    lexer = shlex.shlex(found[0], posix=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    lexer.escape = ""  # on Windows a backslash separates folders
+    return list(lexer), text[found.end() :].lstrip()
+
+
+def record_in_place(lines: list[str]) -> list[str]:
+    """Turn ``%%gradviz`` into a call above the cell's own lines, which stay.
+
+    So IPython runs the cell as any other: its result, its traceback, its line numbers
+    and top-level ``await`` are untouched. The call only starts the recorder.
+
+    >>> print(*record_in_place(["%%gradviz --title a\\n", "loss = f(x)\\n"]), sep="")
+    get_ipython().run_cell_magic('gradviz', '--title a', '\\n')
+    loss = f(x)
+    <BLANKLINE>
+    """
+    found = (
+        re.fullmatch(r"%%gradviz(?:[ \t]+(.*))?", lines[0].rstrip()) if lines else None
+    )
+    if found is None or not "".join(lines[1:]).strip():
+        return lines
+    from IPython.core.inputtransformer2 import cell_magic
+
+    start = f"get_ipython().run_cell_magic('gradviz', {found[1] or ''!r}, '\\n')\n"
+    return [start, *cell_magic(lines[1:])]

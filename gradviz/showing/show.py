@@ -8,13 +8,35 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gradviz import ir
 from gradviz.export import export_html
-from gradviz.showing.marimo import marimo, show_in
 from gradviz.snapshots import as_snapshot
 
 if TYPE_CHECKING:
     from gradviz.live import Source
     from gradviz.showing.live_view import LiveView
+
+
+def marimo() -> Any:
+    """Return marimo where a cell of a marimo notebook runs; None elsewhere."""
+    module = sys.modules.get("marimo")
+    if module is None:
+        return None
+    running = getattr(module, "running_in_notebook", None)
+    return module if running is not None and running() else None
+
+
+def show_in(host: Any, x: object) -> Callable[[ir.Snapshot], None]:
+    """Show a graph below the running cell; return what puts another in its place."""
+    from gradviz.widget import GradvizWidget
+
+    widget = GradvizWidget(x)
+    host.output.append(widget)
+
+    def replace(later: ir.Snapshot) -> None:
+        widget.snapshot = later
+
+    return replace
 
 
 def show(x: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,6 @@ from gradviz.watching.alarms import Alarms
 from gradviz.watching.bare import BareLoop
 from gradviz.watching.history import History
 from gradviz.watching.hooks import Hooks
-from gradviz.watching.live import WatchSource
 from gradviz.watching.looks import Look, merged, reader_of
 from gradviz.watching.pace import Pace
 from gradviz.watching.parameters import Parameters
@@ -27,7 +27,38 @@ from gradviz.watching.ranks import launched_rank
 
 if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
+    from gradviz.live import Delta
     from gradviz.showing.live_view import LiveView
+
+
+class WatchSource:
+    """Says when there is a new look, and what the history is then.
+
+    The view has a thread of its own; it does not keep the watch alive.
+    """
+
+    def __init__(
+        self, looks: Callable[[], int], snapshot: Callable[[], ir.Snapshot]
+    ) -> None:
+        self._looks = weakref.WeakMethod(looks)
+        self._snapshot = weakref.WeakMethod(snapshot)
+        self._last = ir.Snapshot("gradviz")
+
+    def version(self) -> int:
+        """Return how many looks there were; the view pauses where nothing is new."""
+        looks = self._looks()
+        return 0 if looks is None else looks()
+
+    def full(self) -> ir.Snapshot:
+        """Return the history so far."""
+        snapshot = self._snapshot()
+        if snapshot is not None:
+            self._last = snapshot()
+        return self._last
+
+    def delta(self) -> Delta | None:
+        """Return None: a history is sent as a whole, and seldom."""
+        return None
 
 
 def watch(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _dtypes
-from .._C._groups import other_backend
 from .._dispatch.declare import FUNCTIONS
 from .._dtypes.promotion import get_default_dtype
 from .._modes.grad_mode import enable_grad, no_grad
@@ -81,4 +80,10 @@ def fused_or_foreach(
 
 def capturable_devices(supports_xla: bool = True) -> list[str]:
     """Return the kinds of devices whose graphs can hold an optimizer's step."""
-    return ["cuda", "xpu", "hpu", other_backend(), *["xla"] * supports_xla]
+    return [
+        "cuda",
+        "xpu",
+        "hpu",
+        _foreach_utils.other_backend(),
+        *["xla"] * supports_xla,
+    ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._C._groups import fused_devices
 from .._tensor.tensor import Tensor
+from ..utils._foreach_utils import fused_devices
 
 
 def check_fused(foreach: bool | None, differentiable: bool) -> None:

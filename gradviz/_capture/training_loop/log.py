@@ -9,8 +9,7 @@ from typing import Any, Self
 from gradviz._capture.context import LogContext
 from gradviz._capture.training_loop.composite_calls import CallPart
 from gradviz._capture.training_loop.custom_functions import FunctionPart
-from gradviz._capture.training_loop.module_hooks import HookPart
-from gradviz._capture.training_loop.modules import ModulePart
+from gradviz._capture.training_loop.modules import HookPart, ModulePart
 from gradviz._capture.training_loop.names import NamePart
 from gradviz._capture.training_loop.optimizers import OptimizerPart
 from gradviz._capture.training_loop.patches import Here, Part

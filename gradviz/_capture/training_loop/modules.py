@@ -1,8 +1,9 @@
-"""Modules: where they were made, what they hold, when they ran, in which mode."""
+"""Modules: where they were made, what they hold, when they ran, who hooked them."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import weakref
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 
 from gradviz._capture.names.tensors import locals_of
 from gradviz._capture.training_loop.patches import Anything, Part, Place, unseen
-from gradviz.program.events import TrainingSwitched
+from gradviz.program.events import HookRegistered, TrainingSwitched
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite
 
@@ -33,7 +34,9 @@ class ModulePart(Part):
 
     subject = "Modules"
     call_code: CodeType | None = None  # of the wrapper that stands for __call__
-    quick: Any = None  # what knows a quicker way into modules, where an engine has one
+    fast_path: Any = (
+        None  # what knows a quicker way into modules, where an engine has one
+    )
 
     def install(self) -> None:
         self.on = True
@@ -46,8 +49,8 @@ class ModulePart(Part):
         self._plain = set(vars(base()))
         self.patches.set(base, "__init__", self._wrap_init(base.__init__))
         call = wrap_call(self, base.__call__)
-        if self.quick is not None:
-            call = self.quick.wrap(self, base.__call__, call)
+        if self.fast_path is not None:
+            call = self.fast_path.wrap(self, base.__call__, call)
         self.patches.set(base, "__call__", call)
         self.patches.set(base, "train", self._wrap_train(base.train))
         self.patches.set(base, "__setattr__", self._wrap_setattr(base.__setattr__))
@@ -250,7 +253,7 @@ class ModulePart(Part):
     # ---- attributes ------------------------------------------------------------------
 
     def _wrap_setattr(self, original: Anything) -> Anything:
-        here, quick = self.here, self.quick
+        here, fast_path = self.here, self.fast_path
 
         @unseen
         @functools.wraps(original)
@@ -263,8 +266,8 @@ class ModulePart(Part):
             ):
                 self.try_(self._attribute, module, name, value, sys._getframe(1))
             original(module, name, value)
-            if quick is not None:
-                quick.forget(module)
+            if fast_path is not None:
+                fast_path.forget(module)
 
         return set_attribute
 
@@ -364,3 +367,54 @@ def finder(part: ModulePart) -> Callable[[FrameType, Place], RawSite]:
             frame = frame.f_back
 
     return find
+
+
+_KINDS = {
+    "register_forward_pre_hook": "module_forward_pre",
+    "register_forward_hook": "module_forward",
+    "register_full_backward_pre_hook": "module_full_backward_pre",
+    "register_full_backward_hook": "module_full_backward",
+    "register_backward_hook": "module_backward",
+}
+
+
+class HookPart(Part):
+    """Logs the registration of hooks on modules; ``hook`` counts down from -1."""
+
+    subject = "Hooks of modules"
+    modules: ModulePart
+
+    def install(self) -> None:
+        self.on = True
+        self._count = 0
+        base = self.lib.nn.Module
+        for name, kind in _KINDS.items():
+            self.patches.set(base, name, self._wrap(getattr(base, name), kind))
+
+    def _wrap(self, original: Anything, kind: str) -> Anything:
+        @unseen
+        @functools.wraps(original)
+        def register(module: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            handle = original(module, hook, *args, **kwargs)
+            if self.on:
+                self.try_(self._registered, module, hook, kind)
+            return handle
+
+        return register
+
+    def _registered(self, module: Any, hook: Any, kind: str) -> None:
+        log = self.log
+        self._count += 1
+        log.append(
+            HookRegistered(
+                index=0,
+                site=log.site(),
+                stack=log.stack(),
+                thread=get_ident(),
+                kind=kind,
+                hook=-self._count,
+                code=getattr(inspect.unwrap(hook), "__code__", None),
+                target=self.modules.row(module).key,
+            )
+        )

@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis._overwrite_words import (
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
     hits,
     rewrite_words,
     saved_words,
     write_words,
 )
-from gradviz.diagnosis._saved_writes import Overwrite
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
 

@@ -30,8 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._memory import span
-from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
-from gradviz.diagnosis._saved_writes import Overwrite
+from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words, write_words
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
 

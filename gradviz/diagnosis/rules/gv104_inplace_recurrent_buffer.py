@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis._overwrite_words import hits, saved_words
-from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
+from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words, written_tensor
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History

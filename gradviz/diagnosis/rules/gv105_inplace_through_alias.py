@@ -32,13 +32,14 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis._memory import numel
-from gradviz.diagnosis._overwrite_words import (
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
     hits,
     rewrite_words,
     saved_words,
     write_words,
+    written_tensor,
 )
-from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, Rule

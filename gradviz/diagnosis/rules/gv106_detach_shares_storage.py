@@ -27,8 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
-from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    hits,
+    saved_words,
+    write_words,
+    written_tensor,
+)
 from gradviz.diagnosis._views import through
 from gradviz.diagnosis._words import code, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule

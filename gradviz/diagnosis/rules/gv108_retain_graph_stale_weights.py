@@ -32,8 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis._overwrite_words import hits, saved_words
-from gradviz.diagnosis._saved_writes import Overwrite
+from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._freed import built_at, made_again

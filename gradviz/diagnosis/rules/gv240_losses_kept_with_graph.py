@@ -37,13 +37,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._bindings import keeps
 from gradviz.diagnosis.rules._lifetime import (
     frames,
     line_of,
     makers,
     passes_through,
 )
-from gradviz.diagnosis.rules._storing import keeps
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite

@@ -35,7 +35,7 @@ from bisect import bisect
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._storing import keeps
+from gradviz.diagnosis.rules._bindings import keeps
 from gradviz.program.events import HookRegistered, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.values import Value

@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis._raised import failing, own_site
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._raised import failing, own_site
 from gradviz.program.history import History
 
 _SENTENCE = "Can't call numpy() on Tensor that requires grad"

@@ -36,7 +36,7 @@ from difflib import get_close_matches
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, is_dead
-from gradviz.diagnosis.rules._provenance import set_where
+from gradviz.diagnosis.rules._origins import set_where
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 

@@ -33,7 +33,7 @@ from math import prod
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.diagnosis.rules._provenance import described, origin, shape_text
+from gradviz.diagnosis.rules._origins import described, origin, shape_text
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Value

@@ -31,7 +31,7 @@ from itertools import zip_longest
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import words
-from gradviz.diagnosis.rules._provenance import described, origin
+from gradviz.diagnosis.rules._origins import described, origin
 from gradviz.diagnosis.rules.gv602_broadcast_loss_manual import broadcast_pair, hit
 from gradviz.program.history import History
 

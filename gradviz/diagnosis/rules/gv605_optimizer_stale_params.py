@@ -39,7 +39,7 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._lifetime import frames
-from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.records import Module, Optimizer

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
-from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program.history import History
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._provenance import assigned, made_at
+from gradviz.diagnosis.rules._origins import assigned, made_at
 from gradviz.program.history import History
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite

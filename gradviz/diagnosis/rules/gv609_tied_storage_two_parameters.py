@@ -35,7 +35,7 @@ from itertools import combinations
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value

@@ -31,10 +31,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._loop_helpers import loader_of
-from gradviz.diagnosis.rules._provenance import origin_call, shape_text
-from gradviz.diagnosis.rules._raised import failing
+from gradviz.diagnosis.rules._origins import origin_call, shape_text
 from gradviz.program.events import Call, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.values import Value

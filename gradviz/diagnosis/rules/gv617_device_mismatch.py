@@ -30,9 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._provenance import origin
-from gradviz.diagnosis.rules._raised import failing
+from gradviz.diagnosis.rules._origins import origin
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Value

@@ -30,10 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._origins import behind
-from gradviz.diagnosis.rules._provenance import origin, shape_text
-from gradviz.diagnosis.rules._raised import failing
+from gradviz.diagnosis.rules._origins import behind, origin, shape_text
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Value

@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._scaled_gradients import meetings
+from gradviz.diagnosis.rules._loop_helpers import meetings
 from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
 

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from math import inf
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._scaled_gradients import meetings
+from gradviz.diagnosis.rules._loop_helpers import meetings
 from gradviz.program.events import Call
 from gradviz.program.history import History
 

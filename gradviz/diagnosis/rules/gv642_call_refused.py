@@ -33,11 +33,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis._raised import own_site
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, Rule
 from gradviz.diagnosis.rules._bindings import bound_at
 from gradviz.diagnosis.rules._flow import words
-from gradviz.diagnosis.rules._provenance import described, made_at
-from gradviz.diagnosis.rules._raised import own_site
+from gradviz.diagnosis.rules._origins import described, made_at
 from gradviz.program.events import Call, Raised
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value

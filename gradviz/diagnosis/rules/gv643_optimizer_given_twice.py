@@ -37,7 +37,7 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
-from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program.history import History
 
 _LEAST = 2  # steps of each of the two

@@ -35,8 +35,7 @@ from itertools import islice
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.diagnosis.rules._origins import behind
-from gradviz.diagnosis.rules._provenance import described
+from gradviz.diagnosis.rules._origins import behind, described
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value

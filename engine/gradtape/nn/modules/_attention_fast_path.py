@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 from ..._autocast.api import is_autocast_enabled
+from ..._dispatch.declare import FUNCTIONS
 from ..._modes.grad_mode import is_grad_enabled
 from ..._tensor.tensor import Tensor
 from ...backends.mha import get_fastpath_enabled
@@ -46,9 +47,8 @@ def attend(
     attention: Any, x: Tensor, masks: tuple[Any, Any], *options: bool
 ) -> tuple[Tensor, Tensor | None]:
     """Return attention of steps to each other; the masks are bools, or None."""
-    from ... import _native_multi_head_attention as run
-
     mask, kind = attention.merge_masks(*masks, x)
+    run = FUNCTIONS["_native_multi_head_attention"]
     return run(x, x, x, *_projections(attention), mask, *options, kind)
 
 
@@ -88,8 +88,7 @@ def _parts(layer: Any) -> tuple[Any, ...]:
 
 def encode(layer: Any, x: Tensor, masks: tuple[Any, Any]) -> Tensor:
     """Return the output of a layer of an encoder."""
-    from ... import _transformer_encoder_layer_fwd as run
-
     mask, kind = layer.self_attn.merge_masks(*masks, x)
     how = (layer.activation_relu_or_gelu == 2, layer.norm_first, layer.norm1.eps)
+    run = FUNCTIONS["_transformer_encoder_layer_fwd"]
     return run(x, *_projections(layer.self_attn), *how, *_parts(layer), mask, kind)

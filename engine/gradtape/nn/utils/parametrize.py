@@ -11,7 +11,7 @@ from ... import __future__ as switches
 from ..._modes.grad_mode import no_grad
 from ..._tensor.tensor import Tensor
 from ...ops.memory.swap import swap_tensors
-from ...utils._python_dispatch import is_traceable_wrapper_subclass
+from ...ops.tensor.subclasses import is_traceable_wrapper_subclass
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -75,8 +76,6 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     """Return the function that rebuilds a plain tensor, with its arguments."""
-    from ...utils.hooks import warn_if_has_hooks
-
     warn_if_has_hooks(self)
     if is_sparse(self):
         data = self._data
@@ -97,6 +96,18 @@ def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     if self.dtype in _WITHOUT_STORAGE_CLASS:
         return _rebuild_tensor_v3, (memory, at.offset, *end, self.dtype)
     return _rebuild_tensor_v2, (typed(memory, self.dtype), at.offset, *end)
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of every hook on a tensor's gradient that saving the tensor would lose."""
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is "
+                "expected, you can decorate the function with "
+                "@torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=2,
+            )
 
 
 # ---- rebuilding ----

@@ -119,6 +119,12 @@ def set_state(tensor: Tensor, state: Any) -> Tensor:
     return tensor
 
 
+def is_traceable_wrapper_subclass(t: Any) -> bool:
+    """Tell whether a class of the user's says which tensors it keeps its values in."""
+    flattens = hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+    return isinstance(t, Tensor) and flattens
+
+
 ONLY_ATEN.update(
     _pin_memory=pin_memory,
     sym_numel=Tensor.numel,

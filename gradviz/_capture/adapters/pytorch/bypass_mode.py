@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gradviz._capture.adapters.pytorch.context import TorchContext
 
 
-def stand_apart(torch: Any, log: TorchContext, patches: Patches) -> None:
+def bypass_mode(torch: Any, log: TorchContext, patches: Patches) -> None:
     """Put the wrappers in place that answer as if nobody recorded."""
     overrides, utils = torch.overrides, torch.utils
     asked = _without_our_mode(overrides.has_torch_function, log)

@@ -54,12 +54,12 @@ class TorchContext(LogContext, Protocol):
         """Put back what :meth:`step_out` gave."""
         ...
 
-    def wake(self) -> tuple[int, bool]:
+    def interrupt_pause(self) -> tuple[int, bool]:
         """See calls again in the middle of a pause; what it returns ends that."""
         ...
 
-    def doze(self, before: tuple[int, bool]) -> None:
-        """Go back to the pause that :meth:`wake` interrupted."""
+    def continue_pause(self, before: tuple[int, bool]) -> None:
+        """Go back to the pause that :meth:`interrupt_pause` interrupted."""
         ...
 
     # ---- tensors, and the user's frames ----------------------------------------------

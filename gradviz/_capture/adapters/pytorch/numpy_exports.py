@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import STORAGE
-from gradviz._capture.adapters.pytorch.isolation import Quiet
+from gradviz._capture.adapters.pytorch.isolation import Isolated
 from gradviz._capture.adapters.pytorch.statistics import array_of
 from gradviz.program.noted import Glance
 from gradviz.program.values import Node, StaleSaved
@@ -20,7 +20,7 @@ LARGEST = 1 << 20
 
 _WRITTEN_BY_THE_OP = frozenset({"_saved_running_mean", "_saved_running_var"})
 
-Met = list[tuple[Any, Glance]]
+GivenTensors = list[tuple[Any, Glance]]
 
 
 class Exports:
@@ -36,15 +36,15 @@ class Exports:
         self.watched: dict[int, list[tuple[int, int]]] = {}
         """Storage -> event indexes with the fingerprint then, in order."""
 
-    def add(self, met: Met, outputs: Sequence[Any]) -> None:
+    def add(self, met: GivenTensors, outputs: Sequence[Any]) -> None:
         """Watch the storages that a call handed out."""
         for tensor in [*(each for each, _ in met), *outputs]:
             storage = self.values.look(tensor)[STORAGE]
             if storage and storage not in self.watched:
                 self.watched[storage] = []
-                self.values.loose.add(storage)
+                self.values.unversioned.add(storage)
 
-    def look(self, index: int, met: Met, outputs: Sequence[Any]) -> None:
+    def look(self, index: int, met: GivenTensors, outputs: Sequence[Any]) -> None:
         """Take the fingerprints of the watched storages that a call met."""
         for tensor in [*(each for each, _ in met), *outputs]:
             prints = self.watched.get(self.values.look(tensor)[STORAGE])
@@ -77,6 +77,6 @@ class Exports:
         storage = tensor.untyped_storage()
         if storage.nbytes() > LARGEST or storage.device.type != "cpu":
             return None
-        with Quiet(self.torch):
+        with Isolated(self.torch):
             data = self.torch.empty(0, dtype=self.torch.uint8).set_(storage)
             return zlib.crc32(array_of(self.torch, data))

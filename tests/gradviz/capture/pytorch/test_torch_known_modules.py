@@ -14,8 +14,8 @@ import pytest
 
 from gradviz._capture.adapters.pytorch import calls
 from gradviz._capture.adapters.pytorch.log import TorchLog
-from gradviz._capture.adapters.pytorch.pass_cache import Trail
-from gradviz._capture.adapters.pytorch.pass_preview import TorchAhead
+from gradviz._capture.adapters.pytorch.pass_cache import PassCache
+from gradviz._capture.adapters.pytorch.pass_preview import PassPreview
 from gradviz.program.events import Call, ModuleCall
 
 torch = pytest.importorskip("torch")
@@ -29,9 +29,9 @@ _LONG = 30  # some are known after these
 def _log(quick: bool = True) -> TorchLog:
     if quick:
         return TorchLog(scan=False)
-    with patch.object(calls, "usual_of", lambda *parts: lambda *call: False):
+    with patch.object(calls, "fast_path_of", lambda *parts: lambda *call: False):
         log = TorchLog(scan=False)
-    log.loop.modules.quick = None
+    log.loop.modules.fast_path = None
     log.fresh_output = lambda tensor, *call: log.values.made(tensor)
     return log
 
@@ -196,15 +196,15 @@ def test_passes_known_by_their_calls_are_told_as_those_that_were_walked(
     monkeypatch: pytest.MonkeyPatch, steps: Callable[[Any, Any], Iterator[Any]]
 ) -> None:
     walks, told = list[list[Any]](), list[list[str]]()
-    walk = TorchAhead._walk
+    walk = PassPreview._walk
 
     def counted(*given: Any) -> Any:
         walks[-1].append(given)
         return walk(*given)
 
-    monkeypatch.setattr(TorchAhead, "_walk", counted)
-    for find in (Trail.find, lambda *given: None):
-        monkeypatch.setattr(Trail, "find", find)
+    monkeypatch.setattr(PassPreview, "_walk", counted)
+    for find in (PassCache.find, lambda *given: None):
+        monkeypatch.setattr(PassCache, "find", find)
         walks.append([])
         told.append(_told(*_run(True, steps)))
     assert len(walks[0]) < len(walks[1])
@@ -298,7 +298,7 @@ def test_nothing_is_learned_under_autocast() -> None:
     late = _Late()
     with _log() as log, torch.autocast("cpu", dtype=torch.bfloat16):
         late.until_known()
-        assert id(late.linear) not in log.loop.modules.quick._table.rows
+        assert id(late.linear) not in log.loop.modules.fast_path._table.rows
 
 
 def test_a_known_module_that_raises_is_logged() -> None:
@@ -380,7 +380,7 @@ def test_a_module_in_the_place_of_a_known_one_is_learned_anew() -> None:
     late = _Late()
     with _log() as log:
         late.until_known()
-        quick = log.loop.modules.quick
+        quick = log.loop.modules.fast_path
         stale = quick._table.rows[id(late.relu)]
         late.relu = nn.ReLU()
         quick._table.rows[id(late.relu)] = stale  # as where an address comes again
