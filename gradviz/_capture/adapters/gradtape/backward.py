@@ -25,10 +25,11 @@ from gradviz._capture.adapters.gradtape.backward_args import (
 from gradviz._capture.adapters.gradtape.calls import here
 from gradviz._capture.adapters.gradtape.engine_events import Listener
 from gradviz._capture.adapters.gradtape.pass_preview import Ahead, unseen_writes
+from gradviz._capture.adapters.gradtape.runs import PassRuns
 from gradviz._capture.adapters.gradtape.saved_attributes import Slots
 from gradviz.program.events import Backward, Call, HookRegistered
 from gradviz.program.noted import Glance
-from gradviz.program.values import NodeRun, Saved, StaleSaved, Value
+from gradviz.program.values import Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.gradtape.log import GradtapeLog
@@ -52,8 +53,8 @@ class Passes:
         self._threads: dict[int, list[Any]] = {}
         self._refused: set[int] = set()  # nodes that a pass found freed
         self._running: dict[int, tuple[int, ...]] = {}  # nodes by index, in order
-        self._runs: list[list[NodeRun]] = []  # of these, likewise
-        self.runs: list[NodeRun] | None = None  # of the innermost
+        self._runs: list[PassRuns] = []  # of these, likewise
+        self.runs: PassRuns | None = None  # of the innermost
         # Passes whose nodes may have no rows yet: index and sequence numbers of each.
         self._freeing: list[tuple[int, tuple[int, ...]]] = []
         self.ahead = Ahead(log.reader)
@@ -178,7 +179,7 @@ class Passes:
         if freed:
             self._refused.update(freed)
         count = len(numbers) + len(leaves)
-        runs: list[NodeRun] = []
+        runs = PassRuns()
         index = log.note(
             "backward",
             log.site(),
@@ -269,10 +270,10 @@ class Passes:
     def _over(self, index: int) -> tuple[int, ...]:
         """Note that a pass is over; return its nodes."""
         at = list(self._running).index(index)
-        del self._runs[at]
+        runs = self._runs.pop(at)
         self.runs = self._runs[-1] if self._runs else None
         log = self.log
-        log.scan.end_pass()
+        log.scan.end_pass(runs)
         if log.details.on:
             log.details.passed(index, next_sequence_nr())
         log.last_index, log.passes_over = index, log.passes_over + 1

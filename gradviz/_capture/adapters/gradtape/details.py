@@ -49,7 +49,7 @@ class Details:
         node, runs = event.node, self._log.passes.runs
         if runs is not None:
             key = None if node is None else node.seq + 1
-            found = Inside(len(runs), "op", key, shown_name(event.name))
+            found = Inside(runs.count, "op", key, shown_name(event.name))
             self.ran.setdefault(self._log.passes.index, []).append(found)
         if node is None:
             return

@@ -11,9 +11,9 @@ from gradtape._graph import observe as events
 from gradtape._graph.observe import calling
 from gradtape._modes.grad_mode import mode
 from gradviz._capture.adapters.gradtape.op_facts import shown_name, tensors_in
+from gradviz._capture.adapters.gradtape.runs import PassRuns
 from gradviz._capture.names.user_code import is_probing
 from gradviz.program.events import Call, HookRan
-from gradviz.program.values import NodeRun
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.gradtape.log import GradtapeLog
@@ -41,7 +41,8 @@ class Listener:
 
     def __init__(self, log: GradtapeLog) -> None:
         self._log = log
-        self._turns: dict[int, tuple[NodeRun, int]] = {}  # by node: not ended yet
+        # By node, those that have not ended: runs, place among them, beginning.
+        self._turns: dict[int, tuple[PassRuns, int, int]] = {}
         self._hooks: list[HookRan] = []  # those that have not returned
         self._handlers: dict[type, Callable[[Any], None]] = {
             events.NodeEntered: self._on_enter,
@@ -63,44 +64,38 @@ class Listener:
             self._log.give_up(f"at an event {type(event).__name__}", error)
 
     def _on_enter(self, event: events.NodeEntered) -> None:
-        log, node = self._log, event.node
+        log, key = self._log, event.node.seq + 1
         runs = log.passes.runs
-        if runs is None:
-            return
-        key, gradient = node.seq + 1, log.scan.gradient
-        run = NodeRun(key, tuple([gradient(each) for each in event.gradients]), ())
-        runs.append(run)
-        self._turns[key] = run, perf_counter_ns()
+        if runs is not None:
+            place = runs.enter(key, event.gradients, log.scan)
+            self._turns[key] = runs, place, perf_counter_ns()
 
     def _on_leave(self, event: events.NodeLeft) -> None:
-        ended = perf_counter_ns()
-        node = event.node
-        run, began = self._turns.pop(node.seq + 1, (None, 0))
-        if run is not None:
-            gradient = self._log.scan.gradient
-            pairs = zip(node.nodes, event.gradients, strict=False)
-            run.outgoing = tuple(
-                [None if to is None else gradient(each) for to, each in pairs]
-            )
-            if self._log.details.on:
-                run.elapsed_ns = ended - began
+        ended, node, log = perf_counter_ns(), event.node, self._log
+        turn = self._turns.pop(node.seq + 1, None)
+        if turn is not None:
+            runs, place, began = turn
+            given = event.gradients
+            if None in node.nodes:
+                pairs = zip(node.nodes, given, strict=False)
+                given = [None if to is None else each for to, each in pairs]
+            elapsed = ended - began if log.details.on else None
+            runs.leave(place, given, log.scan, elapsed)
 
     def _on_leaf(self, event: events.GradAccumulated) -> None:
         log = self._log
         runs = log.passes.runs
-        if runs is None:
-            return
-        run = NodeRun(
-            log.reader.key(event.node), (log.scan.gradient(event.gradient),), ()
-        )
-        if log.details.on and not event.first and event.tensor._grad is not None:
-            run.grad = log.scan.moment(event.tensor._grad._data)
-        runs.append(run)
+        if runs is not None:
+            grad = event.tensor._grad
+            again = log.details.on and not event.first and grad is not None
+            key = log.reader.key(event.node)
+            before = grad._data if again else None
+            runs.accumulated(key, event.gradient, before, log.scan)
 
     def _on_hook(self, event: events.HookRan) -> None:
         log = self._log
         if log.details.on and log.passes.runs is not None:
-            log.details.hook(event, log.passes.index, len(log.passes.runs))
+            log.details.hook(event, log.passes.index, log.passes.runs.count)
         known = log.passes.hooks.get(event.key)
         if known is None:
             return
