@@ -96,6 +96,10 @@ class GraphFacts(Protocol):
         """Return the op that made a node, where it is known by itself."""
         ...
 
+    def is_gone(self, key: int) -> bool:
+        """Tell whether a node died, and what it saved with it."""
+        ...
+
     def lay_out(self, node: Node, raw: RawNode, source: RawTensor) -> None:
         """Find out how a result lies in memory that nobody saw, where it is a view."""
 

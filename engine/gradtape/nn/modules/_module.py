@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, TypeVar
 
-from ..._graph.observe import ModuleEntered, ModuleLeft, notify, observers
+from ..._graph.observe import ModuleEntered, ModuleLeft, full_observers, notify
 from ..._graph.scope import Scope
 from ..._modes.grad_mode import mode
 from ...compiler import compile as compile_nothing
@@ -64,7 +64,7 @@ class Module(Hooked):
         """Run forward with its hooks; nodes recorded inside carry this call's scope."""
         outer = mode.scope
         mode.scope = scope = Scope(self, outer)
-        if observers:
+        if full_observers:
             notify(ModuleEntered(scope))
         try:
             if (
@@ -78,7 +78,7 @@ class Module(Hooked):
             return self.forward(*args, **kwargs)
         finally:
             mode.scope = outer
-            if observers:
+            if full_observers:
                 notify(ModuleLeft(scope))
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

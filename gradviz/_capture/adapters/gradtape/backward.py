@@ -99,8 +99,8 @@ class Passes:
     def listen(self) -> None:
         """Listen to all that the engine announces, until the log is closed."""
         self._listening = True
-        scan = self.log.scan.on
-        self.log.on_exit(observe(self._listener, values=scan).remove)
+        brief = not self.log.scan.on  # no values are looked at
+        self.log.on_exit(observe(self._listener, brief=brief).remove)
 
     # ---- what the engine announces --------------------------------------------------
 
@@ -142,7 +142,7 @@ class Passes:
         """Listen during a pass that runs hooks, where we do not listen anyway."""
         if self._listening or not any(not h.removed for h in self.hooks.values()):
             return None
-        return observe(self._listener, values=False)
+        return observe(self._listener, brief=True)
 
     def _begin(self, api: Any, given: dict[str, Any]) -> int | None:
         try:

@@ -128,6 +128,7 @@ class GradtapeLog(Log):
         if not self.details.on:
             self.details.on = self.reader.detailed = self.scan.detailed = True
             self.calls.stacks = self.watchful = True
+            self.reader.met_late = self.details.earlier
             if not self.scan.on:
                 self.passes.listen()
 
