@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradtape._engine.order import Collected
 from gradtape._graph.node import Node, next_sequence_nr
@@ -23,6 +23,7 @@ from gradviz._capture.adapters.gradtape.backward_args import (
     tensors_of,
 )
 from gradviz._capture.adapters.gradtape.calls import here
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.engine_events import Listener
 from gradviz._capture.adapters.gradtape.pass_preview import Ahead, unseen_writes
 from gradviz._capture.adapters.gradtape.runs import PassRuns
@@ -30,9 +31,6 @@ from gradviz._capture.adapters.gradtape.saved_attributes import Slots
 from gradviz.program.events import Backward, Call, HookRegistered
 from gradviz.program.noted import Glance
 from gradviz.program.values import Saved, StaleSaved, Value
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
 MAX_NODES = 20_000
 """A pass over more nodes than this lists none of them."""
@@ -45,7 +43,7 @@ _LOOPS = ("_walk", "_walk_carefully", "evaluate")
 class Passes:
     """Writes Backward events."""
 
-    def __init__(self, log: GradtapeLog) -> None:
+    def __init__(self, log: GradtapeContext) -> None:
         self.log = log
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from gradtape._dispatch.view_history import CopySlices
 from gradtape._graph import observe as events
@@ -12,6 +12,7 @@ from gradtape._graph.node import Node
 from gradtape._tensor.tensor import Tensor
 from gradtape.nn.parameter import Parameter
 from gradviz._capture.adapters.gradtape.call_arguments import ATOMS
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.op_facts import (
     device_behind,
     hooks_of,
@@ -23,9 +24,6 @@ from gradviz._capture.adapters.gradtape.saved_attributes import slots_of
 from gradviz._capture.names.hooks import Hook, is_of_module
 from gradviz._capture.recorder.engine import Inside
 from gradviz.program.noted import Glance
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
 Made: TypeAlias = tuple[Any, ...]
 """Name, kind, op, options, code of a user's backward, how many inputs, then glances at
@@ -39,7 +37,7 @@ _KEPT_PASSES = 8  # whose ops are remembered, beside those since
 class Details:
     """Notes the op behind each node while it runs, in short."""
 
-    def __init__(self, log: GradtapeLog) -> None:
+    def __init__(self, log: GradtapeContext) -> None:
         self._log = log
         self.on = False
         self.made: dict[int, Made] = {}  # by the key of the node
@@ -98,7 +96,7 @@ class Details:
         device = device_behind(inner)
         results: list[Glance] = []
         for number, layout in enumerate(node.layouts):
-            if layout is None:
+            if not layout:
                 break
             item, name = layout.dtype.itemsize, name_of(layout.dtype)
             strides = tuple([step // item for step in layout.strides])

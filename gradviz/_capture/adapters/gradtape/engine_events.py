@@ -1,45 +1,26 @@
-"""What the engine announces while a log is open: calls, turns of nodes, and hooks."""
+"""What the engine announces while a log is open: ops, turns of nodes, and hooks."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradtape._graph import observe as events
 from gradtape._graph.observe import calling
 from gradtape._modes.grad_mode import mode
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.op_facts import shown_name, tensors_in
 from gradviz._capture.adapters.gradtape.runs import PassRuns
 from gradviz._capture.names.user_code import is_probing
 from gradviz.program.events import Call, HookRan
 
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
-
-
-class CallEvents:
-    """Hands what the engine announces of public calls to those who note it."""
-
-    def __init__(self, log: GradtapeLog) -> None:
-        self.eager = log.scan.on  # later its arguments may be others
-        self.user_files = log.user_files
-        calls, passes, switches = log.calls, log.passes, log.switches
-        self.began, self.ended, self.raised = calls.begin, calls.end, calls.fail
-        self.pass_began, self.pass_ended = passes.pass_began, passes.pass_ended
-        self.pass_raised, self.mode_switched = (
-            passes.pass_raised,
-            switches.mode_switched,
-        )
-        self.hook_registered = switches.hook_registered
-        self.hook_removed = switches.hook_removed
-
 
 class Listener:
     """Fills in what happens within a pass, and ops behind nodes and beside calls."""
 
-    def __init__(self, log: GradtapeLog) -> None:
+    def __init__(self, log: GradtapeContext) -> None:
         self._log = log
         # By node, those that have not ended: runs, place among them, beginning.
         self._turns: dict[int, tuple[PassRuns, int, int]] = {}
@@ -87,9 +68,10 @@ class Listener:
         runs = log.passes.runs
         if runs is not None:
             grad = event.tensor._grad
-            again = log.details.on and not event.first and grad is not None
             key = log.reader.key(event.node)
-            before = grad._data if again else None
+            before = None
+            if log.details.on and not event.first and grad is not None:
+                before = grad._data
             runs.accumulated(key, event.gradient, before, log.scan)
 
     def _on_hook(self, event: events.HookRan) -> None:

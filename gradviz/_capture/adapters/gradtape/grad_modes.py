@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import threading
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradtape._common.site import internal_files
 from gradtape._modes.grad_mode import mode
 from gradtape._tensor.tensor import Tensor
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.names.hooks import code_of, held_by
 from gradviz.program.events import HookRegistered, ModeSwitched
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
 
 class Switches:
     """Logs what the engine announces of modes and hooks."""
 
-    def __init__(self, log: GradtapeLog) -> None:
+    def __init__(self, log: GradtapeContext) -> None:
         self._log = log
 
     def mode_switched(self, switch: Any, leaving: bool, caller: CodeType) -> None:

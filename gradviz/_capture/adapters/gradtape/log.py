@@ -16,11 +16,11 @@ from gradtape._public_calls.announce import observe_calls
 from gradtape._tensor.tensor import Tensor
 from gradtape._tensor.write_observers import after_write
 from gradviz._capture.adapters.gradtape.backward import Passes
+from gradviz._capture.adapters.gradtape.call_events import CallEvents
 from gradviz._capture.adapters.gradtape.call_fast_path import bind_simply
 from gradviz._capture.adapters.gradtape.calls import Calls
 from gradviz._capture.adapters.gradtape.data_calls import is_noted_aside
 from gradviz._capture.adapters.gradtape.details import Details
-from gradviz._capture.adapters.gradtape.engine_events import CallEvents
 from gradviz._capture.adapters.gradtape.grad_modes import Switches
 from gradviz._capture.adapters.gradtape.numpy_exports import Exports
 from gradviz._capture.adapters.gradtape.tensor_records import Reader
@@ -86,7 +86,8 @@ class GradtapeLog(Log):
         return self
 
     def _install(self) -> None:
-        self.on_exit(observe_calls(CallEvents(self)))
+        told = CallEvents(self, self.calls, self.passes, self.switches)
+        self.on_exit(observe_calls(told))
         self.passes.install()
         after_write.append(self._wrote)
         self.on_exit(after_write.remove, self._wrote)
