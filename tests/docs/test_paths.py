@@ -4,38 +4,88 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMED = re.compile(r"`([\w./-]+\.(?:py|pyi|tsx?|mjs|md|toml|ipynb))`")
-EXAMPLES = {"train.py", "quiet.py", "script.py", "x.py"}
-"""Files of readers' own, in examples."""
+NAMED = re.compile(r"`([\w./-]+(?:\.(?:py|pyi|tsx?|mjs|md|toml|ipynb)|/))`")
+LINKED = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)(?:#[^)\s]*)?\)")
+HOMES = [
+    *("", "engine/", "engine/gradtape/", "gradviz/"),
+    *("gradviz/_capture/", "extension/", "extension/src/", "tests/"),
+]
+"""From where a page may name a file, beside its own folder and those around it."""
+
+EXAMPLES = {
+    *("train.py", "quiet.py", "script.py", "x.py"),  # readers' own
+    *("gvNNN_slug.py", "gvNNN.py"),  # to be written
+}
+BUILT = {"gradviz/render/static", "gradviz/labextension"}
 
 
-def pages() -> list[str]:
+@cache
+def tracked() -> frozenset[str]:
+    """Return the files that git knows or would add, and their folders."""
     listed = subprocess.run(
-        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     if listed.returncode:
         pytest.skip("not a git checkout")
-    return [page for page in listed.stdout.split() if page != "CHANGELOG.md"]
+    files = [PurePosixPath(name) for name in listed.stdout.splitlines()]
+    folders = {folder for file in files for folder in file.parents}
+    there = {str(file) for file in files if (ROOT / file).is_file()}
+    return frozenset(there | {str(folder) for folder in folders} | BUILT)
+
+
+def pages() -> list[str]:
+    return sorted(
+        name for name in tracked() if name.endswith(".md") and name != "CHANGELOG.md"
+    )
 
 
 def test_pages_name_files_that_exist():
-    """By their path from the root, from ``engine/`` or from the page, or in its room."""
+    """By their path from one of the homes or around the page, or inside its room."""
     missing = [
         f"{page}: {name}"
         for page in pages()
         for name in NAMED.findall((ROOT / page).read_text(encoding="utf-8"))
-        if name not in EXAMPLES and not _found(ROOT / page, name)
+        if PurePosixPath(name).name not in EXAMPLES and not _found(page, name)
     ]
     assert not missing, "\n".join(missing)
 
 
-def _found(page: Path, name: str) -> bool:
-    homes = (ROOT, ROOT / "engine", ROOT / "engine/gradtape", page.parent)
-    return any((home / name).is_file() for home in homes) or any(
-        path.match(f"**/{name}") for path in page.parent.rglob(Path(name).name)
-    )
+def test_pages_link_to_files_that_exist():
+    missing = [
+        f"{page}: {link}"
+        for page in pages()
+        for link in LINKED.findall((ROOT / page).read_text(encoding="utf-8"))
+        if not (ROOT / page).parent.joinpath(link).exists()
+    ]
+    assert not missing, "\n".join(missing)
+
+
+def _found(page: str, name: str) -> bool:
+    return any(path in tracked() for path in _places(page, name)) or _inside(page, name)
+
+
+def _places(page: str, name: str) -> Iterator[str]:
+    around = [f"{folder}/" for folder in PurePosixPath(page).parents]
+    for home in [*HOMES, *around]:
+        path = (ROOT / home / name).resolve()
+        if path.is_relative_to(ROOT):
+            yield path.relative_to(ROOT).as_posix()
+
+
+def _inside(page: str, name: str) -> bool:
+    """Say whether the room of a page has it deeper; the root and docs are no rooms."""
+    room = PurePosixPath(page).parent
+    if str(room) in {".", "docs"}:
+        return False
+    end = "/" + name.rstrip("/")
+    return any(path.startswith(f"{room}/") and path.endswith(end) for path in tracked())

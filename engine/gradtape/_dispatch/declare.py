@@ -1,6 +1,6 @@
 """Declaring ops: one block makes function, method, raw kernel and backward node.
 
-See ``_op.py`` for how a declaration is read. Two op namespaces come out of it:
+See ``_graph/op.py`` for how a declaration is read. Two op namespaces come out of it:
 ``raw_ops(array)`` over raw arrays and ``tensor_ops`` over tensors.
 """
 

@@ -165,7 +165,7 @@ class Recorder:
         return result
 
     def write(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
-        """Run ``_inplace.commit(target, value, name, …)`` as an op of its own."""
+        """Run ``inplace.commit(target, value, name, …)`` as an op of its own."""
         now = mode.now
         event = self.begin(f"aten::{args[2]}", FUNCTION, args[5])
         now.profile = None

@@ -1,6 +1,6 @@
 """mkldnn_rnn_layer: one LSTM layer over a whole sequence as one op, and one node.
 
-PyTorch's CPU has it for float32 and bfloat16. Its kernels are in `_lstm_kernels.py`;
+PyTorch's CPU has it for float32 and bfloat16. Its kernels are in `_kernels/lstm.py`;
 under ``create_graph`` the same gradient is written out in recorded ops.
 """
 
