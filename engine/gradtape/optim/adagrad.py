@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from .._sparse.array import SparseArray
 from .._tensor.tensor import Tensor
-from ._fused import check_fused, check_fused_member
+from ._helpers import check_fused, check_fused_member
 from ._rules import (
     RuledOptimizer,
     check_not_negative,
