@@ -76,7 +76,6 @@ _HOMES = {
     "gradtape._user_ops": ("gradtape.library",),
     "gradtape.autograd._profiler_config": ("gradtape.autograd", "gradtape.profiler"),
     "gradtape.autograd._profiler_events": ("gradtape.autograd", "gradtape.profiler"),
-    "gradtape.autograd._profiler.event_list": ("gradtape.autograd.profiler_util",),
     "gradtape.autograd._record_function": ("gradtape.profiler", "gradtape.autograd"),
     "gradtape._typed_storage": ("gradtape.ops.memory.typed_storage",),
     "gradtape._untyped_storage": ("gradtape.ops.memory.untyped_storage",),
@@ -91,7 +90,7 @@ _HOMES = {
     "gradtape.distributions._transform_vectors": ("gradtape.distributions.transforms",),
     **{
         f"gradtape.func.{part}": ("gradtape.func",)
-        for part in ("_forward", "_isolation", "_mutations")
+        for part in ("_forward", "_mutations")
     },
     "gradtape.nn._uninitialized": ("gradtape.nn.parameter",),
     **{

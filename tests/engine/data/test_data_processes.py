@@ -12,7 +12,7 @@ import pytest
 
 import gradtape as gt
 from gradtape.utils.data import DataLoader, TensorDataset
-from gradtape.utils.data._utils import channel
+from gradtape.utils.data._utils import pool
 
 from ..oracle import describe
 
@@ -61,7 +61,7 @@ TENSORS = {
 @pytest.mark.parametrize("apart", [True, False])
 def test_tensors_arrive_as_they_were_sent(size, apart, monkeypatch):
     monkeypatch.setattr(
-        channel, "_HAS_MEMORY_FILES", apart and channel._HAS_MEMORY_FILES
+        pool, "_HAS_MEMORY_FILES", apart and pool._HAS_MEMORY_FILES
     )
     wanted = {name: make(size) for name, make in TENSORS.items()}
     found = through_a_worker(lambda: wanted)

@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ..._random.generator import Generator
+from ._iterators import _BaseDataLoaderIter as _BaseDataLoaderIter
+from ._iterators import _SingleProcessDataLoaderIter as _SingleProcessDataLoaderIter
 from ._utils.collate import default_collate as default_collate
 from ._utils.collate import default_convert as default_convert
 from ._utils.fetch import DatasetKind
 from ._utils.worker import get_worker_info as get_worker_info
-from ._worker_iterator import _BaseDataLoaderIter as _BaseDataLoaderIter
-from ._worker_iterator import (
-    _SingleProcessDataLoaderIter as _SingleProcessDataLoaderIter,
-)
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
