@@ -12,7 +12,7 @@ from onnx import helper
 from .._common.site import user_stacklevel
 from .._version import __version__
 from ..nn import Module
-from ._overlap import Seen
+from ._align import Seen
 from ._graph import Graph, onnx_type
 from ._runs import Program
 from ._table import CannotTranslateError

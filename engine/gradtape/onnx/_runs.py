@@ -15,7 +15,7 @@ from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from ..nn import Module
 from ..random import fork_rng
-from ._overlap import Seen, align, check_same_work, kinds_of, merged
+from ._align import Seen, align, check_same_work, kinds_of, merged
 from ._program import tensors_in
 from ._record import Call, Recorder
 from .errors import OnnxExporterError

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ._align import Seen, place
 from ._graph import Graph, Value, onnx_type
-from ._overlap import Seen, after_write, gathered, place, places_in, range_of, taken
+from ._overlap import after_write, gathered, places_in, range_of, taken
 from ._record import Call, Recorder
 from ._rules import RULES
 from ._table import CannotTranslateError

@@ -14,7 +14,7 @@ from .._sparse.array import SPARSE_PLUS_DENSE
 from .._tensor.tensor import Tensor, wrap
 from .._tensor.write_observers import before_write
 from ._helpers import check_fused, check_fused_member, number_of, scalar_of
-from ._rules import RuledOptimizer, is_plain
+from ._rules import RuledOptimizer, is_plain, options_of
 from .optimizer import Group, Parameters
 
 
@@ -73,18 +73,11 @@ class SGD(RuledOptimizer):
             raise ValueError(f"Invalid weight_decay value: {weight_decay}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        options = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, options)
+        names = (
+            "lr momentum dampening weight_decay nesterov maximize foreach "
+            "differentiable fused"
+        )
+        super().__init__(params, options_of(locals(), names))
         if fused:
             check_fused(foreach, differentiable)
 
