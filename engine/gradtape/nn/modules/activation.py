@@ -16,6 +16,12 @@ from ._attention_fast_path import attend, can_attend
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
+__all__ = ["CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid"]
+__all__ += ["Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish"]
+__all__ += ["MultiheadAttention", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid"]
+__all__ += ["Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign"]
+__all__ += ["Tanh", "Tanhshrink", "Threshold"]
+
 _RENAMED = "keyword argument `{old}` is deprecated and renamed to `{new}`"
 
 

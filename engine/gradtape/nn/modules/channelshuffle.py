@@ -6,6 +6,8 @@ from ..._tensor.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["ChannelShuffle"]
+
 
 class ChannelShuffle(Module):
     """Take channels from each group in turn."""

@@ -6,6 +6,9 @@ from ..._tensor.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
+__all__ += ["FeatureAlphaDropout"]
+
 
 class _DropoutNd(Module):
     """A chance to be dropped; raise ValueError where it is none."""

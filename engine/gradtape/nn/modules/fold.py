@@ -8,6 +8,8 @@ from ..._tensor.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["Fold", "Unfold"]
+
 
 class Unfold(Module):
     """List the windows of images as columns."""

@@ -15,6 +15,13 @@ from .linear import Linear
 from .linear_cross_entropy_options import LinearCrossEntropyOptions
 from .module import Module
 
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss"]
+__all__ += ["CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss"]
+__all__ += ["KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss"]
+__all__ += ["MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss"]
+__all__ += ["MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss"]
+__all__ += ["SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
+
 
 class _Loss(Module):
     """A loss per element, and how the elements' losses become one."""

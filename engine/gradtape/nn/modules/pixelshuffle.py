@@ -6,6 +6,8 @@ from ..._tensor.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["PixelShuffle", "PixelUnshuffle"]
+
 
 class PixelShuffle(Module):
     """Turn (…, C r², H, W) into (…, C, H r, W r)."""

@@ -10,6 +10,12 @@ from .. import functional as F
 from .module import Module
 from .utils import ntuple
 
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d"]
+__all__ += ["AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d"]
+__all__ += ["AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d"]
+__all__ += ["LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d"]
+__all__ += ["MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
+
 # ---- max ----
 
 
