@@ -37,7 +37,7 @@ from gradviz.diagnosis._saved_writes import (
     saved_words,
     write_words,
 )
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program.history import History
 
 
@@ -55,8 +55,6 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV102", "inplace-saved-input", "error")
+def check(history: History) -> Iterator[Hit]:
     yield from hits(history, "input", _message, _fix)
-
-
-RULE = Rule("GV102", "inplace-saved-input", "error", _check)

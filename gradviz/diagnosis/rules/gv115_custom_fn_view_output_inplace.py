@@ -37,7 +37,7 @@ from types import CodeType
 
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import code, place
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
@@ -47,7 +47,8 @@ HOOKED = "BackwardHookFunction"
 _NAMED = re.compile(r"Output \d+ of (\w+)")
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV115", "custom-fn-view-output-inplace", "error")
+def check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT, "modified inplace"):
         if HOOKED in failure.text:
             continue
@@ -128,6 +129,3 @@ def _copies(value: ast.expr | None) -> bool:
         and isinstance(value.func, ast.Attribute)
         and value.func.attr == "clone"
     )
-
-
-RULE = Rule("GV115", "custom-fn-view-output-inplace", "error", _check)

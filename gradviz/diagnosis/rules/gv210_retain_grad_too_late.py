@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     made_at,
     name_of,
@@ -43,6 +43,7 @@ from gradviz.program.history import History
 from gradviz.program.values import Value
 
 
+@rule("GV210", "retain-grad-too-late", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per retain_grad() that no backward pass followed."""
     for call in history.calls:
@@ -83,6 +84,3 @@ def _read_after(history: History, call: Call, value: Value) -> Call | None:
         if use.op == "grad.get" and use.index > call.index:
             return use
     return None
-
-
-RULE = Rule("GV210", "retain-grad-too-late", "warning", check)

@@ -39,7 +39,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     is_of_gradients,
     keeps_nothing,
@@ -71,6 +71,7 @@ _NUMBERS = frozenset(
 )
 
 
+@rule("GV217", "loss-accumulation-leak", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that lengthens a graph in vain."""
     lines: dict[object, list[Call]] = defaultdict(list)
@@ -218,6 +219,3 @@ def _other(history: History, chain: list[Call]) -> Value | None:
             return value
         waiting += maker.inputs
     return None
-
-
-RULE = Rule("GV217", "loss-accumulation-leak", "warning", check)

@@ -38,7 +38,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import rebound, same_line
 from gradviz.program.events import Backward, Call, Event
@@ -49,7 +49,8 @@ from gradviz.program.values import RawSite, Value
 _NEAR = 20  # calls of one statement that are looked at
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV224", "update-not-kept", "warning")
+def check(history: History) -> Iterator[Hit]:
     gradients = _gradients(history)
     lines: dict[RawSite | None, _Line | None] = {}
     for number, call in enumerate(history.calls):
@@ -185,6 +186,3 @@ def _fix(history: History, name: str, site: RawSite | None) -> str:
         f"Write the new values into the tensor itself: `{step}` under "
         "`torch.no_grad()`, or give the parameters to an optimizer."
     )
-
-
-RULE = Rule("GV224", "update-not-kept", "warning", _check)

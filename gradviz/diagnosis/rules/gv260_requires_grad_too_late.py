@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._leaves import last_seen
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
@@ -48,6 +48,7 @@ from gradviz.program.history import History
 from gradviz.program.values import Value
 
 
+@rule("GV260", "requires-grad-too-late", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per switch that came after the graph."""
     told: set[int] = set()
@@ -102,6 +103,3 @@ def _switch(history: History, value: Value) -> Call | None:
         if call.op in {"requires_grad_", "requires_grad.set"} and not call.error:
             return None if call.inputs[0].requires_grad else call
     return None
-
-
-RULE = Rule("GV260", "requires-grad-too-late", "warning", check)

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import blamed, is_dead, sampled
 from gradviz.diagnosis.rules._flow import Crossing, Flow, name_of, words
 from gradviz.diagnosis.rules._gradients import any_nonzero, is_failed
@@ -51,7 +51,8 @@ _SPLITS = words(
 _FAR = 12  # calls between a piece and the cut
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV340", "part-cut-off", "warning")
+def check(history: History) -> Iterator[Hit]:
     if not any(name_of(call) in _SPLITS for call in history.calls):
         return
     flow, reported = history.once(Flow), set[int]()
@@ -123,6 +124,3 @@ def _hit(
         tensors=(piece.tensor,),
         certainty=0.6,
     )
-
-
-RULE = Rule("GV340", "part-cut-off", "warning", _check)

@@ -24,7 +24,7 @@ from dataclasses import replace
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program.history import History
 
 _MASK = (
@@ -33,6 +33,7 @@ _MASK = (
 )
 
 
+@rule("GV410", "nan-softmax-fully-masked", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the softmax calls that met a fully masked row."""
     for birth in of_kind(history, "masked"):
@@ -63,6 +64,3 @@ def _where(history: History, index: int) -> str:
         return "for a row"
     row = ", ".join(str(each) for each in bad[0].first_bad[:-1])
     return f"in {bad[0].nans} of {bad[0].count} elements, first in row [{row}]"
-
-
-RULE = Rule("GV410", "nan-softmax-fully-masked", "error", check)

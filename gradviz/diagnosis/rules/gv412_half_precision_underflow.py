@@ -23,7 +23,7 @@ from itertools import takewhile
 
 from gradviz.diagnosis.gradient_flow import magnitude, norm_of
 from gradviz.diagnosis.op_families import function_of
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, Summary
@@ -42,6 +42,7 @@ _LARGER = "Use a larger factor, or scale the loss: `scaler.scale(loss).backward(
 _SCALE = "Scale the loss that it begins with: `scaler.scale(loss).backward()`."
 
 
+@rule("GV412", "half-precision-underflow", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the first underflow of each pass."""
     for backward in history.backwards:
@@ -133,6 +134,3 @@ def _made_small(
             least, found = outgoing / incoming, history.node(run.node)
     if found is not None:
         yield Related("made small here", found.site, _LARGER)
-
-
-RULE = Rule("GV412", "half-precision-underflow", "warning", check)

@@ -32,7 +32,7 @@ from gradviz.diagnosis.gradient_flow import (
     user_place,
     weights_words,
 )
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
 
@@ -50,6 +50,7 @@ _FIX_OVER_STEPS = (
 )
 
 
+@rule("GV501", "vanishing-gradient", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the longest decline of each pass."""
     for backward in history.backwards:
@@ -120,6 +121,3 @@ def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
         severity=None if starves else "info",
         certainty=0.6,
     )
-
-
-RULE = Rule("GV501", "vanishing-gradient", "warning", check)

@@ -32,7 +32,7 @@ from gradviz.diagnosis.gradient_flow import (
     weights_words,
 )
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
 
@@ -46,6 +46,7 @@ _FIX = (
 )
 
 
+@rule("GV502", "exploding-gradient", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the steepest growth of each pass, and repeated lines that overflowed."""
     stepped = next((e.index for e in history.of(OptimizerCall) if e.what == "step"), 0)
@@ -96,6 +97,3 @@ def _hit(history: History, chain: Chain) -> Hit:
         nodes=(node.key,),
         certainty=0.6,
     )
-
-
-RULE = Rule("GV502", "exploding-gradient", "warning", check)

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._origins import described, origin, shape_text
 from gradviz.program.events import Call
@@ -49,7 +49,8 @@ _PAIRING = words("unsqueeze getitem view reshape expand expand_as")
 _FAR = 12  # calls between the broadcast and the number it ends as
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV602", "broadcast-loss-manual", "warning")
+def check(history: History) -> Iterator[Hit]:
     for call in history.calls:
         pair = broadcast_pair(call) if name_of(call) in _ARITHMETIC else None
         if pair is not None and not _is_meant(history, call, pair):
@@ -152,6 +153,3 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
         ),
         tensors=(tall.tensor, flat.tensor),
     )
-
-
-RULE = Rule("GV602", "broadcast-loss-manual", "warning", _check)

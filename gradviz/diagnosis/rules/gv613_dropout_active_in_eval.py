@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program.events import Call, ModuleCall, TrainingSwitched
@@ -45,7 +45,8 @@ _FUNCTIONS = words(
 )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV613", "dropout-active-in-eval", "warning")
+def check(history: History) -> Iterator[Hit]:
     yield from _layers(history)
     yield from _functions(history)
 
@@ -120,6 +121,3 @@ def _drops_by_default(history: History, call: Call) -> bool:
     given = call.arguments[2:3] or (call.keywords.get("training", True),)
     text = history.text(call.site)
     return given[0] is True and "training" not in text and "True" not in text
-
-
-RULE = Rule("GV613", "dropout-active-in-eval", "warning", _check)

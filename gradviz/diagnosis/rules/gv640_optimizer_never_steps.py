@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand, is_failed
 from gradviz.diagnosis.rules._loop_helpers import (
     moves,
@@ -53,7 +53,8 @@ from gradviz.program.history import History
 from gradviz.program.records import Optimizer
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV640", "optimizer-never-steps", "warning")
+def check(history: History) -> Iterator[Hit]:
     stepped = moves(history)
     if history.raised is not None or not any(
         len(made) > 1 for made in stepped.values()
@@ -100,6 +101,3 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         line=line,
         certainty=0.8,
     )
-
-
-RULE = Rule("GV640", "optimizer-never-steps", "warning", _check)

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import named, return_place, returned
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program.history import History
 from gradviz.program.values import CustomFunction
 
@@ -32,6 +32,7 @@ _ERROR = re.compile(
 )
 
 
+@rule("GV801", "custom-fn-wrong-number-of-grads", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the passes that this error ended."""
     for event in history.backwards:
@@ -71,6 +72,3 @@ def _inputs(custom: CustomFunction, expected: int) -> str:
 
 def _count(number: int, word: str) -> str:
     return f"1 {word}" if number == 1 else f"{number} {word}s"
-
-
-RULE = Rule("GV801", "custom-fn-wrong-number-of-grads", "error", check)

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator
 
 from gradviz.diagnosis.op_families import function_of
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program.events import Backward
 from gradviz.program.history import History
 from gradviz.program.values import Node
@@ -30,6 +30,7 @@ from gradviz.program.values import Node
 _ERROR = re.compile(r"derivative for '(\w+)' is not implemented")
 
 
+@rule("GV809", "missing-second-derivative", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the passes that this error ended."""
     for event in history.backwards:
@@ -66,6 +67,3 @@ def _forward(
             if node is not None and function_of(node.name) == op:
                 return node, event
     return None, None
-
-
-RULE = Rule("GV809", "missing-second-derivative", "error", check)

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import is_wrong
 from gradviz.diagnosis.gradient_flow import origin
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program.events import Call
 from gradviz.program.history import History
 
@@ -29,6 +29,7 @@ _CHECKS = ("gradcheck", "gradgradcheck")
 _COARSE = ("float32", "float16", "bfloat16", "complex64")
 
 
+@rule("GV810", "gradcheck-float32", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the failed checks on coarse inputs."""
     for call in failed_checks(history):
@@ -66,6 +67,3 @@ def failed_checks(history: History) -> Iterator[Call]:
 
 def _disagrees(error: str | None) -> bool:
     return error is not None and error.startswith("GradcheckError")
-
-
-RULE = Rule("GV810", "gradcheck-float32", "error", check)
