@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from gradviz.program.values import (
     NodeRun,
@@ -53,6 +53,14 @@ class Call(Event):
     error: str | None = None  # "RuntimeError: ..." if it raised
 
 
+class Runs(Protocol):
+    """The turns of the nodes of a pass, in short."""
+
+    def records(self) -> list[NodeRun]:
+        """Return them."""
+        ...
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class Backward(Event):
     """One call of backward() or autograd.grad(), with what it was about to walk."""
@@ -68,10 +76,15 @@ class Backward(Event):
     leaves: tuple[int, ...] = ()  # tensors reached
     stale: tuple[StaleSaved, ...] = ()
     freed: tuple[int, ...] = ()  # nodes that an earlier pass had freed already
-    runs: list[NodeRun] = field(default_factory=list[NodeRun])
+    ran: list[NodeRun] | Runs = field(default_factory=list[NodeRun])
     results: tuple[Value | None, ...] = ()  # of autograd.grad
     error: str | None = None
     error_node: int | None = None  # the node that was running
+
+    @property
+    def runs(self) -> list[NodeRun]:
+        """The turns of nodes, in order, where somebody listened to them."""
+        return self.ran if isinstance(self.ran, list) else self.ran.records()
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

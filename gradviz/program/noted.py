@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias, cast
 
-from gradviz.program.events import Backward, Call, Event, ModuleCall, OptimizerCall
+from gradviz.program.events import (
+    Backward,
+    Call,
+    Event,
+    ModuleCall,
+    OptimizerCall,
+    Runs,
+)
 from gradviz.program.values import (
-    NodeRun,
     ParameterState,
     RawSite,
     StaleSaved,
@@ -265,7 +271,7 @@ def _backward(
     count: int,
     stale: tuple[StaleSaved, ...],
     freed: tuple[int, ...],
-    runs: list[NodeRun] | None = None,  # which grows while the pass runs
+    runs: Runs | None = None,  # which grow while the pass runs
 ) -> Backward:
     nodes = (
         () if numbers is None else (*[n + 1 for n in numbers], *[-n for n in leaves])
@@ -286,7 +292,7 @@ def _backward(
         leaves=leaves,
         stale=stale,
         freed=freed,
-        runs=[] if runs is None else runs,
+        ran=[] if runs is None else runs,
     )
 
 

@@ -31,23 +31,22 @@ GRADTAPE = """
     _engine
 
     testing random fft special masked signal functional backends
-    _VF __config__ _dynamo _flat _tensor_str amp compiler cpu futures
+    _VF __config__ _dynamo _tensor_str amp compiler cpu futures
     cuda
     _streambase accelerator
     autograd
     types linalg profiler sparse
     utils._pytree utils._pytree_nodes utils._python_dispatch utils.serialization
-    _C._groups
     multiprocessing distributed
     nn
     _utils safetensors
     serialization
     hub storage
     _library
-    _C
-    _custom_op library
     utils
     func
+    _C
+    _custom_op library
     _vmap_internals distributions jit onnx optim
     _public_calls
     _debug
@@ -88,9 +87,7 @@ WITHOUT_README = {
     "engine/gradtape/_dynamo": "a name of PyTorch's; it refuses",
     "engine/gradtape/cpu": "a name of PyTorch's: a few functions about the host",
     "engine/gradtape/fft": "a name of PyTorch's for what ops/fourier holds",
-    "engine/gradtape/backends": "a name of PyTorch's: flags, most without effect",
     "engine/gradtape/linalg": "a name of PyTorch's for what ops/linalg holds",
-    "engine/gradtape/masked": "a name of PyTorch's: reductions with a mask",
     "engine/gradtape/multiprocessing": "a name of PyTorch's for Python's own",
     "engine/gradtape/profiler": "a name of PyTorch's for what autograd holds",
     "engine/gradtape/signal": "a name of PyTorch's: one file of windows",

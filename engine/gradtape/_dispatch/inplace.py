@@ -14,7 +14,7 @@ from .._common.messages import legacy_type_name
 from .._common.site import caller_site
 from .._dtypes import DTYPE_OF, can_cast
 from .._graph.node import Node, SavedTensor, save_output
-from .._graph.observe import OpCalled, StorageWritten, notify, observers
+from .._graph.observe import OpCalled, StorageWritten, full_observers, notify, observers
 from .._graph.op import Check, Op
 from .._graph.output_layout import LARGE
 from .._modes.grad_mode import mode, no_grad
@@ -250,7 +250,7 @@ def note_write(target: Tensor, name: str) -> None:
     version = storage.bump(name, site)
     for look in after_write:
         look(target, name, version)
-    if observers:
+    if full_observers:
         notify(StorageWritten(storage, name, version, target, site))
 
 

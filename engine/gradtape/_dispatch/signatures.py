@@ -8,6 +8,7 @@ one order; the names, and which of them are keywords, are then put into its code
 from __future__ import annotations
 
 import functools
+import itertools
 import linecache
 from collections.abc import Callable
 from inspect import Parameter
@@ -117,6 +118,9 @@ class _Shape(NamedTuple):
     older: bool  # takes PyTorch's deprecated signatures
 
 
+_numbers = itertools.count()
+
+
 @functools.cache
 def _code_of(shape: _Shape) -> CodeType:
     """Write and compile the function of a shape; its parameters are ``a0``, ``a1``…"""
@@ -148,7 +152,7 @@ def _code_of(shape: _Shape) -> CodeType:
         f"    def function({', '.join(heads)}):",
         *[f"        {line}" for line in (*lines, f"return _execute{call})")],
     ]
-    file = f"<gradtape signature {len(linecache.cache)} {shape.roles}>"
+    file = f"<gradtape signature {next(_numbers)}, {shape.roles}>"
     text = "\n".join(lines) + "\n"
     linecache.cache[file] = len(text), None, text.splitlines(True), file
     module = compile(text, file, "exec", dont_inherit=True)

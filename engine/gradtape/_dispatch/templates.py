@@ -20,6 +20,10 @@ GIVEN: Final[Any] = None
 """What stands in a template's module for what :func:`bound` gives to each copy."""
 
 
+_scopes: dict[str, dict[str, Any]] = {}
+"""What the templates of a module read besides the facts of an op."""
+
+
 def bound(
     template: Callable[..., Any], name: str, facts: dict[str, Any], **code: Any
 ) -> Any:
@@ -29,8 +33,12 @@ def bound(
     """
     assert isinstance(template, FunctionType)
     own = template.__code__.replace(co_name=name, co_qualname=name, **code)
-    scope = {n: v for n, v in template.__globals__.items() if n[:2] != "__"}
-    copy = FunctionType(own, {**scope, **facts}, name, template.__defaults__)
+    module = template.__globals__["__name__"]
+    if module not in _scopes:
+        _scopes[module] = {
+            n: v for n, v in template.__globals__.items() if n[:2] != "__"
+        }
+    copy = FunctionType(own, {**_scopes[module], **facts}, name)
     copy.__kwdefaults__ = template.__kwdefaults__ if own.co_kwonlyargcount else None
     copy.__qualname__ = name  # what Python calls it when arguments are missing
     return copy

@@ -163,14 +163,15 @@ observers: OrderedDict[int, Listener] = OrderedDict()
 attendants: list[Listener] = []
 """Parts of the engine that see every event first, while anybody observes."""
 
-_attended: OrderedDict[int, Listener] = OrderedDict()
-"""Of those who listen, who wants the attendants to look at values."""
+full_observers: OrderedDict[int, Listener] = OrderedDict()
+"""Of those who listen, who wants to hear of modules and of writes to memory too."""
 
 
-def observe(listener: Listener, *, values: bool = True) -> RemovableHandle:
+def observe(listener: Listener, *, brief: bool = False) -> RemovableHandle:
     """Call ``listener`` with every event until the returned handle is removed.
 
-    Without ``values`` nobody checks for it whether saved values change unnoticed.
+    In brief it need not hear of modules and of writes to memory, and nobody checks for
+    it whether saved values change unnoticed.
 
     >>> import gradtape as torch
     >>> names = []
@@ -179,10 +180,10 @@ def observe(listener: Listener, *, values: bool = True) -> RemovableHandle:
     >>> names[-1]
     'OpCalled'
     """
-    handle = RemovableHandle(observers, extra_dict=_attended)
+    handle = RemovableHandle(observers, extra_dict=full_observers)
     observers[handle.id] = listener
-    if values:
-        _attended[handle.id] = listener
+    if not brief:
+        full_observers[handle.id] = listener
     return handle
 
 
@@ -207,7 +208,7 @@ def notify(event: Event) -> None:
     """
     if type(event) is OpCalled and is_answering():
         return
-    if _attended:
+    if full_observers:
         for attend in attendants:
             attend(event)
     for key, listener in list(observers.items()):
@@ -215,7 +216,7 @@ def notify(event: Event) -> None:
             listener(event)
         except Exception as error:
             observers.pop(key, None)
-            _attended.pop(key, None)
+            full_observers.pop(key, None)
             warnings.warn(
                 f"an observer failed on {type(event).__name__} and was removed: "
                 f"{type(error).__name__}: {error}",

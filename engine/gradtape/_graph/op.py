@@ -23,6 +23,7 @@ import inspect
 import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Array: TypeAlias = Any
@@ -222,6 +223,9 @@ def saving_order(op: Op) -> tuple[int, ...] | None:
 
 
 def _wanted_names(function: Derivative) -> tuple[str, ...]:
+    if isinstance(function, FunctionType) and not vars(function):  # no __signature__
+        code = function.__code__  # a fifth of the time that inspect takes
+        return code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount]
     return tuple(inspect.signature(function).parameters)[2:]
 
 

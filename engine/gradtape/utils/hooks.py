@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._common.handles import RemovableHandle as RemovableHandle
+from .._tensor.hooks import warn_if_has_hooks as warn_if_has_hooks
 from ..nn.modules._base.backward_hooks import BackwardHook as BackwardHook
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -24,7 +24,11 @@ class RecordedLog(Protocol):
     next_index: int
     times: dict[int, int]
     """When events came, in nanoseconds since the log was made, by their index."""
-    passes_over: int
+
+    @property
+    def passes_over(self) -> int:
+        """How many passes have ended."""
+        ...
 
     @property
     def last_pass(self) -> Any:
@@ -94,6 +98,10 @@ class GraphFacts(Protocol):
 
     def operation(self, key: int) -> Operation | None:
         """Return the op that made a node, where it is known by itself."""
+        ...
+
+    def is_gone(self, key: int) -> bool:
+        """Tell whether a node died, and what it saved with it."""
         ...
 
     def lay_out(self, node: Node, raw: RawNode, source: RawTensor) -> None:

@@ -100,6 +100,8 @@ class GraphFromLog:
             for row in node.saved
         ]
         raw.freed = any(row.freed for row in node.saved)
+        if raw.saved and self.facts.is_gone(node.key):
+            raw.freed = True
         raw.outputs = [self.tensor(value) for value in node.outputs]
         if node.leaf is not None:
             raw.call = raw.outputs[0].name or "" if raw.outputs else ""
@@ -210,6 +212,10 @@ class GraphFromLog:
             raw = self.storage(stale.value)
             if raw is not None:
                 raw.version = max(raw.version, stale.version_now)
+            node = self.nodes.get(stale.node)
+            for saved in () if node is None else node.saved:
+                if saved.slot == stale.slot:
+                    saved.found = stale.version_now
 
     # ---- what runs and hooks say ---------------------------------------------------
 

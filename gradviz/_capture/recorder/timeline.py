@@ -71,7 +71,10 @@ def _called(graph: Translated, call: Call, time: int) -> Iterator[RawEvent]:
     told = graph.facts.tells_inside and graph.is_inside(call)
     if call.outputs and not told and not call.op.endswith((".get", ".set")):
         tensor = graph.tensor(call.outputs[0])
-        yield RawEvent("op", time, node=node, tensor=tensor, text=call.op)
+        if graph.facts.tells_inside and len(call.nodes) > 1:
+            yield from _ops(graph, call, time)
+        else:
+            yield RawEvent("op", time, node=node, tensor=tensor, text=call.op)
     for write in call.writes:
         storage = graph.storage(write.value)
         yield RawEvent(
@@ -82,6 +85,15 @@ def _called(graph: Translated, call: Call, time: int) -> Iterator[RawEvent]:
             text=call.op,
             version=write.after,
         )
+
+
+def _ops(graph: Translated, call: Call, time: int) -> Iterator[RawEvent]:
+    """Tell each op with a node of a call that several make up."""
+    for key in call.nodes:
+        raw = graph.nodes.get(key)
+        if raw is not None:
+            tensor = raw.outputs[0] if raw.outputs else None
+            yield RawEvent("op", time, node=raw, tensor=tensor, text=raw.call)
 
 
 def _passed(graph: Translated, event: Backward, time: int) -> Iterator[RawEvent]:
@@ -111,7 +123,8 @@ def _passed(graph: Translated, event: Backward, time: int) -> Iterator[RawEvent]
             )
         else:
             yield RawEvent("node_enter", began, node=raw, statistics=first)
-            yield RawEvent("node_leave", time, node=raw)
+            if run.elapsed_ns is not None:  # else it raised
+                yield RawEvent("node_leave", time, node=raw)
     while inside:
         yield _inside(graph, inside.pop(), time)
     yield RawEvent("backward_end", time, text=event.error or "")

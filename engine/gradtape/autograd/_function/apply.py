@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._backend import backend_of
-from ..._common.site import internal_files
+from ..._common.site import users_above
 from ..._graph.anomaly import callers_of
 from ..._graph.node import Node, new_object, next_sequence_nr
 from ..._graph.observe import OpCalled, notify, observers
@@ -126,9 +126,7 @@ def begin(
         set_numbers(node, tuple([t._nr for t in inputs]))
     set_scope(node, now.scope)
     set_seq(node, next_sequence_nr())
-    frame = _get_frame(2)
-    while internal_files[frame.f_code.co_filename] and frame.f_back is not None:
-        frame = frame.f_back
+    frame = users_above(_get_frame(2))
     set_code(node, frame.f_code)
     set_lasti(node, frame.f_lasti)
     if now.anomaly:

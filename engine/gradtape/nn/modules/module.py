@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from ..._common.handles import Registry, RemovableHandle, new_registry, register
 from ..._common.site import user_stacklevel
-from ..._graph.observe import ModuleEntered, ModuleLeft, notify, observers
+from ..._graph.observe import ModuleEntered, ModuleLeft, full_observers, notify
 from ..._graph.scope import Scope
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
@@ -277,7 +277,7 @@ class Module(ModuleStateDict):
         """Run forward with its hooks; nodes recorded inside carry this call's scope."""
         outer = mode.scope
         mode.scope = scope = Scope(self, outer)
-        if observers:
+        if full_observers:
             notify(ModuleEntered(scope))
         try:
             if (
@@ -291,7 +291,7 @@ class Module(ModuleStateDict):
             return self.forward(*args, **kwargs)
         finally:
             mode.scope = outer
-            if observers:
+            if full_observers:
                 notify(ModuleLeft(scope))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

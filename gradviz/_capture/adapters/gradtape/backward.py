@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradtape._debug import (
     Collected,
@@ -28,15 +28,14 @@ from gradviz._capture.adapters.gradtape.backward_args import (
     tensors_of,
 )
 from gradviz._capture.adapters.gradtape.calls import here
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.engine_events import Listener
 from gradviz._capture.adapters.gradtape.pass_preview import Ahead, unseen_writes
+from gradviz._capture.adapters.gradtape.runs import PassRuns
 from gradviz._capture.adapters.gradtape.saved_attributes import Slots
 from gradviz.program.events import Backward, Call, HookRegistered
 from gradviz.program.noted import Glance
-from gradviz.program.values import NodeRun, Saved, StaleSaved, Value
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
+from gradviz.program.values import Saved, StaleSaved, Value
 
 MAX_NODES = 20_000
 """A pass over more nodes than this lists none of them."""
@@ -49,7 +48,7 @@ _LOOPS = ("_walk", "_walk_carefully", "evaluate")
 class Passes:
     """Writes Backward events."""
 
-    def __init__(self, log: GradtapeLog) -> None:
+    def __init__(self, log: GradtapeContext) -> None:
         self.log = log
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)
@@ -57,8 +56,8 @@ class Passes:
         self._threads: dict[int, list[Any]] = {}
         self._refused: set[int] = set()  # nodes that a pass found freed
         self._running: dict[int, tuple[int, ...]] = {}  # nodes by index, in order
-        self._runs: list[list[NodeRun]] = []  # of these, likewise
-        self.runs: list[NodeRun] | None = None  # of the innermost
+        self._runs: list[PassRuns] = []  # of these, likewise
+        self.runs: PassRuns | None = None  # of the innermost
         # Passes whose nodes may have no rows yet: index and sequence numbers of each.
         self._freeing: list[tuple[int, tuple[int, ...]]] = []
         self.ahead = Ahead(log.reader)
@@ -103,8 +102,8 @@ class Passes:
     def listen(self) -> None:
         """Listen to all that the engine announces, until the log is closed."""
         self._listening = True
-        scan = self.log.scan.on
-        self.log.on_exit(observe(self._listener, values=scan).remove)
+        brief = not self.log.scan.on  # no values are looked at
+        self.log.on_exit(observe(self._listener, brief=brief).remove)
 
     # ---- what the engine announces --------------------------------------------------
 
@@ -146,7 +145,7 @@ class Passes:
         """Listen during a pass that runs hooks, where we do not listen anyway."""
         if self._listening or not any(not h.removed for h in self.hooks.values()):
             return None
-        return observe(self._listener, values=False)
+        return observe(self._listener, brief=True)
 
     def _begin(self, api: Any, given: dict[str, Any]) -> int | None:
         try:
@@ -183,7 +182,7 @@ class Passes:
         if freed:
             self._refused.update(freed)
         count = len(numbers) + len(leaves)
-        runs: list[NodeRun] = []
+        runs = PassRuns()
         index = log.note(
             "backward",
             log.site(),
@@ -274,10 +273,10 @@ class Passes:
     def _over(self, index: int) -> tuple[int, ...]:
         """Note that a pass is over; return its nodes."""
         at = list(self._running).index(index)
-        del self._runs[at]
+        runs = self._runs.pop(at)
         self.runs = self._runs[-1] if self._runs else None
         log = self.log
-        log.scan.end_pass()
+        log.scan.end_pass(runs)
         if log.details.on:
             log.details.passed(index, next_sequence_nr())
         log.last_index, log.passes_over = index, log.passes_over + 1

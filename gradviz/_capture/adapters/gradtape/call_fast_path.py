@@ -11,15 +11,15 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from gradtape._debug import Tensor, mode, next_sequence_nr
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.fresh_outputs import bind_fresh, bind_in_brief
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.gradtape.calls import Doing
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
 
 def bind_simply(
-    log: GradtapeLog,
+    log: GradtapeContext,
 ) -> Callable[[Doing, str, tuple[Any, ...], int, Tensor], bool]:
     """Return a function that notes such a call, or tells that the call is none.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import get_ident
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from gradtape._debug import (
     PublicCall,
@@ -24,6 +24,7 @@ from gradtape._debug import (
 )
 from gradtape.nn.parameter import Parameter
 from gradviz._capture.adapters.gradtape.call_arguments import ATOMS, plain, region
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.numpy_exports import EXPORTING
 from gradviz._capture.adapters.gradtape.op_facts import tensors_in
 from gradviz._capture.adapters.gradtape.tensor_records import (
@@ -35,9 +36,6 @@ from gradviz._capture.training_loop.patches import UNSEEN
 from gradviz.program.events import Call
 from gradviz.program.noted import PLACES, Glance
 from gradviz.program.values import Write
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
 # The engine looks for the user's line further out than any of our frames.
 internal_files[UNSEEN] = True
@@ -80,7 +78,7 @@ here = _Here()
 class Calls:
     """Notes calls, and what they write."""
 
-    def __init__(self, log: GradtapeLog) -> None:
+    def __init__(self, log: GradtapeContext) -> None:
         self._log = log
         self._look = log.reader.look
         self._called, self._makers = log.reader.called, log.reader.makers

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+import weakref
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from gradtape._debug import CopySlices, Node, Tensor, events
 from gradtape.nn.parameter import Parameter
 from gradviz._capture.adapters.gradtape.call_arguments import ATOMS
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.op_facts import (
+    device_behind,
     hooks_of,
+    name_of,
     shown_name,
     tensors_in,
 )
@@ -16,9 +21,6 @@ from gradviz._capture.adapters.gradtape.saved_attributes import slots_of
 from gradviz._capture.names.hooks import Hook, is_of_module
 from gradviz._capture.recorder.engine import Inside
 from gradviz.program.noted import Glance
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
 Made: TypeAlias = tuple[Any, ...]
 """Name, kind, op, options, code of a user's backward, how many inputs, then glances at
@@ -32,10 +34,11 @@ _KEPT_PASSES = 8  # whose ops are remembered, beside those since
 class Details:
     """Notes the op behind each node while it runs, in short."""
 
-    def __init__(self, log: GradtapeLog) -> None:
+    def __init__(self, log: GradtapeContext) -> None:
         self._log = log
         self.on = False
         self.made: dict[int, Made] = {}  # by the key of the node
+        self.nodes: dict[int, weakref.ref[Node]] = {}  # likewise
         self.hooks: dict[int, tuple[Hook, ...]] = {}  # on nodes, when one ran
         self.ran: dict[int, list[Inside]] = {}  # by index of passes
         self.kept = _KEPT_PASSES
@@ -46,7 +49,7 @@ class Details:
         node, runs = event.node, self._log.passes.runs
         if runs is not None:
             key = None if node is None else node.seq + 1
-            found = Inside(len(runs), "op", key, shown_name(event.name))
+            found = Inside(runs.count, "op", key, shown_name(event.name))
             self.ran.setdefault(self._log.passes.index, []).append(found)
         if node is None:
             return
@@ -71,8 +74,43 @@ class Details:
                 inputs.append(look(each))
             elif kind not in ATOMS:
                 inputs += [look(tensor) for tensor in tensors_in((each,))]
-        name, op = event.name, getattr(type(inner), "op", None)
-        kind = "op"
+        key = node.seq + 1
+        self.nodes[key] = weakref.ref(node)
+        self._add(key, node, inner, event.name, inputs, results)
+        if node.foreign:
+            log.reader.row(node, slots_of(node), met)
+            for each in node.nodes:
+                if each is not None and each.accumulates and not each.dead:
+                    log.reader.leaf(each)
+        else:
+            log.passes.ahead.note(node, key, met)
+
+    def earlier(self, node: Node, key: int) -> None:
+        """Note what a node still tells that was made before anybody listened."""
+        if key in self.made or node.accumulates:
+            return
+        inner: Node = getattr(node, "inner", node)
+        device = device_behind(inner)
+        results: list[Glance] = []
+        for number, layout in enumerate(node.layouts):
+            if not layout:
+                break
+            item, name = layout.dtype.itemsize, name_of(layout.dtype)
+            strides = tuple([step // item for step in layout.strides])
+            place = 0, 0, 0, layout.shape, strides, 0, name, device
+            results.append((*place, True, False, False, key, number, False))
+        self._add(key, node, inner, inner.op_name, (), results)
+
+    def _add(
+        self,
+        key: int,
+        node: Node,
+        inner: Node,
+        name: str,
+        inputs: Sequence[Glance],
+        results: Sequence[Glance],
+    ) -> None:
+        op, kind = getattr(type(inner), "op", None), "op"
         if name[-1] == "_" or node is not inner:
             kind = "inplace"
         elif op is None:
@@ -81,19 +119,12 @@ class Details:
             kind = "view"
         code = None if op is not None else _code_of(inner)
         options = () if op is None else _plain(inner.params)
-        key = node.seq + 1
         facts = shown_name(name), kind, op, options, code, len(inputs)
         self.made[key] = *facts, *inputs, *results
         if len(self.made) > _MOST:
             for old in list(self.made)[: _MOST // 2]:
                 del self.made[old]
-        if node.foreign:
-            log.reader.row(node, slots_of(node), met)
-            for each in node.nodes:
-                if each is not None and each.accumulates and not each.dead:
-                    log.reader.leaf(each)
-        else:
-            log.passes.ahead.note(node, key, met)
+                self.nodes.pop(old, None)
 
     def hook(self, event: events.HookRan, index: int, runs: int) -> None:
         """Note a hook that runs within a pass."""
@@ -113,6 +144,7 @@ class Details:
             return
         oldest, at = self._marks.pop(0)
         _forget(self.made, oldest)
+        _forget(self.nodes, oldest)
         _forget(self.hooks, oldest)
         _forget(self.ran, at)
 

@@ -1,45 +1,27 @@
-"""What the engine announces while a log is open: calls, turns of nodes, and hooks."""
+"""What the engine announces while a log is open: ops, turns of nodes, and hooks."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradtape._debug import calling, events, mode
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.op_facts import shown_name, tensors_in
+from gradviz._capture.adapters.gradtape.runs import PassRuns
 from gradviz._capture.names.user_code import is_probing
 from gradviz.program.events import Call, HookRan
-from gradviz.program.values import NodeRun
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
-
-
-class CallEvents:
-    """Hands what the engine announces of public calls to those who note it."""
-
-    def __init__(self, log: GradtapeLog) -> None:
-        self.eager = log.scan.on  # later its arguments may be others
-        self.user_files = log.user_files
-        calls, passes, switches = log.calls, log.passes, log.switches
-        self.began, self.ended, self.raised = calls.begin, calls.end, calls.fail
-        self.pass_began, self.pass_ended = passes.pass_began, passes.pass_ended
-        self.pass_raised, self.mode_switched = (
-            passes.pass_raised,
-            switches.mode_switched,
-        )
-        self.hook_registered = switches.hook_registered
-        self.hook_removed = switches.hook_removed
 
 
 class Listener:
     """Fills in what happens within a pass, and ops behind nodes and beside calls."""
 
-    def __init__(self, log: GradtapeLog) -> None:
+    def __init__(self, log: GradtapeContext) -> None:
         self._log = log
-        self._turns: dict[int, tuple[NodeRun, int]] = {}  # by node: not ended yet
+        # By node, those that have not ended: runs, place among them, beginning.
+        self._turns: dict[int, tuple[PassRuns, int, int]] = {}
         self._hooks: list[HookRan] = []  # those that have not returned
         self._handlers: dict[type, Callable[[Any], None]] = {
             events.NodeEntered: self._on_enter,
@@ -61,44 +43,39 @@ class Listener:
             self._log.give_up(f"at an event {type(event).__name__}", error)
 
     def _on_enter(self, event: events.NodeEntered) -> None:
-        log, node = self._log, event.node
+        log, key = self._log, event.node.seq + 1
         runs = log.passes.runs
-        if runs is None:
-            return
-        key, gradient = node.seq + 1, log.scan.gradient
-        run = NodeRun(key, tuple([gradient(each) for each in event.gradients]), ())
-        runs.append(run)
-        self._turns[key] = run, perf_counter_ns()
+        if runs is not None:
+            place = runs.enter(key, event.gradients, log.scan)
+            self._turns[key] = runs, place, perf_counter_ns()
 
     def _on_leave(self, event: events.NodeLeft) -> None:
-        ended = perf_counter_ns()
-        node = event.node
-        run, began = self._turns.pop(node.seq + 1, (None, 0))
-        if run is not None:
-            gradient = self._log.scan.gradient
-            pairs = zip(node.nodes, event.gradients, strict=False)
-            run.outgoing = tuple(
-                [None if to is None else gradient(each) for to, each in pairs]
-            )
-            if self._log.details.on:
-                run.elapsed_ns = ended - began
+        ended, node, log = perf_counter_ns(), event.node, self._log
+        turn = self._turns.pop(node.seq + 1, None)
+        if turn is not None:
+            runs, place, began = turn
+            given = event.gradients
+            if None in node.nodes:
+                pairs = zip(node.nodes, given, strict=False)
+                given = [None if to is None else each for to, each in pairs]
+            elapsed = ended - began if log.details.on else None
+            runs.leave(place, given, log.scan, elapsed)
 
     def _on_leaf(self, event: events.GradAccumulated) -> None:
         log = self._log
         runs = log.passes.runs
-        if runs is None:
-            return
-        run = NodeRun(
-            log.reader.key(event.node), (log.scan.gradient(event.gradient),), ()
-        )
-        if log.details.on and not event.first and event.tensor._grad is not None:
-            run.grad = log.scan.moment(event.tensor._grad._data)
-        runs.append(run)
+        if runs is not None:
+            grad = event.tensor._grad
+            key = log.reader.key(event.node)
+            before = None
+            if log.details.on and not event.first and grad is not None:
+                before = grad._data
+            runs.accumulated(key, event.gradient, before, log.scan)
 
     def _on_hook(self, event: events.HookRan) -> None:
         log = self._log
         if log.details.on and log.passes.runs is not None:
-            log.details.hook(event, log.passes.index, len(log.passes.runs))
+            log.details.hook(event, log.passes.index, log.passes.runs.count)
         known = log.passes.hooks.get(event.key)
         if known is None:
             return

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import threading
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradtape._debug import Tensor, internal_files, mode
+from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.names.hooks import code_of, held_by
 from gradviz.program.events import HookRegistered, ModeSwitched
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.gradtape.log import GradtapeLog
 
 
 class Switches:
     """Logs what the engine announces of modes and hooks."""
 
-    def __init__(self, log: GradtapeLog) -> None:
+    def __init__(self, log: GradtapeContext) -> None:
         self._log = log
 
     def mode_switched(self, switch: Any, leaving: bool, caller: CodeType) -> None:

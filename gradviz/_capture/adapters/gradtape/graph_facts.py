@@ -95,6 +95,11 @@ class GradtapeFacts:
             source_of(code) if op is None else formula_of(op),
         )
 
+    def is_gone(self, key: int) -> bool:
+        """Tell whether a node died, and what it saved with it."""
+        node = self._details.nodes.get(key)
+        return node is not None and node() is None
+
     def lay_out(self, node: Node, raw: RawNode, source: RawTensor) -> None:
         """Every result was seen."""
 

@@ -18,11 +18,11 @@ from gradtape._debug import (
     observe_calls,
 )
 from gradviz._capture.adapters.gradtape.backward import Passes
+from gradviz._capture.adapters.gradtape.call_events import CallEvents
 from gradviz._capture.adapters.gradtape.call_fast_path import bind_simply
 from gradviz._capture.adapters.gradtape.calls import Calls
 from gradviz._capture.adapters.gradtape.data_calls import is_noted_aside
 from gradviz._capture.adapters.gradtape.details import Details
-from gradviz._capture.adapters.gradtape.engine_events import CallEvents
 from gradviz._capture.adapters.gradtape.grad_modes import Switches
 from gradviz._capture.adapters.gradtape.numpy_exports import Exports
 from gradviz._capture.adapters.gradtape.tensor_records import Reader
@@ -88,7 +88,8 @@ class GradtapeLog(Log):
         return self
 
     def _install(self) -> None:
-        self.on_exit(observe_calls(CallEvents(self)))
+        told = CallEvents(self, self.calls, self.passes, self.switches)
+        self.on_exit(observe_calls(told))
         self.passes.install()
         after_write.append(self._wrote)
         self.on_exit(after_write.remove, self._wrote)
@@ -130,6 +131,7 @@ class GradtapeLog(Log):
         if not self.details.on:
             self.details.on = self.reader.detailed = self.scan.detailed = True
             self.calls.stacks = self.watchful = True
+            self.reader.met_late = self.details.earlier
             if not self.scan.on:
                 self.passes.listen()
 

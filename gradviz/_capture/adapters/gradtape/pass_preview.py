@@ -42,6 +42,7 @@ class Ahead:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._noted: dict[int, Noted] = {}
+        self._packed: dict[int, tuple[Saved, ...]] = {}  # what hooks hold of a node
         self._kinds: dict[int, int] = {}  # of graphs, and how many of each were read
 
     def walk(
@@ -114,6 +115,8 @@ class Ahead:
             slots = slots_of(node) if node.keeps else []
             row = rows.get(key)
             if row is None and key not in noted:
+                if reader.detailed:
+                    reader.met_late(node, key)
                 if node.foreign or (eager and not reader.detailed):
                     row = reader.row(node, slots, met)
                 else:
@@ -131,6 +134,10 @@ class Ahead:
         """Note a node as soon as it is made."""
         slots = slots_of(node) if node.keeps else []
         self._noted[key] = self._note(node, key, slots, met)
+        if node.keeps and not slots:  # hooks may have packed all of it
+            hooked = self._reader.packed(node, met)
+            if hooked:
+                self._packed[key] = hooked
         self._shorten()
 
     def _shorten(self) -> None:
@@ -172,7 +179,7 @@ class Ahead:
                 key,
                 name,
                 next=tuple([at and (at, number) for at, number in edges]),
-                saved=self._saved(noted),
+                saved=(*self._saved(noted), *self._packed.pop(key, ())),
                 site=None if code is None else (code, lasti),
                 shape=shape,
                 sequence=key - 1,

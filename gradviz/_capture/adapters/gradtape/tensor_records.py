@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -17,7 +17,11 @@ import numpy as np
 
 from gradtape._debug import AccumulateGrad, Node, SavedTensor, Tensor, next_sequence_nr
 from gradtape.nn.parameter import Parameter
-from gradviz._capture.adapters.gradtape.op_facts import device_of
+from gradviz._capture.adapters.gradtape.op_facts import (
+    device_of,
+    is_packed,
+    saved_slots,
+)
 from gradviz._capture.adapters.gradtape.output_layouts import known_layouts, new_layout
 from gradviz._capture.adapters.gradtape.saved_attributes import Slots, slots_of
 from gradviz._capture.adapters.gradtape.value_scan import Scan
@@ -58,6 +62,8 @@ class Reader:
         self._stored = self.storages.rows
         self._changes: dict[int, int] = {}  # of each storage, whoever counts them
         self.detailed = False  # a picture of the graph is made too
+        self.met_late: Callable[[Node, int], None] = _ignored
+        """Told of nodes that were made before that."""
         self.sizes: dict[int, tuple[int, int]] = {}  # by storage, then: in all, of each
 
     # ---- tensors --------------------------------------------------------------------
@@ -228,6 +234,8 @@ class Reader:
         while waiting:
             node = waiting.pop()
             if self.key(node) not in nodes:
+                if self.detailed:
+                    self.met_late(node, node.seq + 1)
                 self.row(node, slots_of(node), met)
                 waiting += [each for each in node.nodes if each is not None]
 
@@ -288,6 +296,29 @@ class Reader:
             ]
         )
 
+    def packed(self, node: Node, met: Met) -> tuple[Saved, ...]:
+        """Describe what a saved-tensors hook holds in a node's stead."""
+        made = list(met.values())
+        found: list[Saved] = []
+        inner = getattr(node, "inner", node)  # CopySlices: the write itself
+        for slot, output, entry in saved_slots(inner):
+            if is_packed(entry):
+                if output is not None and output < len(made):
+                    glance = made[output]
+                else:
+                    glance = self._unseen(entry)
+                value = self.program.value(at_version(glance, entry.version))
+                found.append(Saved(slot, value, hooked=True))
+        return tuple(found)
+
+    def _unseen(self, entry: SavedTensor) -> Glance:
+        """Describe what was packed; where the values are, its hook knows."""
+        if entry.tensor is not None:
+            return self.look(entry.tensor)
+        _, shape, strides, dtype, device = self._memory_of(entry.array)
+        place = 0, 0, entry.version, shape, strides, 0, dtype, device
+        return *place, True, False, False, None, 0, False
+
     def kept(
         self, entry: SavedTensor, output: int | None, node: int, met: Met
     ) -> Glance:
@@ -310,6 +341,10 @@ class Reader:
         if self.detailed and storage not in self.sizes:
             self._measure(storage, array)
         return glance + self._scan.look(array) if self._scan.on else glance
+
+
+def _ignored(node: Node, key: int) -> None:
+    """Nobody makes a picture."""
 
 
 def at_version(old: Glance, version: int) -> Glance:

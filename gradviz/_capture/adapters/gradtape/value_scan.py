@@ -6,7 +6,7 @@ A small array is copied, which takes a microsecond, and looked at when someone a
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 from weakref import ref
 
 import numpy as np
@@ -19,6 +19,7 @@ from gradviz.program.values import Summary
 _SHOWN = 8  # elements of a small array that are written out
 _COPIED = 16_384  # bytes of an array that is copied
 _MOST = 16_000_000  # bytes of all copies; beyond, the oldest are looked at
+_NUMBERS = "fiubc"  # kinds of dtypes
 _RECENT = 8  # passes that a picture shows in full
 
 
@@ -30,6 +31,18 @@ class Kept(Summary):
     array: Any
     passes: int  # that were over
     words: str
+
+    @staticmethod
+    def of(array: Any) -> Kept:
+        """Return the summary of an array that nobody writes to."""
+        kept = Kept.__new__(Kept)
+        kept.array = array
+        return kept
+
+    @property
+    def nbytes(self) -> int:
+        """How much the copy takes."""
+        return self.array.nbytes + _OVERHEAD
 
     def __getattr__(self, name: str) -> Any:
         if name == "full":
@@ -74,17 +87,27 @@ def _filled(kept: Kept) -> tuple[str, ...]:
     return ("full",)
 
 
+class Copies(Protocol):
+    """Copies that are let go of together."""
+
+    nbytes: int
+    passes: int  # that were over
+
+    def settle(self, in_full: bool) -> None:
+        """Work out all, and let go of the arrays."""
+
+
 class Scan:
     """Summarizes arrays; of results only where somebody asked for values."""
 
     def __init__(self, on: bool) -> None:
         self.on = on
         self.detailed = False  # a picture is made too, with full statistics
-        self._waiting: deque[Kept] = deque()
+        self._waiting: deque[Kept | Copies] = deque()
         self._bytes = 0
         self._passes = 0
         # Gradients of the pass that runs, by id: one leaves a node and enters the next.
-        self._known: dict[int, tuple[ref[Any], Summary | None]] = {}
+        self._known: dict[int, tuple[ref[Any], Any]] = {}
 
     def look(self, array: Any) -> tuple[Summary | None, Any]:
         """Return the summary of an array, and what gives its text where it is small."""
@@ -95,47 +118,54 @@ class Scan:
         """Return the summary of a result; None where it holds no numbers."""
         return self._of(array) if self.on else None
 
-    def gradient(self, array: Any) -> Summary | None:
-        """Return the summary of a gradient; one that leaves a node enters the next."""
-        if array is None or not (self.on or self.detailed):
+    def copied(self, array: Any, copies: Copies) -> Any:
+        """Return the copy of a gradient, or the summary of one that is large."""
+        if array is None:
             return None
         known = self._known.get(id(array))
         if known is not None and known[0]() is array:
             return known[1]
-        found = self._of(array)
+        found = self.moment(array, copies)
         if type(array) is np.ndarray:
             self._known[id(array)] = ref(array), found
         return found
 
-    def moment(self, array: Any) -> Summary | None:
-        """Return the summary of an array that is written in place, as it is now."""
+    def moment(self, array: Any, copies: Copies) -> Any:
+        """Return the same of an array that is written in place, as it is now."""
+        if type(array) is np.ndarray:
+            size = array.nbytes
+            if size <= _COPIED and array.dtype.kind in _NUMBERS:
+                copies.nbytes += size + _OVERHEAD
+                return array.copy()
         return self._of(array)
 
-    def end_pass(self) -> None:
-        """Note that a pass is over."""
+    def end_pass(self, copies: Copies) -> None:
+        """Note that a pass is over, and what it keeps."""
         self._known.clear()
+        copies.passes = self._passes
         self._passes += 1
+        self._wait(copies)
 
     def _of(self, array: Any) -> Summary | None:
         if array is None or type(array) is META.array_type:
             return None
         if type(array) is np.ndarray:
             size = array.nbytes
-            if size <= _COPIED and array.dtype.kind in "fiubc":
-                return self._keep(array, size)
+            if size <= _COPIED and array.dtype.kind in _NUMBERS:
+                kept = Kept.of(array.copy())
+                kept.passes = self._passes
+                self._wait(kept)
+                return kept
         return self._now(array)
 
-    def _keep(self, array: Any, size: int) -> Kept:
-        kept = Kept.__new__(Kept)
-        kept.array = array.copy()
-        kept.passes = self._passes
-        self._waiting.append(kept)
-        self._bytes += size + _OVERHEAD
+    def _wait(self, copies: Kept | Copies) -> None:
+        """Let copies wait for who asks; of too many the oldest are looked at now."""
+        self._waiting.append(copies)
+        self._bytes += copies.nbytes
         while self._bytes > _MOST:
             oldest = self._waiting.popleft()
-            self._bytes -= oldest.array.nbytes + _OVERHEAD
+            self._bytes -= oldest.nbytes
             oldest.settle(self.detailed and oldest.passes >= self._passes - _RECENT)
-        return kept
 
     def _now(self, array: Any) -> Summary | None:
         full = None

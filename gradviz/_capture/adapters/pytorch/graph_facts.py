@@ -74,6 +74,10 @@ class TorchFacts:
         """Return nothing: PyTorch tells of calls, not of the ops inside."""
         return None
 
+    def is_gone(self, key: int) -> bool:
+        """Return False: nothing refers to nodes of PyTorch, not even weakly."""
+        return False
+
     def lay_out(self, node: Node, raw: RawNode, source: RawTensor) -> None:
         """Work out how a view lies in memory from what it is a view of."""
         layout = Layout(source.shape, source.strides, source.offset)

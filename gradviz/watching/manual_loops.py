@@ -11,7 +11,7 @@ from gradviz.watching.hooks import Hooks
 from gradviz.watching.looks import Look
 
 
-class BareLoop:
+class ManualLoop:
     """Marks the end of each pass, until an optimizer is seen to step.
 
     The first pass shows which gradient comes last; from then on one hook on that
@@ -76,10 +76,10 @@ class BareLoop:
             hooks.hand_over(look, hooks.record(look.number, None))
             hooks.drop_arrivals()
             self._cost_ns += time.perf_counter_ns() - began
-            hooks.pace.looked(self._cost_ns)
-        if hooks.pace.due(self.passes):
+            hooks.schedule.looked(self._cost_ns)
+        if hooks.schedule.due(self.passes):
             if self._ended_ns is not None:
-                hooks.pace.stepped(max(began - self._ended_ns, 1))
+                hooks.schedule.stepped(max(began - self._ended_ns, 1))
             self._begin_look()
         self.passes += 1
         hooks.steps = max(hooks.steps, self.passes)
@@ -96,7 +96,7 @@ class BareLoop:
         self._look.copy_weights()
 
 
-def _arrived(loop: BareLoop, row: int) -> Callable[..., None]:
+def _arrived(loop: ManualLoop, row: int) -> Callable[..., None]:
     def arrived(_parameter: Any) -> None:
         loop.arrived(row)
 

@@ -14,20 +14,20 @@ _RARELY = 1 << 14  # steps between looks, at most
 _LAST = 9  # measurements that count
 
 
-class Pace:
+class SamplingSchedule:
     """Chooses the steps to look at.
 
     The steps between looks are a power of two, so that processes which pace themselves
     still look at the same steps. With ``every`` they are what the user said.
 
-    >>> pace = Pace(overhead=0.02)
-    >>> for _ in range(9): pace.stepped(1_000_000)
-    >>> pace.looked(60_000_000)
-    >>> pace.looked(150_000)
-    >>> pace.looked(150_000)
-    >>> pace.interval
+    >>> schedule = SamplingSchedule(overhead=0.02)
+    >>> for _ in range(9): schedule.stepped(1_000_000)
+    >>> schedule.looked(60_000_000)
+    >>> schedule.looked(150_000)
+    >>> schedule.looked(150_000)
+    >>> schedule.interval
     16
-    >>> [number for number in range(40) if pace.due(number)]
+    >>> [number for number in range(40) if schedule.due(number)]
     [0, 16, 32]
     """
 
