@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 LAST_RESORT = 0.0
 """The certainty of a hit that is dropped where another one explains the exception."""

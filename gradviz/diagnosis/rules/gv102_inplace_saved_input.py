@@ -38,7 +38,7 @@ from gradviz.diagnosis._saved_writes import (
     write_words,
 )
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:

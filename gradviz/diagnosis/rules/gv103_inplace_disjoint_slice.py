@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._memory import span
 from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words, write_words
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:

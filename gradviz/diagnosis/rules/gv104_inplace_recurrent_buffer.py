@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words, written_tensor
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:

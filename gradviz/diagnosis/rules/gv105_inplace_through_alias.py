@@ -43,8 +43,7 @@ from gradviz.diagnosis._saved_writes import (
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:

@@ -37,8 +37,7 @@ from gradviz.diagnosis._saved_writes import (
 from gradviz.diagnosis._views import through
 from gradviz.diagnosis._words import code, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.program import Call, History
 
 _COPY = "Append `.clone()`: the copy may then be written."
 

@@ -35,8 +35,7 @@ from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import built_at
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import History, OptimizerCall
 
 
 def _message(history: History, found: Overwrite) -> str:

@@ -37,8 +37,7 @@ from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import built_at, made_again
 from gradviz.diagnosis.rules._lifetime import repeats
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:

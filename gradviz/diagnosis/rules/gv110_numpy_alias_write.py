@@ -41,9 +41,7 @@ from gradviz.diagnosis._array_writes import (
 from gradviz.diagnosis._unseen_writes import UnseenWrite, exports, silent_changes
 from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call, Event
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, Event, History, RawSite
 
 
 @rule("GV110", "numpy-alias-write", "error")

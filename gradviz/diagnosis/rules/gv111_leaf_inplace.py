@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import code, place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 TEXT = "a leaf Variable that requires grad is being used in an in-place operation"
 

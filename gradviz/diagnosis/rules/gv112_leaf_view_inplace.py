@@ -33,7 +33,7 @@ from gradviz.diagnosis._refused import base_words, hit, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import code, place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 TEXT = "a view of a leaf Variable that requires grad is being used in an in-place"
 

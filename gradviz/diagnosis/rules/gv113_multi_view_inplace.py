@@ -32,7 +32,7 @@ from gradviz.diagnosis._refused import base_words, hit, refused, subject
 from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 TEXT = "is the output of a function that returns multiple views"
 

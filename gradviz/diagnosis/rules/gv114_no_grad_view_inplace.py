@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._refused import base_words, hit, refused, subject
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 MODES = ("no_grad", "inference")
 

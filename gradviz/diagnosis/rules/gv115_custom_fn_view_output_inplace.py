@@ -38,8 +38,7 @@ from types import CodeType
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import code, place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import History, RawSite, Value
 
 TEXT = "created inside a custom Function"
 HOOKED = "BackwardHookFunction"

@@ -31,8 +31,7 @@ from gradviz.diagnosis._raised import Failure
 from gradviz.diagnosis._refused import hit, refused
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import HookRegistered, ModuleCall
-from gradviz.program.history import History
+from gradviz.program import History, HookRegistered, ModuleCall
 
 
 @rule("GV116", "full-backward-hook-inplace", "error")

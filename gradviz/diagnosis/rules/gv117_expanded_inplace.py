@@ -33,9 +33,7 @@ from gradviz.diagnosis._refused import hit, hook_around, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Call, History, Value
 
 TEXT = "more than one element of the written-to tensor refers to a single memory"
 

@@ -33,7 +33,7 @@ from gradviz.diagnosis._memory import cells, numel
 from gradviz.diagnosis._shared_cells import SharedWrite, shared_writes
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 _OWN = "Append `.clone()`, so that each row has a place of its own."
 

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._shared_cells import shared_writes
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv118_expanded_row_write import message
-from gradviz.program.history import History
+from gradviz.program import History
 
 _OWN = "Append `.clone()`, so that each window has a place of its own."
 

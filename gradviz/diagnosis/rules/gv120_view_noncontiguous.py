@@ -32,9 +32,7 @@ from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import code, place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Call, History, Value
 
 TEXT = "view size is not compatible with input tensor's size and stride"
 

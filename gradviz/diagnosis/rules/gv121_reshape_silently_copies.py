@@ -33,9 +33,7 @@ from collections.abc import Iterable, Iterator
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import assigned, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _LOOKS = frozenset(["size", "dim", "stride", "numel", "data_ptr", "is_contiguous"])
 _COMPARES = frozenset(["eq", "ne", "equal", "allclose", "isclose", "__eq__", "__ne__"])

@@ -37,9 +37,7 @@ from gradviz.diagnosis._refused import hit, hook_around, refused
 from gradviz.diagnosis._rewrites import out_of_place
 from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call, HookRan, HookRegistered
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, HookRan, HookRegistered, RawSite
 
 REFUSED = "more than one element of the written-to tensor refers to a single memory"
 

@@ -35,9 +35,7 @@ from gradviz.diagnosis._saved_writes import written_tensor
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call, HookRan, HookRegistered
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, HookRan, HookRegistered, RawSite, Value
 
 _LATER = "Register the hook behind the write: it then sees the new value's gradient."
 

@@ -29,8 +29,7 @@ from gradviz.diagnosis._memory import overlap
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, Value
 
 TEXT = "some elements of the input tensor and the written-to tensor refer to a single"
 

@@ -34,9 +34,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _ADDING = words("add radd sub")
 

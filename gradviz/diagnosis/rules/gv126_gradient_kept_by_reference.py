@@ -36,9 +36,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import words
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 _ADDING = words("add sub lerp")
 

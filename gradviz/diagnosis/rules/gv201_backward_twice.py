@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import first_difference, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, made_at, name_of
-from gradviz.program.history import History
+from gradviz.program import History
 
 _API = {"backward": "backward()", "grad": "autograd.grad()"}
 

@@ -46,9 +46,7 @@ from gradviz.diagnosis.rules._lifetime import (
     name_of,
     same_line,
 )
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite
+from gradviz.program import Backward, History, Node, RawSite
 
 
 @rule("GV202", "shared-trunk-two-backwards", "error")

@@ -37,8 +37,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at, stored_at
 from gradviz.diagnosis.rules._freed import Crossing, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, loop_site
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 _TAKE_OVER = "Use `.detach()` of what comes from the turn before."
 

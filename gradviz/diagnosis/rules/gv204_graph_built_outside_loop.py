@@ -41,8 +41,7 @@ from gradviz.diagnosis.rules._freed import (
     steps_between,
 )
 from gradviz.diagnosis.rules._lifetime import describe
-from gradviz.program.history import History
-from gradviz.program.values import Node
+from gradviz.program import History, Node
 
 _ANEW = (
     "Compute it again for every pass: in a loop, move this line into it. Or `detach()` "

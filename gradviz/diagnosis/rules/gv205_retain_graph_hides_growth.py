@@ -41,8 +41,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at
 from gradviz.diagnosis.rules._freed import crossing_into, made_again
 from gradviz.diagnosis.rules._lifetime import line_of
-from gradviz.program.events import Backward
-from gradviz.program.history import History
+from gradviz.program import Backward, History
 
 
 @rule("GV205", "retain-graph-hides-growth", "warning")

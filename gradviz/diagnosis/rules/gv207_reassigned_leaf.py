@@ -41,9 +41,7 @@ from gradviz.diagnosis.rules._lifetime import (
     rebound,
     same_line,
 )
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite
+from gradviz.program import Backward, Call, History, Node, RawSite
 
 _MOST = 64  # nodes of an update
 _NO_GRAPH = "does not require grad and does not have a grad_fn"

@@ -33,8 +33,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import none_reads
 from gradviz.diagnosis.rules._lifetime import CONVERSIONS, name_of, passes_through
-from gradviz.program.events import Call, OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import Call, History, OptimizerCall
 
 
 @rule("GV208", "nonleaf-after-to", "warning")

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import name_of
-from gradviz.program.history import History
+from gradviz.program import History
 
 _ASK = "Ask for it instead: `torch.autograd.grad(loss, tensor)`."
 

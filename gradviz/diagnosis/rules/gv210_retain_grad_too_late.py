@@ -38,9 +38,7 @@ from gradviz.diagnosis.rules._lifetime import (
     none_ended_run,
     passes_through,
 )
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Backward, Call, History, Value
 
 
 @rule("GV210", "retain-grad-too-late", "warning")

@@ -37,8 +37,7 @@ from gradviz.diagnosis.rules._origins import (
     raised_with,
     suspects,
 )
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, Value
 
 _LITERAL = frozenset({"tensor", "as_tensor", "full", "Tensor"})
 

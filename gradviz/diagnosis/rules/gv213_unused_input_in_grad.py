@@ -40,9 +40,7 @@ from gradviz.diagnosis.rules._lifetime import (
     made_at,
     name_of,
 )
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 _LEAVE_OUT = "Leave it out here, or take None for it: `allow_unused=True`."
 

@@ -33,8 +33,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._origins import first_with, raised_with, suspects
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, Value
 
 
 @rule("GV215", "retain-grad-without-graph", "error")

@@ -51,9 +51,7 @@ from gradviz.diagnosis.rules._lifetime import (
     passed_nodes,
     same_line,
 )
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _MOST = 400  # runs of a line that are looked at, from the last
 _NUMBERS = frozenset(

@@ -49,9 +49,7 @@ from gradviz.diagnosis.rules._lifetime import (
     outermost_module,
     passed_nodes,
 )
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.records import LiveRoot
+from gradviz.program import Call, History, LiveRoot
 
 _JOINS = frozenset(["cat", "stack", "concat", "concatenate", "hstack", "vstack"])
 

@@ -35,8 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._lifetime import line_of, name_of
-from gradviz.program.events import Backward, Call, OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import Backward, Call, History, OptimizerCall
 
 
 @rule("GV219", "create-graph-backward-cycle", "warning")

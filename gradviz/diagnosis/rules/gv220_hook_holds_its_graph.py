@@ -37,9 +37,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import made_at, name_of
-from gradviz.program.events import HookRegistered
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, HookRegistered, Value
 
 
 @rule("GV220", "hook-holds-its-graph", "warning")

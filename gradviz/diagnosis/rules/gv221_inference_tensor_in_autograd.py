@@ -37,9 +37,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames, loop_site, name_of
 from gradviz.diagnosis.rules._modes import decorator_line
 from gradviz.diagnosis.rules._origins import raised_with, suspects
-from gradviz.program.events import Call, ModeSwitched
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, ModeSwitched, RawSite, Value
 
 _FIX = (
     "Use `torch.no_grad()` there instead of `inference_mode()`, or `clone()` the "

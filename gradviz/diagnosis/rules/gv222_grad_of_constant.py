@@ -39,9 +39,7 @@ from gradviz.diagnosis.rules._lifetime import (
     name_of,
     rebound,
 )
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Backward, History, Value
 
 _REFUSED = "differentiated Tensors does not require grad"
 

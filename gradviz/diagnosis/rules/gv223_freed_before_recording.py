@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import describe
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV223", "freed-before-recording", "error")

@@ -41,10 +41,8 @@ from dataclasses import dataclass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import rebound, same_line
-from gradviz.program.events import Backward, Call, Event
-from gradviz.program.history import History, following
+from gradviz.program import Backward, Call, Event, History, RawSite, Value, following
 from gradviz.program.places import over_lines
-from gradviz.program.values import RawSite, Value
 
 _NEAR = 20  # calls of one statement that are looked at
 

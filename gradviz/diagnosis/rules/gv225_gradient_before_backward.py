@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, rule
 from gradviz.diagnosis.rules._lifetime import name_of, none_ended_run
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV225", "gradient-before-backward", "error")

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import put_away_at
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV226", "copy-of-a-result", "error")

@@ -44,9 +44,7 @@ from gradviz.diagnosis.rules._lifetime import (
     makers,
     passes_through,
 )
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 _LEAST = 3  # kept losses
 

@@ -47,8 +47,7 @@ from gradviz.diagnosis.rules._freed import (
     made_again,
 )
 from gradviz.diagnosis.rules._lifetime import passes_through, repeats
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 @rule("GV241", "graph-kept-past-a-step", "error")

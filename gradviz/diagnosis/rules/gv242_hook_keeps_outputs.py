@@ -36,9 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import keeps
-from gradviz.program.events import HookRegistered, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, HookRegistered, ModuleCall, Value
 
 _LEAST = 3  # backward passes that outputs alive are from
 

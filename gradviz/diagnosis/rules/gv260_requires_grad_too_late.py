@@ -43,9 +43,7 @@ from gradviz.diagnosis.rules._lifetime import (
     name_of,
     none_ended_run,
 )
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Backward, Call, History, Value
 
 
 @rule("GV260", "requires-grad-too-late", "warning")

@@ -36,8 +36,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import cuts
 from gradviz.diagnosis.rules._report import Words, is_hack, make
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
+from gradviz.program import Backward, Call, History
 
 
 @rule("GV302", "requires-grad-on-loss-hack", "error")

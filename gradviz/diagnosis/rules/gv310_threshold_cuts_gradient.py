@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV310", "threshold-cuts-gradient", "error")

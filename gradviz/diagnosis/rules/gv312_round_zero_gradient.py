@@ -34,9 +34,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node
+from gradviz.program import Backward, History, Node
 
 _STEPS = ("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Fix", "Heaviside")
 _DRAWS = ("Normal", "Bernoulli", "Poisson", "Uniform", "Exponential")

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._raised import failing, own_site
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 _SENTENCE = "Can't call numpy() on Tensor that requires grad"
 

@@ -39,9 +39,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
 from gradviz.diagnosis.rules._flow import Flow, name_of
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History, following
-from gradviz.program.values import Value
+from gradviz.program import Backward, Call, History, Value, following
 
 _API = {"grad": "torch.autograd.grad", "backward": "backward"}
 _FAR = 4  # passes after a gradient in which it may still be a term

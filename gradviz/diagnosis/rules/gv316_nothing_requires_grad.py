@@ -37,8 +37,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, is_dead
 from gradviz.diagnosis.rules._origins import set_where
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
+from gradviz.program import Backward, Call, History
 
 
 @rule("GV316", "nothing-requires-grad", "error")

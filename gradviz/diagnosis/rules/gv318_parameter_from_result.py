@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._rewrapped import rewraps
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV318", "parameter-from-result", "warning")

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._lifetime import name_of
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV319", "root-without-graph", "error")

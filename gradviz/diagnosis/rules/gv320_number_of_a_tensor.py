@@ -41,9 +41,7 @@ from gradviz.diagnosis.rules._cuts import is_dead, sampled
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.diagnosis.rules._numbers import numbers_in
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 _NUMBERS = words("float item")
 _SUMS = words("add radd sub rsub sum")

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._flow import ARRAYS, NUMBERS, name_of
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV321", "backward-of-a-number", "error")

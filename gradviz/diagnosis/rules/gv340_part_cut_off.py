@@ -40,9 +40,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import blamed, is_dead, sampled
 from gradviz.diagnosis.rules._flow import Crossing, Flow, name_of, words
 from gradviz.diagnosis.rules._gradients import any_nonzero, is_failed
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Backward, Call, History, Value
 
 _SPLITS = words(
     "chunk split tensor_split unbind unsafe_chunk unsafe_split getitem narrow select "

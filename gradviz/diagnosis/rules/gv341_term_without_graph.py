@@ -38,9 +38,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import blamed, cuts, sampled
 from gradviz.diagnosis.rules._flow import Crossing, Flow, words
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 _SUMS = words("add radd iadd sub rsub isub")
 _SCALINGS = words("mul rmul imul div truediv itruediv neg")

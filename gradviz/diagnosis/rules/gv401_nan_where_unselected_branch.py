@@ -25,7 +25,7 @@ from dataclasses import replace
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind, selected_away
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV401", "nan-where-unselected-branch", "error")

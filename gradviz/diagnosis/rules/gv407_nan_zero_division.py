@@ -25,7 +25,7 @@ from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.op_families import numbers_in
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV407", "nan-zero-division", "error")

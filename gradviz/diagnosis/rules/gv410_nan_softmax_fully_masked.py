@@ -25,7 +25,7 @@ from dataclasses import replace
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 _MASK = (
     "Mask less: `masked_fill` fills where the mask is True, so it has to say what to "

@@ -28,9 +28,7 @@ from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.op_families import is_fill
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, OptimizerCall, Value
 
 
 @rule("GV411", "nan-poisons-parameters", "error")

@@ -24,9 +24,7 @@ from itertools import takewhile
 from gradviz.diagnosis.gradient_flow import magnitude, norm_of
 from gradviz.diagnosis.op_families import function_of
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun, Summary
+from gradviz.program import Backward, Call, History, Node, NodeRun, Summary
 
 _HALVES = ("float16", "bfloat16")
 _SCALING = (

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV413", "half-precision-overflow", "error")

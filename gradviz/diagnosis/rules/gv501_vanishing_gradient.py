@@ -33,8 +33,7 @@ from gradviz.diagnosis.gradient_flow import (
     weights_words,
 )
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 _LEAST = 6  # nodes in a chain
 _LEAVES = 1e-5  # the smallest gradient of a leaf over the largest

@@ -33,8 +33,7 @@ from gradviz.diagnosis.gradient_flow import (
 )
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import History, OptimizerCall
 
 _LEAST = 6
 _RATIO = 1e5

@@ -25,9 +25,7 @@ from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.diagnosis.rules._leaves import steps
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun, RawSite, Value
+from gradviz.program import Call, History, Node, NodeRun, RawSite, Value
 
 _RELUS = ("relu", "relu6", "threshold", "clamp", "clamp_min")
 _BY_CHANCE = 8  # fewer units than this may all be negative without a cause

@@ -31,9 +31,7 @@ from gradviz.diagnosis.gradient_flow import (
 )
 from gradviz.diagnosis.op_families import function_of, numbers_in
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite, Value
+from gradviz.program import Backward, History, Node, RawSite, Value
 
 _FAR = 8.0  # beyond it sigmoid and tanh bend by less than a thousandth
 _LARGE = 10.0

@@ -25,9 +25,7 @@ from gradviz.diagnosis.gradient_flow import magnitude, origin, without_gradient
 from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 
 @rule("GV506", "zero-factors", "warning")

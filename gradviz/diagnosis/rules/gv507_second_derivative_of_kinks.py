@@ -26,9 +26,7 @@ from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.gradient_flow import is_activation
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Backward, History, RawSite, Value
 
 _KINKS = (
     "relu", "relu6", "leaky_relu", "prelu", "hardtanh", "threshold", "abs", "clamp",

@@ -42,9 +42,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._flow import dimension, words
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun, Value
+from gradviz.program import Backward, Call, History, Node, NodeRun, Value
 
 _ROUNDING = words("floordiv floor_divide floor round trunc ceil fix long int short")
 _MASKS = words("where masked_fill maximum minimum")

@@ -47,11 +47,8 @@ from gradviz.diagnosis.rules._cuts import cuts, ends_graph
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
-from gradviz.program.events import Call, ModuleCall
-from gradviz.program.history import History
+from gradviz.program import Call, History, Module, ModuleCall, RawSite
 from gradviz.program.places import over_lines
-from gradviz.program.records import Module
-from gradviz.program.values import RawSite
 
 _FAR = 50  # values followed from an unused result
 _CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")

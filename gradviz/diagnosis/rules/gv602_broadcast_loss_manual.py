@@ -34,9 +34,7 @@ from math import prod
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._origins import described, origin, shape_text
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Call, History, Value
 
 _ARITHMETIC = words("sub rsub mul rmul div rdiv add radd subtract multiply isub")
 _REDUCTIONS = words("mean sum nanmean norm max median logsumexp")

@@ -33,7 +33,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._origins import described, origin
 from gradviz.diagnosis.rules.gv602_broadcast_loss_manual import broadcast_pair, hit
-from gradviz.program.history import History
+from gradviz.program import History
 
 _LOSSES = words("mse_loss l1_loss smooth_l1_loss huber_loss poisson_nll_loss")
 

@@ -37,9 +37,7 @@ from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import dimension, name_of, words
 from gradviz.diagnosis.rules._origins import behind
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Call, History, Value
 
 _SECOND = {
     "cross_entropy": "softmax",

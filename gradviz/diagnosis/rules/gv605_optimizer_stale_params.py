@@ -40,10 +40,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.records import Module, Optimizer
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, Module, Optimizer, RawSite
 
 
 @rule("GV605", "optimizer-stale-params", "warning")

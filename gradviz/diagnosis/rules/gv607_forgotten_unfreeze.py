@@ -40,11 +40,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead
-from gradviz.program.events import Backward, OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import Backward, History, Optimizer, OptimizerCall, RawSite
 from gradviz.program.places import over_lines
-from gradviz.program.records import Optimizer
-from gradviz.program.values import RawSite
 
 
 @rule("GV607", "forgotten-unfreeze", "warning")

@@ -34,9 +34,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._origins import assigned, made_at
-from gradviz.program.history import History
-from gradviz.program.records import Module
-from gradviz.program.values import RawSite
+from gradviz.program import History, Module, RawSite
 
 
 @rule("GV608", "freeze-attribute-typo", "warning")

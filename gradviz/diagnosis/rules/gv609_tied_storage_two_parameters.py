@@ -36,9 +36,7 @@ from itertools import combinations
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 
 @rule("GV609", "tied-storage-two-parameters", "warning")

@@ -42,9 +42,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, OptimizerCall, RawSite
 
 
 @rule("GV610", "gradients-not-zeroed", "warning")

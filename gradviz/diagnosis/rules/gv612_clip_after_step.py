@@ -37,8 +37,7 @@ from math import inf
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
-from gradviz.program.events import Call, Event
-from gradviz.program.history import History
+from gradviz.program import Call, Event, History
 
 _BEHIND = "Move it behind the clipping."
 

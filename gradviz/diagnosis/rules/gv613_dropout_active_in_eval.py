@@ -37,8 +37,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
-from gradviz.program.events import Call, ModuleCall, TrainingSwitched
-from gradviz.program.history import History
+from gradviz.program import Call, History, ModuleCall, TrainingSwitched
 
 _FUNCTIONS = words(
     "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"

@@ -41,9 +41,14 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.events import Backward, ModuleCall, OptimizerCall, TrainingSwitched
-from gradviz.program.history import History
-from gradviz.program.records import Module
+from gradviz.program import (
+    Backward,
+    History,
+    Module,
+    ModuleCall,
+    OptimizerCall,
+    TrainingSwitched,
+)
 
 _MODAL = ("Dropout", "BatchNorm", "InstanceNorm", "RReLU", "LSTM", "GRU", "Transformer")
 

@@ -35,9 +35,7 @@ from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import loader_of
 from gradviz.diagnosis.rules._origins import origin_call, shape_text
-from gradviz.program.events import Call, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Call, History, ModuleCall, Value
 
 _SENTENCE = "Expected more than 1 value per channel when training"
 

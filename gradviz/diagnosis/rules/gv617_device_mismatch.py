@@ -33,9 +33,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import origin
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Call, History, Value
 
 _SENTENCES = (
     "to be on the same device",

@@ -38,8 +38,7 @@ from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import dimension, name_of, words
 from gradviz.diagnosis.rules._origins import behind
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.program import Call, History
 
 _SOFTMAX = words("softmax log_softmax")
 _LAYERS = words("Softmax LogSoftmax Softmin")

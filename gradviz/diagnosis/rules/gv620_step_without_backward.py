@@ -36,8 +36,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import History, OptimizerCall
 
 
 @rule("GV620", "step-without-backward", "warning")

@@ -37,7 +37,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV621", "parameters-in-no-optimizer", "info")

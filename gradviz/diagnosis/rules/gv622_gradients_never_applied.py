@@ -43,9 +43,7 @@ from gradviz.diagnosis.rules._loop_helpers import (
     read_gradients,
     wasted_passes,
 )
-from gradviz.program.events import Backward, ScheduleCall
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
+from gradviz.program import Backward, History, Optimizer, ScheduleCall
 
 
 @rule("GV622", "gradients-never-applied", "warning")

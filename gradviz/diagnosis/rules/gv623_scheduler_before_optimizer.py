@@ -37,8 +37,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import moves, rate_words, schedules
-from gradviz.program.events import Event, ScheduleCall
-from gradviz.program.history import History
+from gradviz.program import Event, History, ScheduleCall
 
 
 @rule("GV623", "scheduler-before-optimizer", "warning")

@@ -32,8 +32,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words, schedules
-from gradviz.program.events import ScheduleCall
-from gradviz.program.history import History
+from gradviz.program import History, ScheduleCall
 
 
 @rule("GV624", "scheduler-of-another-optimizer", "warning")

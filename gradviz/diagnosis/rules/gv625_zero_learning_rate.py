@@ -28,8 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import OptimizerCall, ScheduleCall
-from gradviz.program.history import History
+from gradviz.program import History, OptimizerCall, ScheduleCall
 
 _MANY = 3
 _FAINT = 1e-5  # of the largest rate so far

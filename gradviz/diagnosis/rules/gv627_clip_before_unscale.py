@@ -38,8 +38,7 @@ from math import inf
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import meetings
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.program import Call, History
 
 
 @rule("GV627", "clip-before-unscale", "warning")

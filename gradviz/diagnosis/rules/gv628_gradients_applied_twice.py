@@ -33,9 +33,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
-from gradviz.program.events import Backward, Call, OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Backward, Call, History, OptimizerCall, RawSite
 
 
 @rule("GV628", "gradients-applied-twice", "warning")

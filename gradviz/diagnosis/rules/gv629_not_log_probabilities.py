@@ -29,9 +29,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import words
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 _LOSSES = words("nll_loss nll_loss_nd nll_loss2d kl_div")
 _PROBABILITIES = words("softmax sigmoid softmin")

@@ -48,9 +48,7 @@ from gradviz.diagnosis.rules._loop_helpers import (
     read_gradients,
     wasted_passes,
 )
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
+from gradviz.program import Backward, History, Optimizer
 
 
 @rule("GV640", "optimizer-never-steps", "warning")

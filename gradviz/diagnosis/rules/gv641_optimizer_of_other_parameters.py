@@ -40,10 +40,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program.events import Call, OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, Optimizer, OptimizerCall, RawSite
 
 
 @rule("GV641", "optimizer-of-other-parameters", "warning")

@@ -38,9 +38,7 @@ from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import bound_at
 from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._origins import described, made_at
-from gradviz.program.events import Call, Raised
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, Raised, RawSite, Value
 
 _KINDS = words(
     "RuntimeError IndexError ValueError TypeError AttributeError NotImplementedError "

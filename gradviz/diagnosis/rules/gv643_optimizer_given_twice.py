@@ -38,7 +38,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program.history import History
+from gradviz.program import History
 
 _LEAST = 2  # steps of each of the two
 

@@ -39,8 +39,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._origins import behind
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.program import Call, History
 
 _SAME_PLACES = words("softmax log_softmax dropout relu tanh clamp float double clone")
 

@@ -41,9 +41,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
-from gradviz.program.events import ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, ModuleCall, RawSite
 
 _LEAST = 2  # leaves of one line
 

@@ -37,10 +37,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program.events import Backward, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.records import Module
-from gradviz.program.values import RawSite
+from gradviz.program import Backward, History, Module, ModuleCall, RawSite
 
 _LEAST = 2  # passes into the copy
 

@@ -42,8 +42,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._loop_helpers import moves
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
+from gradviz.program import History, Optimizer
 
 _LEAST = 3  # optimizers of one line
 

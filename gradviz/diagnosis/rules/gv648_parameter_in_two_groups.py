@@ -37,8 +37,7 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 @rule("GV648", "parameter-in-two-groups", "error")

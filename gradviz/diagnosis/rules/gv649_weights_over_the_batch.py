@@ -35,9 +35,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import dimension, name_of, words
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _SAME_PLACES = words("dropout clone contiguous float double to unsqueeze getitem")
 _PRODUCTS = words("mul rmul multiply")

@@ -36,9 +36,7 @@ from itertools import islice
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._origins import behind, described
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _ARITHMETIC = words("mul rmul multiply add radd sub rsub div rdiv truediv rtruediv")
 _SAME_PLACES = _ARITHMETIC | words("sqrt pow exp log neg square reciprocal rsqrt clamp")

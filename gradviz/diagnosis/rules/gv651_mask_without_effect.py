@@ -34,9 +34,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.gradient_flow import origin
 from gradviz.diagnosis.op_families import numbers_in, of_op, plain
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 _SMALL = 1e-2  # nearer to 0 than scores that mean something
 

@@ -40,9 +40,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Dropped, Leaf, dropped, moments
-from gradviz.program.events import ScalerCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite, ScalerCall
 
 _LEAST = 2  # steps that must agree
 

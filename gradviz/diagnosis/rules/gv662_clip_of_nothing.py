@@ -36,8 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.history import History, following
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite, following
 
 
 @rule("GV662", "clip-of-nothing", "error")

@@ -41,10 +41,8 @@ from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._leaves import last_seen, once
 from gradviz.diagnosis.rules._lifetime import same_line
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.program import Call, History, RawSite
 from gradviz.program.places import over_lines
-from gradviz.program.values import RawSite
 
 _MIXING = ("copy_", "add_", "lerp_", "iadd")
 

@@ -23,8 +23,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import named, return_place, returned
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction
+from gradviz.program import CustomFunction, History
 
 _ERROR = re.compile(
     r"unction (\w+) returned an incorrect number of gradients "

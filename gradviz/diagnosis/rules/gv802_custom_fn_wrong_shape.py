@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import named, return_place, returned
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 _ERROR = re.compile(
     r"unction (\w+) returned an invalid gradient at index (\d+) - "

@@ -26,8 +26,7 @@ from gradviz.diagnosis.custom_functions import (
     tensor_positions,
 )
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, NodeRun, Value
+from gradviz.program import CustomFunction, History, NodeRun, Value
 
 
 @rule("GV803", "custom-fn-none-gradient", "warning")

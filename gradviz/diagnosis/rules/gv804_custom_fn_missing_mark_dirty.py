@@ -21,9 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, Value
+from gradviz.program import Call, CustomFunction, History, Value
 
 
 @rule("GV804", "custom-fn-missing-mark-dirty", "warning")

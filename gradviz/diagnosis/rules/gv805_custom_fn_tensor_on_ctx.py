@@ -22,8 +22,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import custom_nodes, own_nodes, place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
-from gradviz.program.values import ContextTensor, CustomFunction, Node, RawSite
+from gradviz.program import ContextTensor, CustomFunction, History, Node, RawSite
 
 
 @rule("GV805", "custom-fn-tensor-on-ctx", "error")

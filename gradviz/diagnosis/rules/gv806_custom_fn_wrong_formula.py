@@ -32,8 +32,7 @@ from gradviz.diagnosis.custom_functions import (
 from gradviz.diagnosis.random_draws import draws
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, DerivativeCheck, RawSite
+from gradviz.program import CustomFunction, DerivativeCheck, History, RawSite
 
 _FLAT = 1e-6  # of a slope
 

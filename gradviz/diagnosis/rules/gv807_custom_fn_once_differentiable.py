@@ -28,8 +28,7 @@ from gradviz.diagnosis.custom_functions import (
     twice_differentiated,
 )
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 @rule("GV807", "custom-fn-once-differentiable", "error")

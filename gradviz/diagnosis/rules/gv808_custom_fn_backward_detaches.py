@@ -22,9 +22,15 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import second_pass, twice_differentiated
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Backward, Call, Event, ModeSwitched
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, Node
+from gradviz.program import (
+    Backward,
+    Call,
+    CustomFunction,
+    Event,
+    History,
+    ModeSwitched,
+    Node,
+)
 
 _CUTS = ("detach", "detach_", "data.get", "item", "tolist", "numpy", "__array__")
 

@@ -23,9 +23,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.op_families import function_of
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node
+from gradviz.program import Backward, History, Node
 
 _ERROR = re.compile(r"derivative for '(\w+)' is not implemented")
 

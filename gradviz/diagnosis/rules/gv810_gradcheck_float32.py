@@ -22,8 +22,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.custom_functions import is_wrong
 from gradviz.diagnosis.gradient_flow import origin
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.program import Call, History
 
 _CHECKS = ("gradcheck", "gradgradcheck")
 _COARSE = ("float32", "float16", "bfloat16", "complex64")

@@ -23,9 +23,7 @@ from gradviz.diagnosis.op_families import numbers_in
 from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 
 @rule("GV811", "gradcheck-nondeterministic", "error")

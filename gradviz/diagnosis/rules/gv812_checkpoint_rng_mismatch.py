@@ -25,9 +25,7 @@ from types import CodeType
 
 from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _ROUNDING = 1e-5  # of norms, in float32 and in float64
 

@@ -21,8 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program.events import HookRan, HookRegistered
-from gradviz.program.history import History
+from gradviz.program import History, HookRan, HookRegistered
 
 
 @rule("GV815", "hook-registered-repeatedly", "warning")

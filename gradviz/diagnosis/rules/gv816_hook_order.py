@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import HookRan, HookRegistered
-from gradviz.program.history import History
+from gradviz.program import History, HookRan, HookRegistered
 
 
 @rule("GV816", "hook-order", "info")

@@ -33,8 +33,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import return_place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Backward, HookRan, HookRegistered
-from gradviz.program.history import History
+from gradviz.program import Backward, History, HookRan, HookRegistered
 
 _SIZE = re.compile(r"hook '(.+)' has changed the size of value")
 _TYPE = re.compile(r"hook '(.+)' has changed the type of value(?: \((.+)\))?")

@@ -37,9 +37,14 @@ from gradviz.diagnosis._gradient_sharing import consumers
 from gradviz.diagnosis.custom_functions import return_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program.events import Backward, HookRan, HookRegistered, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import (
+    Backward,
+    History,
+    HookRan,
+    HookRegistered,
+    ModuleCall,
+    RawSite,
+)
 
 _OF_MODULE = "module_full_backward"
 _WRAPPER = "BackwardHookFunction"  # the node that a module's hooks sit on

@@ -42,9 +42,7 @@ from gradviz.diagnosis.custom_functions import return_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun
+from gradviz.program import Backward, History, Node, NodeRun
 
 
 @rule("GV841", "custom-fn-zero-gradient", "warning")

@@ -43,8 +43,7 @@ from types import CodeType
 
 from gradviz.diagnosis.custom_functions import place, return_place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program.events import Raised
-from gradviz.program.history import History
+from gradviz.program import History, Raised
 
 _CERTAINTY = 0.4  # a rule that knows more about the exception goes first
 _TOLD = "incorrect number of gradients", "invalid gradient at index"

@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 @rule("GV843", "custom-fn-unseen-input", "warning")
