@@ -13,6 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = re.compile(r"`([\w./-]+(?:\.(?:py|pyi|tsx?|mjs|md|toml|ipynb)|/))`")
 LINKED = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)(?:#[^)\s]*)?\)")
+STOP = re.compile(r"`([\w./-]+\.(?:py|tsx?))`,\s+((?:`[\w.]+`(?:,\s+|,?\s+and\s+)?)+)")
+"""A file, and after it the functions of it that a walk goes through."""
 HOMES = [
     *("", "engine/", "engine/gradtape/", "gradviz/"),
     *("gradviz/_capture/", "extension/", "extension/src/", "tests/"),
@@ -35,6 +37,7 @@ def tracked() -> frozenset[str]:
         capture_output=True,
         check=False,
         text=True,
+        check=False,
     )
     if listed.returncode:
         pytest.skip("not a git checkout")
@@ -69,6 +72,30 @@ def test_pages_link_to_files_that_exist():
         if not (ROOT / page).parent.joinpath(link).exists()
     ]
     assert not missing, "\n".join(missing)
+
+
+def test_stops_of_the_walks_exist():
+    """Each function that docs/architecture.md names after a file is in that file."""
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    stops = STOP.findall(text)
+    assert len(stops) > 30
+    missing = [
+        f"{file}: {name}"
+        for file, names in stops
+        for name in re.findall(r"`([\w.]+)`", names)
+        if not name.endswith((".py", ".ts", ".tsx")) and not _names(file, name)
+    ]
+    assert not missing, "\n".join(missing)
+
+
+def _names(file: str, name: str) -> bool:
+    """Say whether the file, given by the end of its path, says every part of a name."""
+    homes = [path for path in tracked() if f"/{path}".endswith(f"/{file}")]
+    texts = [(ROOT / path).read_text(encoding="utf-8") for path in homes]
+    return any(
+        all(re.search(rf"\b{part}\b", text) for part in name.split("."))
+        for text in texts
+    )
 
 
 def _found(page: str, name: str) -> bool:
