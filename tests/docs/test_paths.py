@@ -35,7 +35,6 @@ def tracked() -> frozenset[str]:
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
-        check=False,
         text=True,
         check=False,
     )
