@@ -36,8 +36,7 @@ from ._storage.fingerprint import fingerprint
 from ._storage.storage import WRITE_LOG_LENGTH, Storage
 from ._tensor.tensor import Tensor, edge_of
 from ._tensor.write_observers import after_write
-from .autograd._function.attribute_names import ENGINE_READERS
-from .autograd._function.node import CustomNode
+from .autograd._function.node import ENGINE_READERS, CustomNode
 
 __all__ = [  # noqa: RUF022 - grouped by what a debugger does with them
     # ---- the recorded graph ----

@@ -6,9 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradviz.program.events import Backward, Call, Event, Raised
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Backward, Call, Event, History, Raised, RawSite
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,16 @@ from gradviz.diagnosis._words import (
     tensor_words,
 )
 from gradviz.diagnosis.rule import Hit, Related
-from gradviz.program.events import Backward, Call, OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite, Value, Write
+from gradviz.program import (
+    Backward,
+    Call,
+    History,
+    Node,
+    OptimizerCall,
+    RawSite,
+    Value,
+    Write,
+)
 
 MODIFIED = "modified by an inplace operation"
 

@@ -6,9 +6,7 @@ import re
 
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.rule import Hit, Related, Severity
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Summary, Value
+from gradviz.program import Call, History, RawSite, Summary, Value
 
 _NONFINITE = re.compile(r"\b(nan|inf)\b", re.IGNORECASE)
 

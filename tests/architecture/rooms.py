@@ -36,7 +36,7 @@ GRADTAPE = """
     _streambase accelerator
     autograd
     types linalg profiler sparse
-    utils._pytree utils._pytree_nodes utils._python_dispatch utils.serialization
+    utils._pytree utils._python_dispatch utils.serialization
     multiprocessing distributed
     nn
     _utils safetensors

@@ -20,6 +20,7 @@ from .._modes.grad_mode import mode
 from .._saved.hooks import Packing, unpack_array
 from .._saved.slots import FREED
 from .._tensor.tensor import Tensor
+from .specialise import specialised
 from .templates import GIVEN, Picker, bound, picker
 
 Gradients = tuple[Any, ...]
@@ -86,27 +87,6 @@ def _write_note(node: Node | None, write: Any) -> str:
     )
 
 
-def unpacked(node: Any, F: Any) -> list[Any]:
-    """Return what a node saved, for its formulas; raise where the graph was freed."""
-    saved = node.saved
-    if saved is None:
-        raise RuntimeError(BACKWARD_TWICE)
-    values = list(saved)
-    raw = F.raw
-    for at in node.order or range(len(values)):
-        entry = values[at]
-        if type(entry) is SavedTensor:
-            tensor: Any = entry.tensor
-            memory = entry.memory
-            if memory is None:
-                memory = tensor._memory
-            if raw and (memory is None or memory.version == entry.version):
-                values[at] = entry.held if tensor is None else tensor._data
-            else:
-                values[at] = F.unpack(node, entry)
-    return values
-
-
 def unpack_kept(node: Any, F: Any, at: int) -> Any:
     """Return what a node keeps in the slot of this number, not being a number."""
     kept = node.kept1 if at else node.kept0
@@ -126,14 +106,9 @@ def unpack_kept(node: Any, F: Any, at: int) -> Any:
 
 # ---- what a template reads of its op -----------------------------------------------
 
-op: Op = GIVEN
 f0: Callable[..., Any] = GIVEN  # the formulas
 f1: Callable[..., Any] = GIVEN
 pick0: Picker = GIVEN  # of what is known, what they ask for
-pick1: Picker = GIVEN
-hands_on0: bool = GIVEN  # they return the gradient as it came
-hands_on1: bool = GIVEN
-keeps: bool = GIVEN  # something is saved
 reads: bool = GIVEN  # some formula asks for options or metadata
 two_kept: bool = GIVEN
 two_formulas: bool = GIVEN
@@ -142,8 +117,22 @@ alike: bool = GIVEN  # ... and does the same with it
 second_first: bool = GIVEN  # the order of unpacking
 both: Callable[..., Any] = GIVEN
 twice: Callable[..., Any] = GIVEN
-plan: tuple[tuple[Formula, Picker, bool], ...] = GIVEN
-all_at: int = GIVEN  # where the sequence of tensors is among the operands
+
+slots: tuple[int, ...] = GIVEN  # of what is saved, in the order of unpacking
+asks_needs: bool = GIVEN  # some formula asks which next functions there are
+several_formulas: bool = GIVEN
+only: bool = GIVEN  # there is one next function
+singles: tuple[tuple[Callable[..., Any], int, tuple[int, ...], bool], ...] = GIVEN
+"""Where each next function has a formula: that, its number, its picks, and whether it
+hands the gradient on as it came."""
+hands_on_alone: tuple[int, ...] = GIVEN  # the next functions, if all formulas do so
+plan: tuple[
+    tuple[Callable[..., Any], bool, tuple[tuple[int, int], ...], tuple[int, ...]], ...
+] = GIVEN
+"""Else: formulas, are they joint, their (parts, next functions), and their picks."""
+edge_count: int = GIVEN
+listed: bool = GIVEN  # the op takes a sequence of tensors ...
+all_at: int = GIVEN  # ... at this place
 
 
 def plain_call(function: Callable[..., Any], *args: Any) -> Any:
@@ -233,81 +222,67 @@ def take_swapped(F: Any, grad: Any, v0: Any, v1: Any) -> Any:
 # ---- the templates for all other ops -----------------------------------------------
 
 
-def run_one(self: Any, F: Any, grad: Any) -> Gradients:
-    """Run the only formula, of a single next function."""
-    if hands_on0:
-        return (grad,)
-    call = mode.now.run if F.raw else plain_call
-    if keeps:
-        values = unpacked(self, F)
-        if reads:
-            values += self.params
-        return (call(f0, F, grad, *pick0(values)),)
-    if reads:
-        return (call(f0, F, grad, *pick0(self.params)),)
-    return (call(f0, F, grad),)
-
-
-def run_two(self: Any, F: Any, grad: Any) -> Gradients:
-    """Run two formulas, one for each of two next functions."""
-    first, second = self.nodes
-    if hands_on0 and hands_on1:
-        return (None if first is None else grad), (None if second is None else grad)
-    call = mode.now.run if F.raw else plain_call
-    values: list[Any] = unpacked(self, F) if keeps else []
+def run_formulas(self: Any, F: Any, grad: Any) -> Gradients:
+    """Run formulas, each for one next function or for several at once."""
+    nodes = self.nodes
+    if hands_on_alone:
+        return tuple(
+            [grad if only or nodes[at] is not None else None for at in hands_on_alone]
+        )
+    raw = F.raw
+    call = mode.now.run if raw else plain_call
+    values: list[Any] = []
+    if slots:
+        if self.saved is None:
+            raise RuntimeError(BACKWARD_TWICE)
+        values = [*self.saved]
+        for at in slots:
+            entry = values[at]
+            if type(entry) is SavedTensor:
+                tensor: Any = entry.tensor
+                memory = entry.memory
+                if memory is None:
+                    memory = tensor._memory
+                if raw and (memory is None or memory.version == entry.version):
+                    values[at] = entry.held if tensor is None else tensor._data
+                else:
+                    values[at] = F.unpack(self, entry)
     if reads:
         values += self.params
-    keeping = F.keeping  # the gradient goes on: no other formula may write over it
-    g0 = g1 = None
-    if first is not None:
-        g0 = grad if hands_on0 else call(f0, keeping, grad, *pick0(values))
-    if second is not None:
-        g1 = grad if hands_on1 else call(f1, keeping, grad, *pick1(values))
-    return g0, g1
-
-
-def run_many(self: Any, F: Any, grad: Any) -> Gradients:
-    """Run formulas for any number of next functions, some for several at once."""
-    call = mode.now.run if F.raw else plain_call
-    values: list[Any] = unpacked(self, F) if keeps else []
-    needs = tuple([node is not None for node in self.nodes])
-    values += (*self.params, needs)
-    space = F.keeping if len(plan) > 1 else F
-    gradients: list[Any] = [None] * len(needs)
-    for formula, pick, hands_on in plan:
-        edges = formula.edges
-        if formula.joint:
-            if not any(needs[at] for at in edges):
-                continue
-            found = call(formula.function, space, grad, *pick(values))
-            for at, each in zip(edges, found, strict=True):
-                gradients[at] = each if needs[at] else None
-        elif needs[edges[0]]:
-            found = grad
-            if not hands_on:
-                found = call(formula.function, space, grad, *pick(values))
-            gradients[edges[0]] = found
-    return tuple(gradients)
-
-
-def run_sequence(self: Any, F: Any, grad: Any) -> Gradients:
-    """Run the formulas of an op that takes a sequence: nodes differ in their edges."""
-    call = mode.now.run if F.raw else plain_call
-    needs = tuple([node is not None for node in self.nodes])
-    values = [*(unpacked(self, F) if keeps else ()), *self.params, needs]
-    gradients: list[Any] = [None] * len(op.edges)
-    for formula, pick, _ in plan:
-        found = call(formula.function, F, grad, *pick(values))
-        if formula.joint:
-            for at, each in zip(formula.edges, found, strict=True):
-                gradients[at] = each
-        else:
-            gradients[formula.edges[0]] = found
-    gradients[all_at : all_at + 1] = gradients[all_at] or [None] * (
-        len(needs) - len(op.tensors) + 1
-    )
+    if asks_needs:
+        values.append(tuple([node is not None for node in nodes]))
+    # The gradient goes on: no other formula may write over it.
+    space = F.keeping if several_formulas else F
+    if singles:
+        return tuple(
+            [
+                (
+                    grad
+                    if hands_on
+                    else call(formula, space, grad, *[values[n] for n in picks])
+                )
+                if only or nodes[at] is not None
+                else None
+                for formula, at, picks, hands_on in singles
+            ]
+        )
+    gradients: list[Any] = [None] * edge_count
+    for formula, joint, edges, picks in plan:
+        if listed or any(nodes[at] is not None for _, at in edges):
+            found = call(formula, space, grad, *[values[n] for n in picks])
+            for part, at in edges:
+                if listed or nodes[at] is not None:
+                    gradients[at] = found[part] if joint else found
+    if not listed:
+        return tuple(gradients)
+    # Nodes of an op that takes a sequence differ in their edges.
+    several = len(nodes) - edge_count + 1
+    gradients[all_at : all_at + 1] = gradients[all_at] or [None] * several
     return tuple(
-        [each if need else None for each, need in zip(gradients, needs, strict=True)]
+        [
+            each if node is not None else None
+            for each, node in zip(gradients, nodes, strict=True)
+        ]
     )
 
 
@@ -321,35 +296,34 @@ def bind_run(op: Op) -> Callable[..., Gradients]:
         return Node.run
     if _is_kept(op):
         return _bind_kept(op)
-    known = len(op.saves) + len(op.param_names)
-    reads = any(pick not in range(len(op.saves)) for f in formulas for pick in f.picks)
-    facts: dict[str, Any] = {"op": op, "keeps": bool(op.saves), "reads": reads}
-    facts["unpacked"] = bound(unpacked, "unpacked", {})
-    singles = [(at,) for at in range(len(op.edges))]
-    if (
-        len(formulas) < 3
-        and op.listed is None
-        and [f.edges for f in formulas] == singles
-        and not any(f.joint or -1 in f.picks for f in formulas)  # -1: "needs"
-    ):
-        count = known if reads else len(op.saves)
-        every = tuple(range(count))
-        for at, formula in enumerate(formulas):
-            facts[f"f{at}"] = formula.function
-            facts[f"pick{at}"] = (
-                _all if formula.picks == every else picker(formula.picks)
-            )
-            facts[f"hands_on{at}"] = formula.hands_on
-        template = run_one if len(formulas) == 1 else run_two
-        return bound(template, op.name, facts)
-    facts["plan"] = tuple([(f, picker(f.picks), f.hands_on) for f in formulas])
-    facts["all_at"] = op.listed
-    template = run_many if op.listed is None else run_sequence
-    return bound(template, op.name, facts)
-
-
-def _all(values: Sequence[Any]) -> Sequence[Any]:
-    return values
+    picks = {pick for formula in formulas for pick in formula.picks}
+    edges = range(len(op.edges))
+    joined = op.listed is not None or [f.edges for f in formulas] != [
+        (e,) for e in edges
+    ]
+    facts: dict[str, Any] = {
+        "slots": saving_order(op) or tuple(range(len(op.saves))),
+        "reads": any(pick >= len(op.saves) or pick == -1 for pick in picks),
+        "asks_needs": -1 in picks,
+        "several_formulas": len(formulas) > 1,
+        "only": len(edges) == 1,
+        "singles": ()
+        if joined or any(f.joint for f in formulas)
+        else tuple([(f.function, *f.edges, f.picks, f.hands_on) for f in formulas]),
+        "hands_on_alone": ()
+        if joined or not all(f.hands_on for f in formulas)
+        else tuple(edges),
+        "plan": tuple(
+            [
+                (f.function, f.joint, tuple(enumerate(f.edges)), f.picks)
+                for f in formulas
+            ]
+        ),
+        "edge_count": len(edges),
+        "listed": op.listed is not None,
+        "all_at": op.listed,
+    }
+    return specialised(run_formulas, op.name, facts)
 
 
 def _is_kept(op: Op) -> bool:
@@ -382,9 +356,9 @@ def _bind_kept(op: Op) -> Callable[..., Gradients]:
         if not crossed and not facts["reads"]:
             known = 2 if len(formulas) == 2 else count
             facts[f"f{at}"] = _taking_all(formula, known)
-    facts["both"] = bound(both_formulas, op.name, facts)
+    facts["both"] = specialised(both_formulas, op.name, facts)
     facts["twice"] = bound(one_formula_twice, op.name, facts)
-    return bound(run_kept, op.name, facts)
+    return specialised(run_kept, op.name, facts)
 
 
 def _taking_all(formula: Formula, count: int) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ from .._tensor.tensor import Tensor, edge_of, plain_types, wrap
 from .apply import WRAPPED, apply
 from .operands import as_array, broadcast_error
 from .recording import make_outputs, meta_reader, place, saved_of
+from .specialise import specialised
 from .templates import GIVEN, bound, picker
 
 float32 = numpy.dtype("float32")
@@ -30,6 +31,9 @@ KINDS = "fdFD?bBhHiIlLqQ"
 """All but 16-bit floats, which some kernels compute in float32."""
 
 absent: Final[tuple[Any, ...]] = (None, None, None, None)
+
+Saving = tuple[int | None, int, tuple[int, ...] | None, bool]
+"""Which argument or output to save, for which edges (None: any), may it be None."""
 
 Execute = Callable[[Op, tuple[Any, ...], tuple[Any, ...]], Any]
 """What runs an op on its tensors and its options."""
@@ -57,15 +61,7 @@ from_second: bool = GIVEN
 from_third: bool = GIVEN
 pick: Callable[[tuple[Any, ...]], Any] | None = GIVEN  # of what is noted per operand
 pair: bool = GIVEN  # there are two operands, and both have one
-keeps: tuple[str, ...] = GIVEN
-keeps_first: bool = GIVEN  # alone
-keeps_result: bool = GIVEN  # alone
-keeps_two: bool = GIVEN  # operands, of two
-first_asks_x: bool = GIVEN  # the first's formula asks for the first operand
-first_asks_y: bool = GIVEN
-second_asks_x: bool = GIVEN
-second_asks_y: bool = GIVEN
-keeps_shape: bool = GIVEN  # the first operand's, and nothing else
+savings: tuple[Saving, ...] = GIVEN
 metas: tuple[tuple[int, Callable[[Any], Any]], ...] = GIVEN  # what reads them
 
 
@@ -160,30 +156,24 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
             else:
                 node.nodes = pick((first, second, third))
                 node.numbers = pick((x._nr, second_nr, third_nr))
-            if not keeps:
-                node.saved = ()
-            elif keeps_result:
-                node.saved = (save_output(result),)
-            elif keeps_first:
-                node.saved = (save_input(x),)
-            elif keeps_two:  # each only if a formula that asks for it will run
-                node.saved = (
-                    save_input(x)
-                    if (first_asks_x and first) or (second_asks_x and second)
-                    else None,
-                    save_input(y)
-                    if y is not None
-                    and ((first_asks_y and first) or (second_asks_y and second))
-                    else None,
-                )
-            else:
-                node.saved = saved_of(op, args, node.nodes, results)
-            if not metas:
-                node.params = params
-            elif keeps_shape:
-                node.params = (*params, a.shape)
-            else:
-                node.params = (*params, *[of(args[at]) for at, of in metas])
+            nodes = node.nodes
+            node.saved = tuple(
+                [
+                    (
+                        save_output(results[output])
+                        if argument is None
+                        else None
+                        if optional and args[argument] is None
+                        else save_input(args[argument])
+                    )
+                    if users is None or any(nodes[user] is not None for user in users)
+                    else None
+                    for argument, output, users, optional in savings
+                ]
+            )
+            node.params = (
+                (*params, *[of(args[at]) for at, of in metas]) if metas else params
+            )
             place(node, result, now)
             if several:
                 make_outputs(op, node, results)
@@ -278,7 +268,7 @@ def record_call(
     node = node_type()
     node.nodes = nodes
     node.numbers = tuple([0 if t is None else t._nr for t in inputs])
-    node.saved = saved_of(op, args, nodes, results) if keeps else ()
+    node.saved = saved_of(op, args, nodes, results) if savings else ()
     node.params = (*params, *[of(args[at]) for at, of in metas])
     place(node, results[0], now)
     if op.outputs != 1:
@@ -316,16 +306,18 @@ def bind_apply(op: Op) -> Execute:
         "pair": op.edges == (0, 1) and len(op.tensors) == 2 and not op.optional,
         "pick": None if op.edges == (0,) else picker(op.edges),
         "saved_of": bound(saved_of, "saved_of", {}),
-        **_kept(op),
+        "savings": _savings(op),
+        "metas": tuple([(at, _reader(op, at, kind)) for at, kind in op.meta_reads]),
     }
     few = op.listed is None and len(op.tensors) < 4
     facts["place"] = bound(place, "place", {"depth": 3 if few else 4})
     facts["make_outputs"] = bound(make_outputs, "make_outputs", {})
     if few:
         facts["run_laid_out"] = bound(run_laid_out, op.name, facts)
-        return bound(of_few, op.name, facts)
-    facts["record_call"] = bound(record_call, op.name, facts)
-    return bound(of_many if op.listed is None else of_sequence, op.name, facts)
+        return specialised(of_few, op.name, facts)
+    facts["record_call"] = specialised(record_call, op.name, facts)
+    template = of_many if op.listed is None else of_sequence
+    return specialised(template, op.name, facts)
 
 
 def _is_direct(op: Op) -> bool:
@@ -351,22 +343,10 @@ def _reader(op: Op, at: int, kind: str) -> Callable[[Any], Any]:
     return meta_reader(kind)
 
 
-def _kept(op: Op) -> dict[str, Any]:
-    """Return the flags that say what the nodes of an op keep, and for which formula."""
-    two = op.saves == op.tensors and len(op.saves) == 2 and not op.optional
-    asks: list[Any] = [(), ()]
-    if two:  # by operand, not by edge
-        asks = [[op.edges[e] for e in saving.users or ()] for saving in op.savings]
-    alone = len(op.savings) == 1 and op.savings[0].users != ()
-    return {
-        "keeps": op.saves,
-        "keeps_first": alone and op.saves[0] == op.tensors[0],
-        "keeps_result": alone and op.saves[0] == "result",
-        "keeps_shape": op.metas == (f"{op.tensors[0]}_shape",) and op.listed is None,
-        "metas": tuple([(at, _reader(op, at, kind)) for at, kind in op.meta_reads]),
-        "keeps_two": two,
-        "first_asks_x": 0 in asks[0],
-        "first_asks_y": 0 in asks[1],
-        "second_asks_x": 1 in asks[0],
-        "second_asks_y": 1 in asks[1],
-    }
+def _savings(op: Op) -> tuple[Saving, ...]:
+    found: list[Saving] = []
+    for argument, output, users in op.savings:
+        if users is not None and len(users) == len(op.edges):
+            users = None  # one of them is there, or nothing is recorded
+        found.append((argument, output, users, argument in op.optional))
+    return tuple(found)

@@ -40,7 +40,7 @@ _NOT_DIFFERENTIABLE: Final = (
     "dtype"
 )
 _INCOMPATIBLE: Final = (
-    "Attempted to call `variable._set_data(tensor)`, but `variable` and `tensor` have "
+    "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
     "incompatible tensor type."
 )
 

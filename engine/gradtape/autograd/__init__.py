@@ -18,7 +18,7 @@ from . import profiler_util as profiler_util
 from . import variable as variable
 from ._api import backward as backward
 from ._api import grad as grad
-from ._grad_checks import shapes_of
+from ._api import shapes_of
 from ._multithreading import is_multithreading_enabled as is_multithreading_enabled
 from ._multithreading import set_multithreading_enabled as set_multithreading_enabled
 from ._profiler.config import ProfilerActivity as ProfilerActivity

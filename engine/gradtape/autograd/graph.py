@@ -7,8 +7,8 @@ from ._graph_options import (
     set_warn_on_accumulate_grad_stream_mismatch,
 )
 from ._multi_grad import register_multi_grad_hook
-from ._mutation import allow_mutation_on_saved_tensors
 from ._saved_hooks import (
+    allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     save_on_cpu,
     saved_tensors_hooks,

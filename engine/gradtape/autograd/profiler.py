@@ -23,9 +23,9 @@ from ._profiler.nvtx import emit_itt as emit_itt
 from ._profiler.nvtx import emit_nvtx as emit_nvtx
 from ._profiler.nvtx import load_nvprof as load_nvprof
 from ._profiler.nvtx import parse_nvprof_trace as parse_nvprof_trace
+from ._profiler.record_function import KinetoStepTracker as KinetoStepTracker
 from ._profiler.record_function import record_function as record_function
 from ._profiler.results import Results
-from ._profiler.step_count import KinetoStepTracker as KinetoStepTracker
 from .profiler_util import EventList as EventList
 from .profiler_util import FunctionEvent as FunctionEvent
 from .profiler_util import FunctionEventAvg

@@ -5,11 +5,6 @@ from .._common.refusals import refused_names as _refused_names
 from . import distributed_c10d as distributed_c10d
 from . import elastic as elastic
 from . import tensor as tensor
-from ._all_to_all import all_to_all as all_to_all
-from ._all_to_all import all_to_all_single as all_to_all_single
-from ._all_to_all import reduce_scatter as reduce_scatter
-from ._all_to_all import reduce_scatter_single as reduce_scatter_single
-from ._all_to_all import reduce_scatter_tensor as reduce_scatter_tensor
 from ._backends import Backend as Backend
 from ._backends import BackendConfig as BackendConfig
 from ._backends import is_backend_available as is_backend_available
@@ -28,12 +23,16 @@ from ._errors import DistBackendError as DistBackendError
 from ._errors import DistError as DistError
 from ._errors import DistNetworkError as DistNetworkError
 from ._errors import DistStoreError as DistStoreError
-from ._file_store import FileStore as FileStore
 from ._gathering import all_gather as all_gather
 from ._gathering import all_gather_coalesced as all_gather_coalesced
 from ._gathering import all_gather_into_tensor as all_gather_into_tensor
 from ._gathering import all_gather_single as all_gather_single
+from ._gathering import all_to_all as all_to_all
+from ._gathering import all_to_all_single as all_to_all_single
 from ._gathering import gather as gather
+from ._gathering import reduce_scatter as reduce_scatter
+from ._gathering import reduce_scatter_single as reduce_scatter_single
+from ._gathering import reduce_scatter_tensor as reduce_scatter_tensor
 from ._gathering import scatter as scatter
 from ._group import ProcessGroup as ProcessGroup
 from ._objects import all_gather_object as all_gather_object
@@ -61,6 +60,7 @@ from ._ranks import is_torchelastic_launched as is_torchelastic_launched
 from ._reduce_op import ReduceOp as ReduceOp
 from ._reduce_op import reduce_op as reduce_op
 from ._start import init_process_group as init_process_group
+from ._store import FileStore as FileStore
 from ._store import HashStore as HashStore
 from ._store import PrefixStore as PrefixStore
 from ._store import Store as Store

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from . import _ranks, _world
-from ._all_to_all import *  # noqa: F403
 from ._backends import *  # noqa: F403
 from ._collectives import *  # noqa: F403
 from ._gathering import *  # noqa: F403

@@ -1,10 +1,10 @@
 """Reductions that leave masked-out elements alone: gradtape.masked mirrors torch's."""
 
-from ._helpers import combine_input_and_mask as _combine_input_and_mask  # noqa: F401
-from ._helpers import input_mask as _input_mask  # noqa: F401
-from ._helpers import output_mask as _output_mask  # noqa: F401
-from ._helpers import reduction_identity as _reduction_identity  # noqa: F401
+from ._mask import combine_input_and_mask as _combine_input_and_mask  # noqa: F401
 from ._mask import dims_of as _canonical_dim  # noqa: F401
+from ._mask import input_mask as _input_mask  # noqa: F401
+from ._mask import output_mask as _output_mask  # noqa: F401
+from ._mask import reduction_identity as _reduction_identity  # noqa: F401
 from ._mask import where as _where  # noqa: F401
 from ._reductions import amax as amax
 from ._reductions import amin as amin

@@ -88,6 +88,10 @@ _HOMES = {
     "gradtape.distributions._transform_shapes": ("gradtape.distributions.transforms",),
     "gradtape.distributions._transform_values": ("gradtape.distributions.transforms",),
     "gradtape.distributions._transform_vectors": ("gradtape.distributions.transforms",),
+    **{
+        f"gradtape.func.{part}": ("gradtape.func",)
+        for part in ("_forward", "_mutations")
+    },
     "gradtape.nn._uninitialized": ("gradtape.nn.parameter",),
     **{
         f"gradtape.nn.modules.{layer}": (
@@ -105,6 +109,14 @@ _HOMES = {
     "gradtape.nn.utils._pruning": ("gradtape.nn.utils.prune",),
     "gradtape.ops.formats": ("gradtape", "gradtape.serialization"),
     "gradtape.ops.rebuild": ("gradtape._utils",),
+    "gradtape.optim._averages": ("gradtape.optim.swa_utils",),
+    **{
+        f"gradtape.optim.lr_scheduler.{part}": ("gradtape.optim.lr_scheduler",)
+        for part in ("_cosine", "_functions", "_one_cycle", "_ramps")
+    },
+    "gradtape.profiler._schedule": ("gradtape.profiler",),
+    "gradtape.utils._pytree_nodes": ("gradtape.utils._pytree",),
+    "gradtape.utils.benchmark._measurement": ("gradtape.utils.benchmark",),
 }
 """The modules of now that hold, between them, what one of then held."""
 

@@ -21,8 +21,7 @@ from ..nn import Sequential
 from ..ops.creation.random import get_rng_state, set_rng_state
 from ..random import fork_rng
 from . import _checkpoint_errors as errors
-from ._checkpoint_debug import debug_contexts
-from ._checkpoint_errors import CheckpointError
+from ._checkpoint_errors import CheckpointError, debug_contexts
 from ._checkpoint_frame import Frame, GraphExecGroup
 from ._checkpoint_reentrant import (
     CheckpointFunction,

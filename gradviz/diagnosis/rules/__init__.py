@@ -1,4 +1,4 @@
-"""All rules, one file each: every module here called ``gvNNN_slug`` has a ``RULE``."""
+"""All rules, one file each: every module here called ``gvNNN_slug`` has a ``check``."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ def all_rules() -> tuple[Rule, ...]:
         for name in names
         if name.startswith("gv")
     ]
-    return tuple(module.RULE for module in modules)
+    return tuple(module.check for module in modules)

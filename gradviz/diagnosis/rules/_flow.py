@@ -11,9 +11,7 @@ from math import isfinite
 from typing import TypeAlias
 
 from gradviz.diagnosis.rules._numbers import integers_in, is_foreign, numbers_in
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 
 def is_apart(call: Call, made: Value) -> bool:

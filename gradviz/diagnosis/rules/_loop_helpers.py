@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import is_failed
-from gradviz.program.events import (
+from gradviz.program import (
     Backward,
     Call,
     Event,
+    History,
+    Optimizer,
     OptimizerCall,
+    RawSite,
     ScalerCall,
     ScheduleCall,
 )
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
-from gradviz.program.values import RawSite
 
 
 @_leaves.once

@@ -10,9 +10,7 @@ from typing import Literal
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._lifetime import loads
-from gradviz.program.events import Call, Raised
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, Raised, RawSite, Value
 
 
 def raised_with(history: History, sentence: str) -> Raised | None:

@@ -10,8 +10,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts, is_dead
 from gradviz.diagnosis.rules._lifetime import none_ended_run
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,8 @@ from gradviz.diagnosis._saved_writes import (
     saved_words,
     write_words,
 )
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -52,8 +52,6 @@ def _fix(history: History, found: Overwrite) -> str:
     return rewrite_words(history, found)
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV101", "inplace-saved-output", "error")
+def check(history: History) -> Iterator[Hit]:
     yield from hits(history, "output", _message, _fix)
-
-
-RULE = Rule("GV101", "inplace-saved-output", "error", _check)

@@ -37,8 +37,8 @@ from gradviz.diagnosis._saved_writes import (
     saved_words,
     write_words,
 )
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -55,8 +55,6 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV102", "inplace-saved-input", "error")
+def check(history: History) -> Iterator[Hit]:
     yield from hits(history, "input", _message, _fix)
-
-
-RULE = Rule("GV102", "inplace-saved-input", "error", _check)

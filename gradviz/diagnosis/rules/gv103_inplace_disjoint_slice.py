@@ -31,8 +31,8 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._memory import span
 from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words, write_words
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -64,8 +64,6 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV103", "inplace-disjoint-slice", "error")
+def check(history: History) -> Iterator[Hit]:
     yield from hits(history, "disjoint", _message, _fix)
-
-
-RULE = Rule("GV103", "inplace-disjoint-slice", "error", _check)

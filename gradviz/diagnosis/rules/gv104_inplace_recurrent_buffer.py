@@ -32,8 +32,8 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words, written_tensor
 from gradviz.diagnosis._words import place, tensor_words
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -59,8 +59,6 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV104", "inplace-recurrent-buffer", "error")
+def check(history: History) -> Iterator[Hit]:
     yield from hits(history, "recurrent", _message, _fix)
-
-
-RULE = Rule("GV104", "inplace-recurrent-buffer", "error", _check)

@@ -42,9 +42,8 @@ from gradviz.diagnosis._saved_writes import (
 )
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -98,8 +97,6 @@ def viewed(text: str) -> str | None:
     return inner.id if isinstance(inner, ast.Name) else None
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV105", "inplace-through-alias", "error")
+def check(history: History) -> Iterator[Hit]:
     yield from hits(history, "alias", _message, _fix)
-
-
-RULE = Rule("GV105", "inplace-through-alias", "error", _check)

@@ -36,9 +36,8 @@ from gradviz.diagnosis._saved_writes import (
 )
 from gradviz.diagnosis._views import through
 from gradviz.diagnosis._words import code, place, tensor_words
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History
 
 _COPY = "Append `.clone()`: the copy may then be written."
 
@@ -84,8 +83,6 @@ def _detached_here(history: History, found: Overwrite) -> Related:
     return Related("detached here", None if call is None else call.site, _COPY)
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV106", "detach-shares-storage", "error")
+def check(history: History) -> Iterator[Hit]:
     yield from hits(history, "detached", _message, _fix, _detached_here)
-
-
-RULE = Rule("GV106", "detach-shares-storage", "error", _check)

@@ -34,11 +34,10 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import built_at, made_again
 from gradviz.diagnosis.rules._lifetime import repeats
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -85,8 +84,6 @@ def _walked(history: History, found: Overwrite) -> Related:
     return Related("walks the old graph", site, "Run the forward pass again before it.")
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV108", "retain-graph-stale-weights", "error")
+def check(history: History) -> Iterator[Hit]:
     yield from hits(history, "stale weights", _message, _fix, _walked)
-
-
-RULE = Rule("GV108", "retain-graph-stale-weights", "error", _check)

@@ -34,14 +34,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._flow import name_of
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV301", "loss-from-argmax", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"index", "other"}, _words)
 
 
@@ -72,6 +73,3 @@ def _words(history: History, cut: Cut) -> Words:
         "target)`, a softmax); keep the positions for metrics.",
         call.site,
     )
-
-
-RULE = Rule("GV301", "loss-from-argmax", "error", _check)

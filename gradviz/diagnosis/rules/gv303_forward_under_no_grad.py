@@ -37,13 +37,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV303", "forward-under-no-grad", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"block", "library"}, _words)
 
 
@@ -67,6 +68,3 @@ def _words(history: History, cut: Cut) -> Words:
         site,
         related=(ran,),
     )
-
-
-RULE = Rule("GV303", "forward-under-no-grad", "error", _check)

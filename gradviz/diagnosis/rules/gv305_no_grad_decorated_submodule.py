@@ -35,14 +35,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._modes import decorator_line
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV305", "no-grad-decorated-submodule", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"decorator"}, _words)
 
 
@@ -64,6 +65,3 @@ def _words(history: History, cut: Cut) -> Words:
             Related("ran without gradients", cut.call.site),
         ),
     )
-
-
-RULE = Rule("GV305", "no-grad-decorated-submodule", "error", _check)

@@ -33,13 +33,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV306", "detach-in-forward", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"detach"}, _words)
 
 
@@ -52,6 +53,3 @@ def _words(history: History, cut: Cut) -> Words:
         "not meant to learn.",
         call.site,
     )
-
-
-RULE = Rule("GV306", "detach-in-forward", "error", _check)

@@ -30,13 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV307", "tensor-copy-construct", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"copy"}, _words)
 
 
@@ -50,6 +51,3 @@ def _words(history: History, cut: Cut) -> Words:
         "for a copy, `.to()` for another dtype or device.",
         call.site,
     )
-
-
-RULE = Rule("GV307", "tensor-copy-construct", "error", _check)

@@ -31,11 +31,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._flow import name_of
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 _FIX = (
     "Keep tensors: `torch.stack(values)` for a list of them. Use `.item()` only for "
@@ -47,7 +47,8 @@ _FIXES = {
 }
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV308", "stack-of-items", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"numbers"}, _words)
 
 
@@ -64,6 +65,3 @@ def _words(history: History, cut: Cut) -> Words:
         export.site,
         related=(Related("comes back as a constant", entry.site, fix),),
     )
-
-
-RULE = Rule("GV308", "stack-of-items", "error", _check)

@@ -30,10 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 _FIX = (
     "Write this part with torch operations, or as an autograd.Function with a "
@@ -41,7 +41,8 @@ _FIX = (
 )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV309", "numpy-roundtrip", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"array"}, _words)
 
 
@@ -54,6 +55,3 @@ def _words(history: History, cut: Cut) -> Words:
         export.site,
         related=(Related("comes back as a constant", entry.site, _FIX),),
     )
-
-
-RULE = Rule("GV309", "numpy-roundtrip", "error", _check)

@@ -30,13 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV310", "threshold-cuts-gradient", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"threshold"}, _words)
 
 
@@ -49,6 +50,3 @@ def _words(history: History, cut: Cut) -> Words:
         "estimator: `soft + (hard - soft).detach()`.",
         call.site,
     )
-
-
-RULE = Rule("GV310", "threshold-cuts-gradient", "error", _check)

@@ -31,13 +31,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV315", "checkpoint-without-grad-input", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"checkpoint"}, _words)
 
 
@@ -51,6 +52,3 @@ def _words(history: History, cut: Cut) -> Words:
         site,
         related=(Related("ran without gradients", cut.call.site),),
     )
-
-
-RULE = Rule("GV315", "checkpoint-without-grad-input", "error", _check)

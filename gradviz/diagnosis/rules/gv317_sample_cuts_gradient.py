@@ -31,13 +31,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV317", "sample-cuts-gradient", "error")
+def check(history: History) -> Iterator[Hit]:
     return hits(history, {"sample"}, _words)
 
 
@@ -49,6 +50,3 @@ def _words(history: History, cut: Cut) -> Words:
         "Use `rsample()`, or a loss with `log_prob(sample)`.",
         site,
     )
-
-
-RULE = Rule("GV317", "sample-cuts-gradient", "error", _check)

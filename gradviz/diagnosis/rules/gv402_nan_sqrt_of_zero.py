@@ -23,10 +23,11 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
+@rule("GV402", "nan-sqrt-of-zero", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the roots whose derivative was infinite."""
     for birth in of_kind(history, "root"):
@@ -41,6 +42,3 @@ def check(history: History) -> Iterator[Hit]:
             "Use `torch.linalg.vector_norm` for a norm (its gradient at 0 is 0), or "
             "add a small constant inside the root: `(x + 1e-12).sqrt()`.",
         )
-
-
-RULE = Rule("GV402", "nan-sqrt-of-zero", "error", check)

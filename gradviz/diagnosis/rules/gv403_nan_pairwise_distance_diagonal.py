@@ -23,10 +23,11 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
+@rule("GV403", "nan-pairwise-distance-diagonal", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the roots with a bad gradient on their diagonal."""
     for birth in of_kind(history, "pairwise"):
@@ -41,6 +42,3 @@ def check(history: History) -> Iterator[Hit]:
             "Use `torch.cdist(x, x)`, or add a small constant inside the root, or take "
             "the root of the pairs `i < j` only.",
         )
-
-
-RULE = Rule("GV403", "nan-pairwise-distance-diagonal", "error", check)

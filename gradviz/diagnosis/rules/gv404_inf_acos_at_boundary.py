@@ -23,10 +23,11 @@ from collections.abc import Iterator
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.op_families import plain
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
+@rule("GV404", "inf-acos-at-boundary", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the inverse functions at or beyond the edge of their domain."""
     for birth in of_kind(history, "angle"):
@@ -51,6 +52,3 @@ def check(history: History) -> Iterator[Hit]:
             "Clamp the operand to the inside of the domain first: for acos and asin, "
             "`x.clamp(-1 + 1e-6, 1 - 1e-6)`.",
         )
-
-
-RULE = Rule("GV404", "inf-acos-at-boundary", "error", check)

@@ -22,10 +22,11 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
+@rule("GV405", "nan-std-single-element", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the deviations over too few elements."""
     for birth in of_kind(history, "spread"):
@@ -39,6 +40,3 @@ def check(history: History) -> Iterator[Hit]:
             "Pass `correction=0`, or skip batches with a single element "
             "(`DataLoader(..., drop_last=True)`).",
         )
-
-
-RULE = Rule("GV405", "nan-std-single-element", "error", check)

@@ -21,10 +21,11 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
+@rule("GV406", "nan-negative-fractional-power", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the powers of negative numbers."""
     for birth in of_kind(history, "power"):
@@ -38,6 +39,3 @@ def check(history: History) -> Iterator[Hit]:
             "Keep the operand at or above 0 (`x.clamp(min=1e-12)`), or use "
             "`x.sign() * x.abs() ** p` if negative operands are meant.",
         )
-
-
-RULE = Rule("GV406", "nan-negative-fractional-power", "error", check)

@@ -24,10 +24,11 @@ from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.op_families import numbers_in
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
+@rule("GV407", "nan-zero-division", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the divisions by zero."""
     for birth in of_kind(history, "division"):
@@ -57,6 +58,3 @@ def _why(history: History, birth: Birth) -> str:
             return f"{name} is 0"
         return f"{name} has a 0 there{f' (it {extent})' if extent else ''}"
     return "it divides by 0 there"
-
-
-RULE = Rule("GV407", "nan-zero-division", "error", check)

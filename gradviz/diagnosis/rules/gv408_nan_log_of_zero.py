@@ -23,8 +23,8 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import lowest_of, of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 _TOGETHER = (
     "Compute the logarithm together with what underflows (log_softmax, logsigmoid, "
@@ -38,6 +38,7 @@ _POSITIVE = (
 )
 
 
+@rule("GV408", "nan-log-of-zero", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the logarithms of zero."""
     for birth in of_kind(history, "log"):
@@ -56,6 +57,3 @@ def check(history: History) -> Iterator[Hit]:
             f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
             _POSITIVE if sign != "0" else _TOGETHER,
         )
-
-
-RULE = Rule("GV408", "nan-log-of-zero", "error", check)

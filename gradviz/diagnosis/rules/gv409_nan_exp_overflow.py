@@ -23,12 +23,13 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 _LIMITS = {"float16": "11.1", "float64": "709.8"}
 
 
+@rule("GV409", "nan-exp-overflow", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the exponentials that overflowed."""
     for birth in of_kind(history, "exp"):
@@ -55,6 +56,3 @@ def check(history: History) -> Iterator[Hit]:
             "weights that are normalised afterwards, clamp a learned logarithm "
             "(`log_scale.clamp(max=10)`).",
         )
-
-
-RULE = Rule("GV409", "nan-exp-overflow", "error", check)

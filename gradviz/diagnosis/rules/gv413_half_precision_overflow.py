@@ -22,10 +22,11 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
+@rule("GV413", "half-precision-overflow", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield what overflowed in float16."""
     for birth in of_kind(history, "half"):
@@ -40,6 +41,3 @@ def check(history: History) -> Iterator[Hit]:
             "Compute this in float32 or bfloat16 (`x.float()`, or `torch.autocast`), "
             "or scale the values down first.",
         )
-
-
-RULE = Rule("GV413", "half-precision-overflow", "error", check)

@@ -1,7 +1,7 @@
 """Plain pickles of earlier versions, which name modules that have moved since.
 
 `earlier_pickles` was written before they moved: `classes` lists what the modules held,
-`objects` holds things made of it.
+`objects` holds things made of it; `joined` lists what was moved later.
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ def test_all_that_moved_modules_held_is_found():
     assert gradtape.nn.Linear in found
     assert gradtape.distributions.constraints.Constraint in found
     assert all(callable(each) for each in found)
+    later = pickle.loads(content("joined"))
+    assert gradtape.optim.lr_scheduler.OneCycleLR in later
+    assert all(callable(each) for each in later)
 
 
 def test_the_files_name_every_module_of_the_table():
     named = {
         argument
-        for name in ("classes", "objects")
+        for name in ("classes", "objects", "joined")
         for _, argument, _ in genops(content(name))
         if isinstance(argument, str)
     }

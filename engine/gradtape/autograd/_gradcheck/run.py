@@ -18,8 +18,7 @@ from .derivative_checks import (
     check_batched_forward,
     check_zero_in_zero_out,
 )
-from .fast_mode import check_fast
-from .slow_mode import check_slowly
+from .fast_mode import check_fast, check_slowly
 
 NOT_DOUBLE = (
     "Input #{index} requires gradient and is not a double precision floating point or "

@@ -23,6 +23,13 @@ from ...ops.pointwise import activation_piecewise as straight
 from ...ops.reduction.softmax import log_softmax as _log_softmax
 from ...ops.reduction.softmax import softmax as _softmax
 
+__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax"]
+__all__ += ["hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_"]
+__all__ += ["leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu"]
+__all__ += ["relu", "relu6", "relu_", "rrelu", "selu", "selu_", "sigmoid", "silu"]
+__all__ += ["softmax", "softmin", "softplus", "softshrink", "softsign", "tanh"]
+__all__ += ["tanhshrink", "threshold", "threshold_"]
+
 _NO_DIM = (
     "Implicit dimension choice for {name} has been deprecated. Change the call to "
     "include dim=X as an argument."

@@ -12,6 +12,12 @@ from . import pool, pool_adaptive, pool_fractional
 from .activation import rrelu
 from .conv import conv1d
 
+__all__ = ["adaptive_max_pool1d_with_indices", "adaptive_max_pool2d_with_indices"]
+__all__ += ["adaptive_max_pool3d_with_indices", "conv_tbc"]
+__all__ += ["fractional_max_pool2d_with_indices", "fractional_max_pool3d_with_indices"]
+__all__ += ["max_pool1d_with_indices", "max_pool2d_with_indices"]
+__all__ += ["max_pool3d_with_indices", "native_channel_shuffle", "rrelu_"]
+
 
 def _with_indices(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a pool that always says where its values were."""

@@ -17,6 +17,8 @@ from .conv import pad
 from .dropout import dropout
 from .projections import projected
 
+__all__ = ["multi_head_attention_forward"]
+
 
 def canonical_mask(
     mask: Tensor | None,

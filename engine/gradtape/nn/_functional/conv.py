@@ -25,6 +25,9 @@ from ._window_checks import (
     pair,
 )
 
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"]
+__all__ += ["conv_transpose3d", "fold", "linear", "pad", "unfold"]
+
 _PAD_VALUE = "pad(): argument 'value' (position 4) must be float, not {}"
 _TOO_WIDE = (
     "Padding length should be less than or equal to two times the input dimension but "

@@ -17,6 +17,10 @@ from ...ops.pointwise.scalar import add_number
 from .._reduction import get_enum as reduction_number
 from .._reduction import legacy_get_string
 
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits"]
+__all__ += ["gaussian_nll_loss", "huber_loss", "kl_div", "l1_loss", "mse_loss"]
+__all__ += ["poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss"]
+
 _SIZES = (
     "Using a target size ({target}) that is different to the input size ({input}). "
     "This will likely lead to incorrect results due to broadcasting. Please ensure "

@@ -16,6 +16,10 @@ from ...ops.nn import pool as ops
 from ...ops.tensor.determinism import check_determinism
 from ._pool_checks import check, check_kind, check_unpool, sizes, unpooled_size
 
+__all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d"]
+__all__ += ["lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d"]
+__all__ += ["max_unpool2d", "max_unpool3d"]
+
 Indices = tuple[Tensor, Tensor]
 
 

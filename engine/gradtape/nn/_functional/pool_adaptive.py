@@ -11,6 +11,9 @@ from ...ops._support.memory_formats import contiguous_format, suggested
 from ...ops.nn import pool as ops
 from ._pool_checks import check_kind
 
+__all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"]
+__all__ += ["adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"]
+
 # ---- adaptive ----
 
 

@@ -9,6 +9,8 @@ from ..._dispatch.declare import FUNCTIONS
 from ..._tensor.tensor import Tensor
 from ...ops.nn import pool as ops
 
+__all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]
+
 _COUNTS = {2: "Ints", 3: "three Ints"}
 
 

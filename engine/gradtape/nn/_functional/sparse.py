@@ -15,6 +15,9 @@ from ...ops.nn.embedding import embedding_bag as bags_of_rows
 from ...ops.rearrange import pixel_shuffle as pixels
 from ._window_checks import check_channels, check_pixels
 
+__all__ = ["channel_shuffle", "embedding", "embedding_bag", "one_hot", "pixel_shuffle"]
+__all__ += ["pixel_unshuffle"]
+
 _MODES: Final = ("sum", "mean", "max")
 _OLD_ORDER: Final = (
     "Argument order of nn.functional.embedding_bag was changed. Usage "

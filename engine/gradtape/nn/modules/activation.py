@@ -13,8 +13,15 @@ from .. import init
 from .. import init as fill
 from .._factory import parameter
 from ._attention_fast_path import attend, can_attend
+from ._function_layer import FunctionLayer
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
+
+__all__ = ["CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid"]
+__all__ += ["Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish"]
+__all__ += ["MultiheadAttention", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid"]
+__all__ += ["Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign"]
+__all__ += ["Tanh", "Tanhshrink", "Threshold"]
 
 _RENAMED = "keyword argument `{old}` is deprecated and renamed to `{new}`"
 
@@ -38,106 +45,91 @@ class Tanh(Module):
         return FUNCTIONS["tanh"](input)
 
 
-class LogSigmoid(Module):
+class LogSigmoid(FunctionLayer):
     """Return ``log(sigmoid(x))``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.logsigmoid(input)
+    _function = "logsigmoid"
 
 
-class Softsign(Module):
+class Softsign(FunctionLayer):
     """Return ``x / (1 + |x|)``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.softsign(input)
+    _function = "softsign"
 
 
-class Tanhshrink(Module):
+class Tanhshrink(FunctionLayer):
     """Return ``x - tanh(x)``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.tanhshrink(input)
+    _function = "tanhshrink"
 
 
 # ---- that can work in place ----
 
 
-class _Inplace(Module):
+class _Inplace(FunctionLayer):
     """An activation without other options than ``inplace``."""
+
+    _options = ("inplace",)
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def extra_repr(self) -> str:
-        """Return "inplace=True" where it is."""
-        return "inplace=True" if self.inplace else ""
-
-    def _and_inplace(self, options: str) -> str:
-        return f"{options}, inplace=True" if self.inplace else options
+        """Return the options, and "inplace=True" where it is."""
+        shown = (super().extra_repr(), "inplace=True" if self.inplace else "")
+        return ", ".join(filter(None, shown))
 
 
 class ReLU(_Inplace):
     """Set what is negative to zero."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.relu(input, self.inplace)
+    _function = "relu"
 
 
 class SiLU(_Inplace):
     """Return ``x * sigmoid(x)``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.silu(input, self.inplace)
+    _function = "silu"
 
 
 class Mish(_Inplace):
     """Return ``x * tanh(softplus(x))``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.mish(input, self.inplace)
+    _function = "mish"
 
 
 class SELU(_Inplace):
     """Apply elu with constants that keep mean and variance through layers."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.selu(input, self.inplace)
+    _function = "selu"
 
 
-class Hardsigmoid(_Inplace):
+class _Unshown(_Inplace):
+    """An activation of which PyTorch does not print that it works in place."""
+
+    def extra_repr(self) -> str:
+        """Return nothing, as PyTorch."""
+        return ""
+
+
+class Hardsigmoid(_Unshown):
     """Return ``clamp(x + 3, 0, 6) / 6``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.hardsigmoid(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Return nothing, as PyTorch."""
-        return ""
+    _function = "hardsigmoid"
 
 
-class Hardswish(_Inplace):
+class Hardswish(_Unshown):
     """Return ``x * clamp(x + 3, 0, 6) / 6``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.hardswish(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Return nothing, as PyTorch."""
-        return ""
+    _function = "hardswish"
 
 
 class Hardtanh(_Inplace):
     """Cut to the range from ``min_val`` to ``max_val``."""
+
+    _function, _options = "hardtanh", ("min_val", "max_val", "inplace")
+    _shown = ("min_val", "max_val")
 
     def __init__(
         self,
@@ -156,14 +148,6 @@ class Hardtanh(_Inplace):
                 f"({self.min_val})"
             )
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Return the range."""
-        return self._and_inplace(f"min_val={self.min_val}, max_val={self.max_val}")
-
 
 def _renamed(old: str, new: str, given: float | None, value: float) -> float:
     if given is None:
@@ -175,49 +159,40 @@ def _renamed(old: str, new: str, given: float | None, value: float) -> float:
 class ReLU6(Hardtanh):
     """Cut to the range from 0 to 6."""
 
+    _shown = ()
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
-
-    def extra_repr(self) -> str:
-        """Return "inplace=True" where it is."""
-        return "inplace=True" if self.inplace else ""
 
 
 class Threshold(_Inplace):
     """Replace what is not above a threshold by a value."""
+
+    _function, _options = "threshold", ("threshold", "value", "inplace")
+    _shown = ("threshold", "value")
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.threshold = threshold
         self.value = value
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Return threshold and value."""
-        return self._and_inplace(f"threshold={self.threshold}, value={self.value}")
-
 
 class LeakyReLU(_Inplace):
     """Multiply what is negative by a slope."""
+
+    _function, _options = "leaky_relu", ("negative_slope", "inplace")
+    _shown = ("negative_slope",)
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.negative_slope = negative_slope
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Return the slope."""
-        return self._and_inplace(f"negative_slope={self.negative_slope}")
-
 
 class RReLU(_Inplace):
-    """Multiply what is negative by slopes drawn at random."""
+    """Multiply what is negative by random slopes, in evaluation by their mean."""
+
+    _function, _options = "rrelu", ("lower", "upper", "training", "inplace")
+    _shown = ("lower", "upper")
 
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
@@ -226,68 +201,47 @@ class RReLU(_Inplace):
         self.lower = lower
         self.upper = upper
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element; evaluation uses the mean slope."""
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        """Return the range of slopes."""
-        return self._and_inplace(f"lower={self.lower}, upper={self.upper}")
+class _Bent(_Inplace):
+    """An activation whose negative side has a scale ``alpha``."""
+
+    _options, _shown = ("alpha", "inplace"), ("alpha",)
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self.alpha = alpha
 
 
-class ELU(_Inplace):
+class ELU(_Bent):
     """Bend what is negative to ``alpha * (exp(x) - 1)``."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.alpha = alpha
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.elu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Return alpha."""
-        return self._and_inplace(f"alpha={self.alpha}")
+    _function = "elu"
 
 
-class CELU(_Inplace):
+class CELU(_Bent):
     """Bend what is negative to ``alpha * (exp(x / alpha) - 1)``."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.alpha = alpha
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.celu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Return alpha."""
-        return self._and_inplace(f"alpha={self.alpha}")
+    _function = "celu"
 
 
 # ---- with other options ----
 
 
-class GLU(Module):
+class GLU(FunctionLayer):
     """Multiply one half along a dimension by the sigmoid of the other half."""
+
+    _function, _options = "glu", ("dim",)
+    _shown = _options
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return half of the input's size along the dimension."""
-        return F.glu(input, self.dim)
 
-    def extra_repr(self) -> str:
-        """Return the dimension."""
-        return f"dim={self.dim}"
-
-
-class GELU(Module):
+class GELU(FunctionLayer):
     """Multiply by the chance that a normal number is smaller."""
+
+    _function = "gelu"
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -295,65 +249,55 @@ class GELU(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to each element."""
-        return F.gelu(input, approximate=self.approximate)
+        return self._call(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
         """Return how it is computed."""
         return f"approximate={self.approximate!r}"
 
 
-class Hardshrink(Module):
+class _Shrink(FunctionLayer):
+    """An activation with a threshold ``lambd``."""
+
+    _options = ("lambd",)
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        """Return lambd."""
+        return f"{self.lambd}"
+
+
+class Hardshrink(_Shrink):
     """Set what is between -lambd and lambd to zero."""
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.hardshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        """Return lambd."""
-        return f"{self.lambd}"
+    _function = "hardshrink"
 
 
-class Softshrink(Module):
+class Softshrink(_Shrink):
     """Move values towards zero by lambd, not past it."""
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.softshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        """Return lambd."""
-        return f"{self.lambd}"
+    _function = "softshrink"
 
 
-class Softplus(Module):
+class Softplus(FunctionLayer):
     """Return ``log(1 + exp(beta * x)) / beta``."""
+
+    _function, _options = "softplus", ("beta", "threshold")
+    _shown = _options
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta = beta
         self.threshold = threshold
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.softplus(input, self.beta, self.threshold)
 
-    def extra_repr(self) -> str:
-        """Return beta and threshold."""
-        return f"beta={self.beta}, threshold={self.threshold}"
-
-
-class PReLU(Module):
+class PReLU(FunctionLayer):
     """Multiply what is negative by a learned slope, one for all or one per channel."""
 
+    _function, _options, _shown = "prelu", ("weight",), ("num_parameters",)
     weight: Tensor
 
     def __init__(
@@ -373,52 +317,40 @@ class PReLU(Module):
         """Set all slopes to the first value."""
         fill.constant_(self.weight, self.init)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it to each element."""
-        return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """Return how many slopes there are."""
-        return f"num_parameters={self.num_parameters}"
-
 
 # ---- softmax ----
 
 
-class _AlongDim(Module):
+class _AlongDim(FunctionLayer):
     """A function along one dimension."""
+
+    _options, _shown = ("dim",), ("dim",)
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def extra_repr(self) -> str:
-        """Return the dimension."""
-        return f"dim={self.dim}"
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply it along the dimension."""
+        return self._call(input, _stacklevel=5)
 
 
 class Softmax(_AlongDim):
     """Return values in (0, 1) that sum to 1 along a dimension."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it along the dimension."""
-        return F.softmax(input, self.dim, _stacklevel=5)
+    _function = "softmax"
 
 
 class Softmin(_AlongDim):
     """Return ``softmax(-x)`` along a dimension."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it along the dimension."""
-        return F.softmin(input, self.dim, _stacklevel=5)
+    _function = "softmin"
 
 
 class LogSoftmax(_AlongDim):
     """Return the logarithm of softmax along a dimension."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply it along the dimension."""
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+    _function = "log_softmax"
 
 
 class Softmax2d(Module):

@@ -20,6 +20,9 @@ from .lazy import LazyModuleMixin, materialize
 from .module import Module
 from .normalization import reset_affine
 
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d"]
+__all__ += ["LazyBatchNorm2d", "LazyBatchNorm3d", "SyncBatchNorm"]
+
 
 class _NormBase(Module):
     """Weights and running statistics of normalisation per channel."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from ..._tensor.tensor import Tensor
-from .. import functional as F
-from .module import Module
+from ._function_layer import FunctionLayer
+
+__all__ = ["ChannelShuffle"]
 
 
-class ChannelShuffle(Module):
+class ChannelShuffle(FunctionLayer):
     """Take channels from each group in turn."""
+
+    _function = "channel_shuffle"
+    _options = ("groups",)
+    _shown = _options
 
     def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the channels in another order."""
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        """Return how many groups there are."""
-        return f"groups={self.groups}"

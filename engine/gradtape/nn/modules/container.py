@@ -14,6 +14,9 @@ from ...ops.tensor.queries import typename
 from ..parameter import Parameter
 from .module import Module, indent
 
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList"]
+__all__ += ["Sequential"]
+
 S = TypeVar("S", bound="_Numbered")
 
 

@@ -15,6 +15,10 @@ from .lazy import LazyModuleMixin, materialize
 from .module import Module
 from .utils import Sizes, _reverse_repeat_tuple, ntuple
 
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"]
+__all__ += ["ConvTranspose3d", "LazyConv1d", "LazyConv2d", "LazyConv3d"]
+__all__ += ["LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d"]
+
 _PADDINGS = {"same", "valid"}
 _MODES = {"zeros", "reflect", "replicate", "circular"}
 

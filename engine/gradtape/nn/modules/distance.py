@@ -6,6 +6,8 @@ from ..._tensor.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["CosineSimilarity", "PairwiseDistance"]
+
 
 class PairwiseDistance(Module):
     """The p-norm of the differences of vectors."""

@@ -7,6 +7,8 @@ from typing import Any
 from ..._tensor.tensor import Tensor
 from .module import Module
 
+__all__ = ["Flatten", "Unflatten"]
+
 
 class Flatten(Module):
     """Flatten a range of dimensions; by default all but the first."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._tensor.tensor import Tensor
-from .. import functional as F
-from .module import Module
+from ._function_layer import FunctionLayer
+
+__all__ = ["Fold", "Unfold"]
 
 
-class Unfold(Module):
+class Unfold(FunctionLayer):
     """List the windows of images as columns."""
+
+    _function = "unfold"
+    _options = ("kernel_size", "dilation", "padding", "stride")
+    _shown = _options
 
     def __init__(
         self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -21,22 +25,13 @@ class Unfold(Module):
         self.padding = padding
         self.stride = stride
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return (N, C * kernel, windows)."""
-        return F.unfold(
-            input, self.kernel_size, self.dilation, self.padding, self.stride
-        )
 
-    def extra_repr(self) -> str:
-        """Return the window as PyTorch prints it."""
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, "
-            f"padding={self.padding}, stride={self.stride}"
-        )
-
-
-class Fold(Module):
+class Fold(FunctionLayer):
     """Add up windows where they overlap."""
+
+    _function = "fold"
+    _options = ("output_size", "kernel_size", "dilation", "padding", "stride")
+    _shown = _options
 
     def __init__(
         self,
@@ -52,21 +47,3 @@ class Fold(Module):
         self.dilation = dilation
         self.padding = padding
         self.stride = stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Return images of the output size."""
-        return F.fold(
-            input,
-            self.output_size,
-            self.kernel_size,
-            self.dilation,
-            self.padding,
-            self.stride,
-        )
-
-    def extra_repr(self) -> str:
-        """Return the window as PyTorch prints it."""
-        return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
-            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-        )

@@ -9,6 +9,9 @@ from ..._tensor.tensor import Tensor
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
 
+__all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d"]
+__all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d"]
+
 
 class _InstanceNorm(_NormBase):
     """Normalise each channel of each sample by its own statistics."""

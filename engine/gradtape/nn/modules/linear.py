@@ -14,6 +14,8 @@ from ..parameter import UninitializedParameter
 from .lazy import LazyModuleMixin, materialize
 from .module import Module
 
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
+
 
 class Identity(Module):
     """Hand the input on. Arguments are taken and ignored."""

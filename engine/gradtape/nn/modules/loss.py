@@ -15,10 +15,23 @@ from .linear import Linear
 from .linear_cross_entropy_options import LinearCrossEntropyOptions
 from .module import Module
 
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss"]
+__all__ += ["CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss"]
+__all__ += ["KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss"]
+__all__ += ["MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss"]
+__all__ += ["MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss"]
+__all__ += ["SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
+
 
 class _Loss(Module):
-    """A loss per element, and how the elements' losses become one."""
+    """A loss per element, and how the elements' losses become one.
 
+    ``_function`` of ``nn.functional`` is looked up at each call: a profiler puts a twin
+    in its place. It takes the attributes ``_options`` by name, and the reduction.
+    """
+
+    _function: str
+    _options: tuple[str, ...] = ()
     reduction: str
 
     def __init__(
@@ -30,10 +43,23 @@ class _Loss(Module):
         super().__init__()
         self.reduction = legacy_reduction(size_average, reduce, reduction)
 
+    def _compare(self, *inputs: Any) -> Tensor:
+        options = {name: getattr(self, name) for name in self._options}
+        return getattr(F, self._function)(*inputs, **options, reduction=self.reduction)
 
-class _WeightedLoss(_Loss):
+
+class _PlainLoss(_Loss):
+    """A loss of two inputs."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare an output with its target."""
+        return self._compare(input, target)
+
+
+class _WeightedLoss(_PlainLoss):
     """A loss whose classes or elements have weights."""
 
+    _options = ("weight",)
     weight: Tensor | None
 
     def __init__(
@@ -50,15 +76,13 @@ class _WeightedLoss(_Loss):
 # ---- regression ----
 
 
-class L1Loss(_Loss):
+class L1Loss(_PlainLoss):
     """Absolute differences."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare an output with its target."""
-        return F.l1_loss(input, target, reduction=self.reduction)
+    _function = "l1_loss"
 
 
-class MSELoss(_Loss):
+class MSELoss(_PlainLoss):
     """Squared differences.
 
     >>> import gradtape as torch
@@ -66,13 +90,14 @@ class MSELoss(_Loss):
     tensor(2.)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare an output with its target."""
-        return F.mse_loss(input, target, reduction=self.reduction)
+    _function = "mse_loss"
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_PlainLoss):
     """Squares of differences below ``beta``, larger ones as they are."""
+
+    _function = "smooth_l1_loss"
+    _options = ("beta",)
 
     def __init__(
         self,
@@ -84,13 +109,12 @@ class SmoothL1Loss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare an output with its target."""
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
-
-class HuberLoss(_Loss):
+class HuberLoss(_PlainLoss):
     """Squares of differences below ``delta``, larger ones times ``delta``."""
+
+    _function = "huber_loss"
+    _options = ("delta",)
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -98,13 +122,12 @@ class HuberLoss(_Loss):
         super().__init__(reduction=reduction)
         self.delta = delta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare an output with its target."""
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
-
 
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts under Poisson rates."""
+
+    _function = "poisson_nll_loss"
+    _options = ("log_input", "full", "eps")
 
     def __init__(
         self,
@@ -122,18 +145,14 @@ class PoissonNLLLoss(_Loss):
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         """Compare rates, or their logarithms, with counts."""
-        return F.poisson_nll_loss(
-            log_input,
-            target,
-            log_input=self.log_input,
-            full=self.full,
-            eps=self.eps,
-            reduction=self.reduction,
-        )
+        return self._compare(log_input, target)
 
 
 class GaussianNLLLoss(_Loss):
     """Negative log likelihood of values under normal distributions."""
+
+    _function = "gaussian_nll_loss"
+    _options = ("full", "eps")
 
     def __init__(
         self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
@@ -144,9 +163,7 @@ class GaussianNLLLoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         """Compare means and variances with values."""
-        return F.gaussian_nll_loss(
-            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
-        )
+        return self._compare(input, target, var)
 
 
 # ---- bits and distributions ----
@@ -155,16 +172,14 @@ class GaussianNLLLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """Cross entropy of probabilities with bits."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare probabilities with bits."""
-        return F.binary_cross_entropy(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
+    _function = "binary_cross_entropy"
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
     """Cross entropy of logits with bits, without overflow."""
 
+    _function = "binary_cross_entropy_with_logits"
+    _options = ("weight", "pos_weight")
     pos_weight: Tensor | None
 
     def __init__(
@@ -178,27 +193,18 @@ class BCEWithLogitsLoss(_WeightedLoss):
         super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare logits with bits."""
-        return F.binary_cross_entropy_with_logits(
-            input,
-            target,
-            self.weight,
-            pos_weight=self.pos_weight,
-            reduction=self.reduction,
-        )
 
-
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_PlainLoss):
     """``log(1 + exp(-target * input))``, the target being 1 or -1."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare scores with signs."""
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
+    _function = "soft_margin_loss"
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(_PlainLoss):
     """Kullback-Leibler divergence of log-probabilities from a distribution."""
+
+    _function = "kl_div"
+    _options = ("log_target",)
 
     def __init__(
         self,
@@ -209,12 +215,6 @@ class KLDivLoss(_Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare log-probabilities with probabilities."""
-        return F.kl_div(
-            input, target, reduction=self.reduction, log_target=self.log_target
-        )
 
 
 _OLD_NAME = (
@@ -230,6 +230,9 @@ _OLD_NAME = (
 class NLLLoss(_WeightedLoss):
     """Negated log-probabilities at each sample's class."""
 
+    _function = "nll_loss"
+    _options = ("weight", "ignore_index")
+
     def __init__(
         self,
         weight: Tensor | None = None,
@@ -240,16 +243,6 @@ class NLLLoss(_WeightedLoss):
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare log-probabilities with class indices."""
-        return F.nll_loss(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-        )
 
 
 class NLLLoss2d(NLLLoss):
@@ -275,6 +268,9 @@ class CrossEntropyLoss(_WeightedLoss):
     tensor(0.6931)
     """
 
+    _function = "cross_entropy"
+    _options = ("weight", "ignore_index", "label_smoothing")
+
     def __init__(
         self,
         weight: Tensor | None = None,
@@ -287,17 +283,6 @@ class CrossEntropyLoss(_WeightedLoss):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare logits with classes."""
-        return F.cross_entropy(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -370,6 +355,9 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class MultiMarginLoss(_WeightedLoss):
     """Classes that come within a margin of the right one."""
 
+    _function = "multi_margin_loss"
+    _options = ("p", "margin", "weight")
+
     def __init__(
         self,
         p: int = 1,
@@ -390,34 +378,17 @@ class MultiMarginLoss(_WeightedLoss):
         self.p = p
         self.margin = margin
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare scores with class indices."""
-        return F.multi_margin_loss(
-            input,
-            target,
-            p=self.p,
-            margin=self.margin,
-            weight=self.weight,
-            reduction=self.reduction,
-        )
 
+class MultiLabelMarginLoss(_PlainLoss):
+    """Classes that come within 1 of any of the right ones: lists, each ended by -1."""
 
-class MultiLabelMarginLoss(_Loss):
-    """Classes that come within 1 of any of the right ones."""
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare scores with lists of classes, each ended by -1."""
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+    _function = "multilabel_margin_loss"
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Cross entropy of several labels at once, class by class."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Compare logits with bits."""
-        return F.multilabel_soft_margin_loss(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
+    _function = "multilabel_soft_margin_loss"
 
 
 # ---- pairs and triples ----
@@ -425,6 +396,8 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 class _MarginLoss(_Loss):
     """A loss over pairs with one margin."""
+
+    _options = ("margin",)
 
     def __init__(
         self,
@@ -440,6 +413,8 @@ class _MarginLoss(_Loss):
 class HingeEmbeddingLoss(_MarginLoss):
     """Distances of like pairs, and how far unlike ones are inside the margin."""
 
+    _function = "hinge_embedding_loss"
+
     def __init__(
         self,
         margin: float = 1.0,
@@ -451,33 +426,34 @@ class HingeEmbeddingLoss(_MarginLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare distances with 1 (like) and -1 (unlike)."""
-        return F.hinge_embedding_loss(
-            input, target, margin=self.margin, reduction=self.reduction
-        )
+        return self._compare(input, target)
 
 
 class CosineEmbeddingLoss(_MarginLoss):
     """Angles of like pairs, and how far unlike ones are inside the margin."""
 
+    _function = "cosine_embedding_loss"
+
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """Compare pairs with 1 (like) and -1 (unlike)."""
-        return F.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+        return self._compare(input1, input2, target)
 
 
 class MarginRankingLoss(_MarginLoss):
     """How far the larger input falls short of the other by a margin."""
 
+    _function = "margin_ranking_loss"
+
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """Compare pairs with 1 (first larger) and -1."""
-        return F.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+        return self._compare(input1, input2, target)
 
 
 class TripletMarginLoss(_Loss):
     """How far the anchor is from being nearer to the positive by a margin."""
+
+    _function = "triplet_margin_loss"
+    _options = ("margin", "p", "eps", "swap")
 
     def __init__(
         self,
@@ -502,20 +478,14 @@ class TripletMarginLoss(_Loss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         """Compare an anchor with a like and an unlike vector."""
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        return self._compare(anchor, positive, negative)
 
 
 class TripletMarginWithDistanceLoss(_Loss):
     """TripletMarginLoss with a distance of the user's."""
+
+    _function = "triplet_margin_with_distance_loss"
+    _options = ("distance_function", "margin", "swap")
 
     def __init__(
         self,
@@ -539,15 +509,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         """Compare an anchor with a like and an unlike vector."""
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        return self._compare(anchor, positive, negative)
 
 
 class CTCLoss(Module):

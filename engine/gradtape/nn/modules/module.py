@@ -24,6 +24,8 @@ from ._base.state_dict import EXTRA_STATE, ModuleStateDict
 from ._base.state_dict import _IncompatibleKeys as _IncompatibleKeys
 from ._base.wrapped_hook import WrappedHook
 
+__all__ = ["Module"]
+
 Hook = Callable[..., Any]
 _EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE
 _WrappedHook = WrappedHook

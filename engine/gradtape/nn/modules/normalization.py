@@ -14,6 +14,8 @@ from .. import init
 from .._factory import parameter
 from .module import Module
 
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
 
 def _affine(
     module: Module, shape: Any, weight: bool, bias: bool, device: Any, dtype: Any

@@ -9,6 +9,11 @@ from .. import functional as F
 from .module import Module
 from .utils import ntuple
 
+__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d"]
+__all__ += ["ConstantPad2d", "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d"]
+__all__ += ["ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d"]
+__all__ += ["ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
+
 
 class _Pad(Module):
     """A border of one kind around the last ``dims`` dimensions."""

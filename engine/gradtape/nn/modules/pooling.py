@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..._tensor.tensor import Tensor
-from .. import functional as F
-from .module import Module
+from ._function_layer import FunctionLayer
 from .utils import ntuple
+
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d"]
+__all__ += ["AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d"]
+__all__ += ["AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d"]
+__all__ += ["LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d"]
+__all__ += ["MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
 
 # ---- max ----
 
 
-class _MaxPoolNd(Module):
-    """The largest value of each window; ``pool`` is the function for the rank."""
+class _MaxPoolNd(FunctionLayer):
+    """The largest value of each window."""
 
-    pool: Any
+    _options = ("kernel_size", "stride", "padding", "dilation")
+    _shown = (*_options, "ceil_mode")
 
     def __init__(
         self,
@@ -37,29 +43,15 @@ class _MaxPoolNd(Module):
 
     def forward(self, input: Tensor) -> Any:
         """Return the maxima, with their places where ``return_indices`` is set."""
-        return type(self).pool(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
-
-    def extra_repr(self) -> str:
-        """Return the window as PyTorch prints it."""
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding}, dilation={self.dilation}, "
-            f"ceil_mode={self.ceil_mode}"
+        return self._call(
+            input, ceil_mode=self.ceil_mode, return_indices=self.return_indices
         )
 
 
 class MaxPool1d(_MaxPoolNd):
     """Return the largest value of each window of (N, C, length)."""
 
-    pool = staticmethod(F.max_pool1d)
+    _function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -70,20 +62,20 @@ class MaxPool2d(_MaxPoolNd):
     torch.Size([1, 1, 2, 2])
     """
 
-    pool = staticmethod(F.max_pool2d)
+    _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
     """Return the largest value of each window of (N, C, depth, height, width)."""
 
-    pool = staticmethod(F.max_pool3d)
+    _function = "max_pool3d"
 
 
-class _MaxUnpoolNd(Module):
-    """Puts maxima back; ``unpool`` is the function for the rank."""
+class _MaxUnpoolNd(FunctionLayer):
+    """Puts maxima back, over ``dims`` spatial dimensions."""
 
     dims: int
-    unpool: Any
+    _options = _shown = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -91,48 +83,39 @@ class _MaxUnpoolNd(Module):
         self.stride = ntuple(kernel_size if stride is None else stride, self.dims)
         self.padding = ntuple(padding, self.dims)
 
-    def forward(
+    def forward(  # pyright: ignore[reportIncompatibleMethodOverride] - of two inputs
         self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
     ) -> Tensor:
         """Return planes with each value at its index and zeros elsewhere."""
-        return type(self).unpool(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
-
-    def extra_repr(self) -> str:
-        """Return the window as PyTorch prints it."""
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding}"
-        )
+        return self._call(input, indices, output_size=output_size)
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
     """Undo MaxPool1d as far as its indices tell."""
 
-    dims = 1
-    unpool = staticmethod(F.max_unpool1d)
+    dims, _function = 1, "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
     """Undo MaxPool2d as far as its indices tell."""
 
-    dims = 2
-    unpool = staticmethod(F.max_unpool2d)
+    dims, _function = 2, "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
     """Undo MaxPool3d as far as its indices tell."""
 
-    dims = 3
-    unpool = staticmethod(F.max_unpool3d)
+    dims, _function = 3, "max_unpool3d"
 
 
 # ---- average ----
 
 
-class AvgPool1d(Module):
+class AvgPool1d(FunctionLayer):
     """Return the mean of each window of (N, C, length)."""
+
+    _function, _shown = "avg_pool1d", ("kernel_size", "stride", "padding")
+    _options = (*_shown, "ceil_mode", "count_include_pad")
 
     def __init__(
         self,
@@ -149,29 +132,12 @@ class AvgPool1d(Module):
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the means."""
-        return F.avg_pool1d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-        )
 
-    def extra_repr(self) -> str:
-        """Return the window as PyTorch prints it."""
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding}"
-        )
+class _AvgPoolNd(FunctionLayer):
+    """The mean of each window."""
 
-
-class _AvgPoolNd(Module):
-    """The mean of each window; ``pool`` is the function for the rank."""
-
-    pool: Any
+    _shown = ("kernel_size", "stride", "padding")
+    _options = (*_shown, "ceil_mode", "count_include_pad", "divisor_override")
 
     def __init__(
         self,
@@ -190,42 +156,24 @@ class _AvgPoolNd(Module):
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the means."""
-        return type(self).pool(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-    def extra_repr(self) -> str:
-        """Return the window as PyTorch prints it."""
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding}"
-        )
-
 
 class AvgPool2d(_AvgPoolNd):
     """Return the mean of each window of (N, C, height, width)."""
 
-    pool = staticmethod(F.avg_pool2d)
+    _function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPoolNd):
     """Return the mean of each window of (N, C, depth, height, width)."""
 
-    pool = staticmethod(F.avg_pool3d)
+    _function = "avg_pool3d"
 
 
-class _LPPoolNd(Module):
-    """The p-norm of each window; ``pool`` is the function for the rank."""
+class _LPPoolNd(FunctionLayer):
+    """The p-norm of each window."""
 
-    pool: Any
+    _options = ("kernel_size", "stride", "ceil_mode")
+    _shown = ("norm_type", *_options)
 
     def __init__(
         self,
@@ -242,75 +190,58 @@ class _LPPoolNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the norms."""
-        return type(self).pool(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
-
-    def extra_repr(self) -> str:
-        """Return the options as PyTorch prints them."""
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, "
-            f"stride={self.stride}, ceil_mode={self.ceil_mode}"
-        )
+        return self._call(input, float(self.norm_type))
 
 
 class LPPool1d(_LPPoolNd):
     """Return the p-norm of each window of (N, C, length)."""
 
-    pool = staticmethod(F.lp_pool1d)
+    _function = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
     """Return the p-norm of each window of (N, C, height, width)."""
 
-    pool = staticmethod(F.lp_pool2d)
+    _function = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
     """Return the p-norm of each window of (N, C, depth, height, width)."""
 
-    pool = staticmethod(F.lp_pool3d)
+    _function = "lp_pool3d"
 
 
 # ---- adaptive ----
 
 
-class _AdaptiveAvgPoolNd(Module):
-    pool: Any
+class _AdaptiveAvgPoolNd(FunctionLayer):
+    _options = _shown = ("output_size",)
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the means of as many cells as asked for."""
-        return type(self).pool(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        """Return the size asked for."""
-        return f"output_size={self.output_size}"
-
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Average (N, C, length) down to a given length."""
 
-    pool = staticmethod(F.adaptive_avg_pool1d)
+    _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Average (N, C, height, width) down to a given size."""
 
-    pool = staticmethod(F.adaptive_avg_pool2d)
+    _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Average (N, C, depth, height, width) down to a given size."""
 
-    pool = staticmethod(F.adaptive_avg_pool3d)
+    _function = "adaptive_avg_pool3d"
 
 
-class _AdaptiveMaxPoolNd(Module):
-    pool: Any
+class _AdaptiveMaxPoolNd(FunctionLayer):
+    _options, _shown = ("output_size", "return_indices"), ("output_size",)
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -318,37 +249,33 @@ class _AdaptiveMaxPoolNd(Module):
         self.return_indices = return_indices
 
     def forward(self, input: Tensor) -> Any:
-        """Return the largest values of as many cells as asked for."""
-        return type(self).pool(input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        """Return the size asked for."""
-        return f"output_size={self.output_size}"
+        """Return the largest values, and with ``return_indices`` where they are."""
+        return self._call(input)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Take maxima of (N, C, length) down to a given length."""
 
-    pool = staticmethod(F.adaptive_max_pool1d)
+    _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Take maxima of (N, C, height, width) down to a given size."""
 
-    pool = staticmethod(F.adaptive_max_pool2d)
+    _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Take maxima of (N, C, depth, height, width) down to a given size."""
 
-    pool = staticmethod(F.adaptive_max_pool3d)
+    _function = "adaptive_max_pool3d"
 
 
-class _FractionalMaxPool(Module):
+class _FractionalMaxPool(FunctionLayer):
     """Fractional max pooling over ``dims`` spatial dimensions."""
 
     dims: int
-    pool: Callable[..., Any]
+    _options = ("kernel_size", "output_size", "output_ratio", "return_indices")
 
     def __init__(
         self,
@@ -388,25 +315,16 @@ class _FractionalMaxPool(Module):
 
     def forward(self, input: Tensor) -> Any:
         """Return the largest values, and with ``return_indices`` where they are."""
-        return type(self).pool(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+        return self._call(input, _random_samples=self._random_samples)
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
     """Take the largest values of windows at random places of (N, C, H, W)."""
 
-    dims = 2
-    pool = staticmethod(F.fractional_max_pool2d)
+    dims, _function = 2, "fractional_max_pool2d"
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """Take the largest values of windows at random places of (N, C, D, H, W)."""
 
-    dims = 3
-    pool = staticmethod(F.fractional_max_pool3d)
+    dims, _function = 3, "fractional_max_pool3d"

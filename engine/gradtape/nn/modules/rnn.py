@@ -18,16 +18,8 @@ from .._factory import parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
 
-__all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "GRUCell",
-    "LSTMCell",
-    "RNNBase",
-    "RNNCell",
-    "RNNCellBase",
-]
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell"]
+__all__ += ["RNNCellBase"]
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 

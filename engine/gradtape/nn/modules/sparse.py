@@ -12,6 +12,8 @@ from .._factory import parameter
 from ..parameter import Parameter
 from .module import Module
 
+__all__ = ["Embedding", "EmbeddingBag"]
+
 
 class _Table(Module):
     """A table of rows, one of which may stand for padding."""

@@ -26,13 +26,8 @@ from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
 
-__all__ = [
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-]
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer"]
+__all__ += ["TransformerEncoder", "TransformerEncoderLayer"]
 
 Activation = str | Callable[[Tensor], Tensor]
 

@@ -13,7 +13,7 @@ from ..._dispatch.out_checks import refusal
 from ..._dtypes import int64
 from ..._modes.grad_mode import mode, no_grad
 from ..._random import continuous as fill
-from ..._random import counts, gamma
+from ..._random import counts
 from ..._random import sample as draw
 from ..._random.generator import Generator
 from ..._tensor.tensor import Tensor, wrap
@@ -189,7 +189,7 @@ def _drawn(xp: Any, function: Any, generator: Any, *arrays: Any) -> Any:
 )
 def _standard_gamma_op(xp: Any, self: Array, generator: Any) -> Any:
     """Draw gamma samples of rate 1."""
-    return _drawn(xp, gamma.standard_gamma, generator, self)
+    return _drawn(xp, counts.standard_gamma, generator, self)
 
 
 @public
@@ -232,7 +232,7 @@ def _standard_gamma_grad(xp: Any, self: Array, output: Array) -> Any:
 )
 def _sample_dirichlet_op(xp: Any, self: Array, generator: Any) -> Any:
     """Draw points of the simplex."""
-    return _drawn(xp, gamma.dirichlet, generator, self)
+    return _drawn(xp, counts.dirichlet, generator, self)
 
 
 @public

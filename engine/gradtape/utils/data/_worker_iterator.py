@@ -9,8 +9,7 @@ from typing import Any
 
 from ._iterators import Loader, _BaseDataLoaderIter
 from ._utils.errors import ExceptionWrapper
-from ._utils.pool import WorkerPool, WorkerProcess
-from ._utils.serving import Job
+from ._utils.pool import Job, WorkerPool, WorkerProcess
 from ._utils.worker import _IterableDatasetStopIteration, _ResumeIteration
 
 
