@@ -8,7 +8,7 @@ in one row are peers: they may use each other, as long as no modules form a circ
 from __future__ import annotations
 
 GRADTAPE = """
-    _version torch_version __future__ return_types
+    _version torch_version __future__
     _common
     _dtypes
     _backend
@@ -22,6 +22,7 @@ GRADTAPE = """
     overrides
     _random
     _dispatch
+    return_types
     _autocast
     _profiling
     ops.memory.memory_format

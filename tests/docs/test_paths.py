@@ -37,7 +37,6 @@ def tracked() -> frozenset[str]:
         capture_output=True,
         check=False,
         text=True,
-        check=False,
     )
     if listed.returncode:
         pytest.skip("not a git checkout")
