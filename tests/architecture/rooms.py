@@ -22,7 +22,8 @@ GRADTAPE = """
     overrides
     _random
     _dispatch
-    _autocast return_types
+    return_types
+    _autocast
     _profiling
     ops.memory.memory_format
     ops._kernels ops._support

@@ -36,7 +36,6 @@ def tracked() -> frozenset[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        check=False,
     )
     if listed.returncode:
         pytest.skip("not a git checkout")
