@@ -23,7 +23,7 @@ from gradviz.diagnosis._words import (
     place,
     tensor_words,
 )
-from gradviz.diagnosis.rule import Hit, Related
+from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program import (
     Backward,
     Call,
@@ -330,30 +330,35 @@ _APART = "Hand it a copy: `layer(x.clone())`, or use another layer here."
 Sentence = Callable[[History, Overwrite], str]
 
 
-def hits(
-    history: History,
+def overwrite_rule(
+    code: str,
+    slug: str,
     kind: Kind,
     message: Sentence,
     fix: Sentence,
     related: Callable[[History, Overwrite], Related] | None = None,
-) -> Iterator[Hit]:
-    """Yield the findings of one kind of overwrite, with the places they all show."""
-    for found in overwrites(history):
-        if found.kind == kind:
-            yield Hit(
-                message(history, found),
-                _culprit(history, found),
-                fix(history, found),
-                symptom=found.backward.site,
-                related=(
-                    *_related(history, found),
-                    *([related(history, found)] if related else []),
-                ),
-                nodes=(found.node.key,),
-                tensors=(found.value.tensor,),
-                severity="error" if found.ended else "info",
-                explains=found.ended,
-            )
+) -> Rule:
+    """Make a rule of one kind of overwrite, with the places that they all show."""
+
+    def check(history: History) -> Iterator[Hit]:
+        for found in overwrites(history):
+            if found.kind == kind:
+                yield Hit(
+                    message(history, found),
+                    _culprit(history, found),
+                    fix(history, found),
+                    symptom=found.backward.site,
+                    related=(
+                        *_related(history, found),
+                        *([related(history, found)] if related else []),
+                    ),
+                    nodes=(found.node.key,),
+                    tensors=(found.value.tensor,),
+                    severity="error" if found.ended else "info",
+                    explains=found.ended,
+                )
+
+    return Rule(code, slug, "error", check)
 
 
 def _culprit(history: History, found: Overwrite) -> RawSite | None:

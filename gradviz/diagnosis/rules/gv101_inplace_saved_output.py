@@ -28,16 +28,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
-    hits,
+    overwrite_rule,
     rewrite_words,
     saved_words,
     write_words,
 )
-from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History
 
 
@@ -48,10 +45,6 @@ def _message(history: History, found: Overwrite) -> str:
     )
 
 
-def _fix(history: History, found: Overwrite) -> str:
-    return rewrite_words(history, found)
-
-
-@rule("GV101", "inplace-saved-output", "error")
-def check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "output", _message, _fix)
+RULE = overwrite_rule(
+    "GV101", "inplace-saved-output", "output", _message, rewrite_words
+)

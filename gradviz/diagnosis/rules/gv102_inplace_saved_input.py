@@ -28,16 +28,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
-    hits,
+    overwrite_rule,
     rewrite_words,
     saved_words,
     write_words,
 )
-from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History
 
 
@@ -55,6 +52,4 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-@rule("GV102", "inplace-saved-input", "error")
-def check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "input", _message, _fix)
+RULE = overwrite_rule("GV102", "inplace-saved-input", "input", _message, _fix)

@@ -27,11 +27,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis._memory import span
-from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words, write_words
-from gradviz.diagnosis.rule import Hit, rule
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
+    saved_words,
+    write_words,
+)
 from gradviz.program import History
 
 
@@ -64,6 +66,4 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-@rule("GV103", "inplace-disjoint-slice", "error")
-def check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "disjoint", _message, _fix)
+RULE = overwrite_rule("GV103", "inplace-disjoint-slice", "disjoint", _message, _fix)

@@ -28,11 +28,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words, written_tensor
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
+    saved_words,
+    written_tensor,
+)
 from gradviz.diagnosis._words import place, tensor_words
-from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History
 
 
@@ -59,6 +61,4 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-@rule("GV104", "inplace-recurrent-buffer", "error")
-def check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "recurrent", _message, _fix)
+RULE = overwrite_rule("GV104", "inplace-recurrent-buffer", "recurrent", _message, _fix)

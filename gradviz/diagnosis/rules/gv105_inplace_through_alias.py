@@ -29,12 +29,11 @@ References
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from gradviz.diagnosis._memory import numel
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
-    hits,
+    overwrite_rule,
     rewrite_words,
     saved_words,
     write_words,
@@ -42,7 +41,6 @@ from gradviz.diagnosis._saved_writes import (
 )
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
-from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, RawSite
 
 
@@ -97,6 +95,4 @@ def viewed(text: str) -> str | None:
     return inner.id if isinstance(inner, ast.Name) else None
 
 
-@rule("GV105", "inplace-through-alias", "error")
-def check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "alias", _message, _fix)
+RULE = overwrite_rule("GV105", "inplace-through-alias", "alias", _message, _fix)

@@ -25,18 +25,16 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
-    hits,
+    overwrite_rule,
     saved_words,
     write_words,
     written_tensor,
 )
 from gradviz.diagnosis._views import through
 from gradviz.diagnosis._words import code, place, tensor_words
-from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rule import Related
 from gradviz.program import Call, History
 
 _COPY = "Append `.clone()`: the copy may then be written."
@@ -83,6 +81,6 @@ def _detached_here(history: History, found: Overwrite) -> Related:
     return Related("detached here", None if call is None else call.site, _COPY)
 
 
-@rule("GV106", "detach-shares-storage", "error")
-def check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "detached", _message, _fix, _detached_here)
+RULE = overwrite_rule(
+    "GV106", "detach-shares-storage", "detached", _message, _fix, _detached_here
+)

@@ -29,11 +29,9 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis._saved_writes import Overwrite, hits, saved_words
+from gradviz.diagnosis._saved_writes import Overwrite, overwrite_rule, saved_words
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._freed import built_at
 from gradviz.program import History, OptimizerCall
 
@@ -62,6 +60,6 @@ def _computed(history: History, found: Overwrite) -> Related:
     return Related("computed before the step", site, "Move it behind the step.")
 
 
-@rule("GV107", "optimizer-step-before-backward", "error")
-def check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "step", _message, _fix, _computed)
+RULE = overwrite_rule(
+    "GV107", "optimizer-step-before-backward", "step", _message, _fix, _computed
+)

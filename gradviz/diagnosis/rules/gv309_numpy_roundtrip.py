@@ -28,11 +28,9 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
 _FIX = (
@@ -41,12 +39,8 @@ _FIX = (
 )
 
 
-@rule("GV309", "numpy-roundtrip", "error")
-def check(history: History) -> Iterator[Hit]:
-    return hits(history, {"array"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV309", "numpy-roundtrip", "array")
+def words(history: History, cut: Cut) -> Words:
     export, entry = cut.detour.export, cut.detour.entry
     return Words(
         f"`{history.text(export.site)}` leaves the graph for NumPy, and the values "

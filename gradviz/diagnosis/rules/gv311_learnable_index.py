@@ -30,20 +30,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
 
-@rule("GV311", "learnable-index", "error")
-def check(history: History) -> Iterator[Hit]:
-    return hits(history, {"cast"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV311", "learnable-index", "cast")
+def words(history: History, cut: Cut) -> Words:
     call = cut.call
     name = history.name(cut.crossings[0].source, "a value with a graph")
     return Words(

@@ -29,20 +29,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
 
-@rule("GV317", "sample-cuts-gradient", "error")
-def check(history: History) -> Iterator[Hit]:
-    return hits(history, {"sample"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV317", "sample-cuts-gradient", "sample")
+def words(history: History, cut: Cut) -> Words:
     site = cut.place
     return Words(
         f"`{history.text(site)}` draws without gradients: what its distribution was "
