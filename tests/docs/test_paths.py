@@ -35,6 +35,7 @@ def tracked() -> frozenset[str]:
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
+        check=False,
         text=True,
     )
     if listed.returncode:
