@@ -37,6 +37,12 @@ class _Part:
     log: RunLog | None = None
 
 
+_NO_GRAPH = (
+    "No graph was recorded: the recorder was not used in a `with` yet, or it was made "
+    "with graph=False."
+)
+
+
 class Session:
     """Holds what happened inside its ``with`` block, on every engine in use.
 
@@ -198,8 +204,9 @@ class Session:
         ]
         if not found:
             raise CaptureError(
-                "No graph was recorded: the recorder was not used in a `with` yet, or "
-                "it was made with graph=False."
+                " ".join(self._notes)
+                if self._parts and self._wants_graph
+                else _NO_GRAPH
             )
         snapshot, log = max(found, key=lambda each: len(each[0].nodes))
         snapshot = replace(snapshot, notes=(*snapshot.notes, *self._notes))

@@ -31,8 +31,9 @@ from gradtape._debug import device_of as where
 from gradviz import ir
 from gradviz._capture.names.hooks import Hook, hooks_in
 from gradviz._capture.names.tensors import locals_of, op_name
-from gradviz._capture.names.user_code import is_host_file, is_own_file
+from gradviz._capture.names.user_code import is_own_file
 from gradviz._capture.recorder.raw import RawStorage, RawWrite
+from gradviz.program.log import is_host_file
 from gradviz.program.values import RawSite
 
 _LONGEST_ARGUMENT = 80
