@@ -30,7 +30,6 @@ from ._functional.loss_pairs import *  # noqa: F403
 from ._functional.norm import *  # noqa: F403
 from ._functional.pool import *  # noqa: F403
 from ._functional.pool_adaptive import *  # noqa: F403
-from ._functional.pool_fractional import *  # noqa: F403
 from ._functional.projections import in_projection as _in_projection
 from ._functional.projections import in_projection_packed as _in_projection_packed
 from ._functional.resize import *  # noqa: F403

@@ -8,7 +8,7 @@ from typing import Any
 from ..._autocast.autocast import autocasts
 from ..._dispatch.declare import FUNCTIONS, public
 from ..._tensor.tensor import Tensor
-from . import pool, pool_adaptive, pool_fractional
+from . import pool, pool_adaptive
 from .activation import rrelu
 from .conv import conv1d
 
@@ -37,12 +37,8 @@ max_pool3d_with_indices = _with_indices(pool.max_pool3d)
 adaptive_max_pool1d_with_indices = _with_indices(pool_adaptive.adaptive_max_pool1d)
 adaptive_max_pool2d_with_indices = _with_indices(pool_adaptive.adaptive_max_pool2d)
 adaptive_max_pool3d_with_indices = _with_indices(pool_adaptive.adaptive_max_pool3d)
-fractional_max_pool2d_with_indices = _with_indices(
-    pool_fractional.fractional_max_pool2d
-)
-fractional_max_pool3d_with_indices = _with_indices(
-    pool_fractional.fractional_max_pool3d
-)
+fractional_max_pool2d_with_indices = _with_indices(pool.fractional_max_pool2d)
+fractional_max_pool3d_with_indices = _with_indices(pool.fractional_max_pool3d)
 
 native_channel_shuffle = FUNCTIONS["native_channel_shuffle"]
 

@@ -13,7 +13,7 @@ from .. import init
 from .. import init as fill
 from .._factory import parameter
 from ._attention_fast_path import attend, can_attend
-from ._function_layer import FunctionLayer
+from ._function_layer import UnaryLayer
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
@@ -45,19 +45,19 @@ class Tanh(Module):
         return FUNCTIONS["tanh"](input)
 
 
-class LogSigmoid(FunctionLayer):
+class LogSigmoid(UnaryLayer):
     """Return ``log(sigmoid(x))``."""
 
     _function = "logsigmoid"
 
 
-class Softsign(FunctionLayer):
+class Softsign(UnaryLayer):
     """Return ``x / (1 + |x|)``."""
 
     _function = "softsign"
 
 
-class Tanhshrink(FunctionLayer):
+class Tanhshrink(UnaryLayer):
     """Return ``x - tanh(x)``."""
 
     _function = "tanhshrink"
@@ -66,7 +66,7 @@ class Tanhshrink(FunctionLayer):
 # ---- that can work in place ----
 
 
-class _Inplace(FunctionLayer):
+class _Inplace(UnaryLayer):
     """An activation without other options than ``inplace``."""
 
     _options = ("inplace",)
@@ -227,7 +227,7 @@ class CELU(_Bent):
 # ---- with other options ----
 
 
-class GLU(FunctionLayer):
+class GLU(UnaryLayer):
     """Multiply one half along a dimension by the sigmoid of the other half."""
 
     _function, _options = "glu", ("dim",)
@@ -238,7 +238,7 @@ class GLU(FunctionLayer):
         self.dim = dim
 
 
-class GELU(FunctionLayer):
+class GELU(UnaryLayer):
     """Multiply by the chance that a normal number is smaller."""
 
     _function = "gelu"
@@ -256,7 +256,7 @@ class GELU(FunctionLayer):
         return f"approximate={self.approximate!r}"
 
 
-class _Shrink(FunctionLayer):
+class _Shrink(UnaryLayer):
     """An activation with a threshold ``lambd``."""
 
     _options = ("lambd",)
@@ -282,7 +282,7 @@ class Softshrink(_Shrink):
     _function = "softshrink"
 
 
-class Softplus(FunctionLayer):
+class Softplus(UnaryLayer):
     """Return ``log(1 + exp(beta * x)) / beta``."""
 
     _function, _options = "softplus", ("beta", "threshold")
@@ -294,7 +294,7 @@ class Softplus(FunctionLayer):
         self.threshold = threshold
 
 
-class PReLU(FunctionLayer):
+class PReLU(UnaryLayer):
     """Multiply what is negative by a learned slope, one for all or one per channel."""
 
     _function, _options, _shown = "prelu", ("weight",), ("num_parameters",)
@@ -321,7 +321,7 @@ class PReLU(FunctionLayer):
 # ---- softmax ----
 
 
-class _AlongDim(FunctionLayer):
+class _AlongDim(UnaryLayer):
     """A function along one dimension."""
 
     _options, _shown = ("dim",), ("dim",)

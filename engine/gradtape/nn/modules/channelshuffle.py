@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ._function_layer import FunctionLayer
+from ._function_layer import UnaryLayer
 
 __all__ = ["ChannelShuffle"]
 
 
-class ChannelShuffle(FunctionLayer):
+class ChannelShuffle(UnaryLayer):
     """Take channels from each group in turn."""
 
     _function = "channel_shuffle"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ._function_layer import FunctionLayer
+from ._function_layer import UnaryLayer
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
 __all__ += ["FeatureAlphaDropout"]
 
 
-class _DropoutNd(FunctionLayer):
+class _DropoutNd(UnaryLayer):
     """A chance to be dropped; raise ValueError where it is none."""
 
     _options, _shown = ("p", "training", "inplace"), ("p", "inplace")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._function_layer import FunctionLayer
+from ._function_layer import UnaryLayer
 
 __all__ = ["Fold", "Unfold"]
 
 
-class Unfold(FunctionLayer):
+class Unfold(UnaryLayer):
     """List the windows of images as columns."""
 
     _function = "unfold"
@@ -26,7 +26,7 @@ class Unfold(FunctionLayer):
         self.stride = stride
 
 
-class Fold(FunctionLayer):
+class Fold(UnaryLayer):
     """Add up windows where they overlap."""
 
     _function = "fold"

@@ -10,6 +10,7 @@ from typing import Any
 from ..._tensor.tensor import Tensor
 from .. import functional as F
 from .._functional.loss import legacy_reduction
+from ._function_layer import FunctionLayer
 from .distance import PairwiseDistance
 from .linear import Linear
 from .linear_cross_entropy_options import LinearCrossEntropyOptions
@@ -23,15 +24,12 @@ __all__ += ["MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "Smooth
 __all__ += ["SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
 
 
-class _Loss(Module):
+class _Loss(FunctionLayer):
     """A loss per element, and how the elements' losses become one.
 
-    ``_function`` of ``nn.functional`` is looked up at each call: a profiler puts a twin
-    in its place. It takes the attributes ``_options`` by name, and the reduction.
+    Its function takes the attributes by name.
     """
 
-    _function: str
-    _options: tuple[str, ...] = ()
     reduction: str
 
     def __init__(
@@ -43,9 +41,9 @@ class _Loss(Module):
         super().__init__()
         self.reduction = legacy_reduction(size_average, reduce, reduction)
 
-    def _compare(self, *inputs: Any) -> Tensor:
-        options = {name: getattr(self, name) for name in self._options}
-        return getattr(F, self._function)(*inputs, **options, reduction=self.reduction)
+    def _call(self, *inputs: Any, **named: Any) -> Tensor:
+        named |= {name: getattr(self, name) for name in self._options}
+        return getattr(F, self._function)(*inputs, **named, reduction=self.reduction)
 
 
 class _PlainLoss(_Loss):
@@ -53,7 +51,7 @@ class _PlainLoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare an output with its target."""
-        return self._compare(input, target)
+        return self._call(input, target)
 
 
 class _WeightedLoss(_PlainLoss):
@@ -145,7 +143,7 @@ class PoissonNLLLoss(_Loss):
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         """Compare rates, or their logarithms, with counts."""
-        return self._compare(log_input, target)
+        return self._call(log_input, target)
 
 
 class GaussianNLLLoss(_Loss):
@@ -163,7 +161,7 @@ class GaussianNLLLoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         """Compare means and variances with values."""
-        return self._compare(input, target, var)
+        return self._call(input, target, var)
 
 
 # ---- bits and distributions ----
@@ -426,7 +424,7 @@ class HingeEmbeddingLoss(_MarginLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare distances with 1 (like) and -1 (unlike)."""
-        return self._compare(input, target)
+        return self._call(input, target)
 
 
 class CosineEmbeddingLoss(_MarginLoss):
@@ -436,7 +434,7 @@ class CosineEmbeddingLoss(_MarginLoss):
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """Compare pairs with 1 (like) and -1 (unlike)."""
-        return self._compare(input1, input2, target)
+        return self._call(input1, input2, target)
 
 
 class MarginRankingLoss(_MarginLoss):
@@ -446,7 +444,7 @@ class MarginRankingLoss(_MarginLoss):
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """Compare pairs with 1 (first larger) and -1."""
-        return self._compare(input1, input2, target)
+        return self._call(input1, input2, target)
 
 
 class TripletMarginLoss(_Loss):
@@ -478,7 +476,7 @@ class TripletMarginLoss(_Loss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         """Compare an anchor with a like and an unlike vector."""
-        return self._compare(anchor, positive, negative)
+        return self._call(anchor, positive, negative)
 
 
 class TripletMarginWithDistanceLoss(_Loss):
@@ -509,7 +507,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         """Compare an anchor with a like and an unlike vector."""
-        return self._compare(anchor, positive, negative)
+        return self._call(anchor, positive, negative)
 
 
 class CTCLoss(Module):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ._function_layer import FunctionLayer
+from ._function_layer import UnaryLayer
 
 __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
-class PixelShuffle(FunctionLayer):
+class PixelShuffle(UnaryLayer):
     """Turn (…, C r², H, W) into (…, C, H r, W r)."""
 
     _function = "pixel_shuffle"
@@ -19,7 +19,7 @@ class PixelShuffle(FunctionLayer):
         self.upscale_factor = upscale_factor
 
 
-class PixelUnshuffle(FunctionLayer):
+class PixelUnshuffle(UnaryLayer):
     """Turn (…, C, H r, W r) into (…, C r², H, W)."""
 
     _function = "pixel_unshuffle"

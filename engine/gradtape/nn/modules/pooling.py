@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._tensor.tensor import Tensor
-from ._function_layer import FunctionLayer
+from ._function_layer import FunctionLayer, UnaryLayer
 from .utils import ntuple
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d"]
@@ -18,7 +18,7 @@ __all__ += ["MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
 # ---- max ----
 
 
-class _MaxPoolNd(FunctionLayer):
+class _MaxPoolNd(UnaryLayer):
     """The largest value of each window."""
 
     _options = ("kernel_size", "stride", "padding", "dilation")
@@ -83,7 +83,7 @@ class _MaxUnpoolNd(FunctionLayer):
         self.stride = ntuple(kernel_size if stride is None else stride, self.dims)
         self.padding = ntuple(padding, self.dims)
 
-    def forward(  # pyright: ignore[reportIncompatibleMethodOverride] - of two inputs
+    def forward(
         self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
     ) -> Tensor:
         """Return planes with each value at its index and zeros elsewhere."""
@@ -111,7 +111,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 # ---- average ----
 
 
-class AvgPool1d(FunctionLayer):
+class AvgPool1d(UnaryLayer):
     """Return the mean of each window of (N, C, length)."""
 
     _function, _shown = "avg_pool1d", ("kernel_size", "stride", "padding")
@@ -133,7 +133,7 @@ class AvgPool1d(FunctionLayer):
         self.count_include_pad = count_include_pad
 
 
-class _AvgPoolNd(FunctionLayer):
+class _AvgPoolNd(UnaryLayer):
     """The mean of each window."""
 
     _shown = ("kernel_size", "stride", "padding")
@@ -169,7 +169,7 @@ class AvgPool3d(_AvgPoolNd):
     _function = "avg_pool3d"
 
 
-class _LPPoolNd(FunctionLayer):
+class _LPPoolNd(UnaryLayer):
     """The p-norm of each window."""
 
     _options = ("kernel_size", "stride", "ceil_mode")
@@ -214,7 +214,7 @@ class LPPool3d(_LPPoolNd):
 # ---- adaptive ----
 
 
-class _AdaptiveAvgPoolNd(FunctionLayer):
+class _AdaptiveAvgPoolNd(UnaryLayer):
     _options = _shown = ("output_size",)
 
     def __init__(self, output_size: Any) -> None:
@@ -240,7 +240,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     _function = "adaptive_avg_pool3d"
 
 
-class _AdaptiveMaxPoolNd(FunctionLayer):
+class _AdaptiveMaxPoolNd(UnaryLayer):
     _options, _shown = ("output_size", "return_indices"), ("output_size",)
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -271,7 +271,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     _function = "adaptive_max_pool3d"
 
 
-class _FractionalMaxPool(FunctionLayer):
+class _FractionalMaxPool(UnaryLayer):
     """Fractional max pooling over ``dims`` spatial dimensions."""
 
     dims: int

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._function_layer import FunctionLayer
+from ._function_layer import UnaryLayer
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
-class Upsample(FunctionLayer):
+class Upsample(UnaryLayer):
     """Resize (N, C, …) to a size or by a factor.
 
     >>> import gradtape as torch

@@ -20,6 +20,12 @@ def renamed(name: str, doc: str) -> Callable[[K], K]:
     return give
 
 
+def numbered(function: K, dims: int) -> K:
+    """Name a function after its spatial dimensions, too: ``pool`` is ``pool2d``."""
+    function.__name__ = function.__qualname__ = f"{function.__name__}{dims}d"
+    return function
+
+
 def with_parameters(
     function: K,
     *names: str,
