@@ -60,9 +60,7 @@ TENSORS = {
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("apart", [True, False])
 def test_tensors_arrive_as_they_were_sent(size, apart, monkeypatch):
-    monkeypatch.setattr(
-        pool, "_HAS_MEMORY_FILES", apart and pool._HAS_MEMORY_FILES
-    )
+    monkeypatch.setattr(pool, "_HAS_MEMORY_FILES", apart and pool._HAS_MEMORY_FILES)
     wanted = {name: make(size) for name, make in TENSORS.items()}
     found = through_a_worker(lambda: wanted)
     for name, tensor in wanted.items():
