@@ -8,7 +8,10 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from .._tensor.tensor import Tensor
-from ._checks import (
+from ._collectives import sum_or_average
+from ._engine import joined, put, put_all
+from ._group import Carrier
+from ._ranks import (
     check_count,
     check_list,
     check_same_dtype,
@@ -17,10 +20,7 @@ from ._checks import (
     root_of,
     warn_old,
 )
-from ._collectives import sum_or_average
-from ._group import Carrier
 from ._reduce_op import RedOpType, ReduceOp, average, check_reduction
-from ._tensors import joined, put, put_all
 from ._work import Work
 from ._world import member
 

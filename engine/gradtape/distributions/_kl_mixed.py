@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from .._tensor.tensor import Tensor
-from ._functions import F
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
@@ -20,7 +19,7 @@ from .normal import Normal
 from .pareto import Pareto
 from .poisson import Poisson
 from .uniform import Uniform
-from .utils import EULER
+from .utils import EULER, F
 
 # p's kind, the parameter of p in the result's shape, and every kind of q whose support
 # leaves out a part of p's.

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
-from .utils import blank, filled, forwarded
+from .utils import F, blank, filled, forwarded
 
 
 class Cauchy(Distribution):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from .. import linalg
 from .._dtypes import bool_, finfo
 from .._tensor.tensor import Tensor
-from ._functions import F
+from .utils import F
 
 
 class Constraint:

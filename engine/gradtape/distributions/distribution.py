@@ -10,8 +10,7 @@ from .._modes.grad_mode import no_grad
 from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
-from .utils import broadcast_all, lazy_property
+from .utils import F, broadcast_all, lazy_property
 
 _CUSTOM_INIT = (
     "Subclass {} of {} that defines a custom __init__ method must also define a custom "

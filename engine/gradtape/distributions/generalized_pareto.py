@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
-from .utils import forwarded
+from .utils import F, forwarded
 
 
 class GeneralizedPareto(Distribution):

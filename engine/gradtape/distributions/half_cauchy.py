@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .cauchy import Cauchy
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform
-from .utils import filled, forwarded
+from .utils import F, filled, forwarded
 
 
 class HalfCauchy(TransformedDistribution):

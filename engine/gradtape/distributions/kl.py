@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from .. import autograd, linalg
 from .._common.site import user_stacklevel
 from .._tensor.tensor import Tensor
-from ._functions import F
 from ._matrices import log_diagonal, squared_length
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -43,7 +42,7 @@ from .pareto import Pareto
 from .poisson import Poisson
 from .transformed_distribution import TransformedDistribution
 from .uniform import Uniform
-from .utils import EULER, sum_rightmost
+from .utils import EULER, F, sum_rightmost
 
 Divergence = Callable[[Any, Any], Tensor]
 Pair = tuple[type, type]

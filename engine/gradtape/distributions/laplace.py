@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 from .._dtypes import finfo
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
-from .utils import blank, forwarded
+from .utils import F, blank, forwarded
 
 
 class Laplace(Distribution):

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from .. import linalg
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._matrices import log_diagonal, squared_length, times, with_identity
 from .distribution import SCALAR, Distribution
-from .utils import forwarded, lazy_property, standard_normal
+from .utils import F, forwarded, lazy_property, standard_normal
 
 
 def _inner(w: Tensor, d: Tensor) -> Tensor:

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .categorical import Categorical
 from .constraints import MixtureSameFamilyConstraint
 from .distribution import SCALAR, Distribution
-from .utils import forwarded
+from .utils import F, forwarded
 
 
 class MixtureSameFamily(Distribution):

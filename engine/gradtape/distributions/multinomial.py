@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .binomial import Binomial
 from .categorical import Categorical
 from .distribution import SCALAR, Distribution
-from .utils import broadcast_all, forwarded
+from .utils import F, broadcast_all, forwarded
 
 
 class Multinomial(Distribution):

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._matrices import factor_of, log_diagonal, only_given, squared_length, times
 from .distribution import SCALAR, Distribution
-from .utils import forwarded, lazy_property, standard_normal
+from .utils import F, forwarded, lazy_property, standard_normal
 
 
 class MultivariateNormal(Distribution):

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import forwarded, standard_normal
+from .utils import F, forwarded, standard_normal
 
 
 class Normal(ExponentialFamily):

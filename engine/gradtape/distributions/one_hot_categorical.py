@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .categorical import Categorical
 from .distribution import SCALAR, Distribution
-from .utils import forwarded
+from .utils import F, forwarded
 
 
 class OneHotCategorical(Distribution):

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, forwarded
+from .utils import F, broadcast_all, forwarded
 
 
 class Poisson(ExponentialFamily):

@@ -6,12 +6,11 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._probs_or_logits import ProbsOrLogits
 from .distribution import SCALAR
 from .transformed_distribution import TransformedDistribution
 from .transforms import SigmoidTransform
-from .utils import broadcast_all, clamp_probs, forwarded
+from .utils import F, broadcast_all, clamp_probs, forwarded
 
 
 class LogitRelaxedBernoulli(ProbsOrLogits):

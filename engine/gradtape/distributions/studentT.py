@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .chi2 import Chi2
 from .distribution import SCALAR, Distribution
-from .utils import broadcast_all, forwarded, standard_normal
+from .utils import F, broadcast_all, forwarded, standard_normal
 
 
 class StudentT(Distribution):

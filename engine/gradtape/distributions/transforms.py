@@ -14,9 +14,9 @@ from .._dtypes import finfo
 from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import Distribution
 from .utils import (
+    F,
     broadcast_all,
     lazy_property,
     sum_rightmost,

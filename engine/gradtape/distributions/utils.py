@@ -5,14 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from numbers import Number
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any, Final, Generic, TypeVar, overload
 
+from .. import special as special  # declares some of them, as `ops` does
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import finfo, get_default_dtype
 from .._modes.grad_mode import enable_grad
 from .._overrides.modes import is_tensor_like
 from .._tensor.tensor import Tensor
+from ..nn import functional
 from ..overrides._overridable import arm
-from ._functions import F
+
+F: Final[Any] = SimpleNamespace(
+    **{
+        **FUNCTIONS,
+        "binary_cross_entropy_with_logits": functional.binary_cross_entropy_with_logits,
+        "logsigmoid": functional.logsigmoid,
+        "one_hot": functional.one_hot,
+        "pad": functional.pad,
+        "softmax": functional.softmax,
+        "softplus": functional.softplus,
+    }
+)
+
+
+# ---- what distributions share: broadcasting, probabilities and logits, triangles ----
 
 T = TypeVar("T")
 

@@ -10,9 +10,8 @@ from .._dtypes import bool_, float64
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
-from .utils import forwarded, lazy_property
+from .utils import F, forwarded, lazy_property
 
 
 class VonMises(Distribution):

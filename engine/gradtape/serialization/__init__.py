@@ -26,10 +26,10 @@ from ._options import skip_data as skip_data
 from ._records import _open_file_like as _open_file_like
 from ._records import _open_zipfile_reader as _open_zipfile_reader
 from ._records import _open_zipfile_writer as _open_zipfile_writer
+from ._refusals import SourceChangeWarning as SourceChangeWarning
 from ._safe_unpickler import (
     get_unsafe_globals_in_checkpoint as get_unsafe_globals_in_checkpoint,
 )
 from ._save import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
 from ._save import save as save
-from ._source_change import SourceChangeWarning as SourceChangeWarning
 from ._zip_reader import is_zip as _is_zipfile  # noqa: F401 - PyTorch's own name

@@ -17,9 +17,8 @@ from ..ops.memory.untyped_storage import UntypedStorage
 from ._archive import storage_id, text_of
 from ._options import skipping
 from ._pickler import content, dump
-from ._refusals import TruncatedPickleError, broken
+from ._refusals import TruncatedPickleError, broken, check_source
 from ._safe_unpickler import Reading
-from ._source_change import check_source
 from ._zip_reader import read_into
 
 _TAR = (

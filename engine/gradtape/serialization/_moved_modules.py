@@ -112,7 +112,7 @@ _HOMES = {
     "gradtape.optim._averages": ("gradtape.optim.swa_utils",),
     **{
         f"gradtape.optim.lr_scheduler.{part}": ("gradtape.optim.lr_scheduler",)
-        for part in ("_cosine", "_functions", "_one_cycle", "_ramps")
+        for part in ("_cosine", "_functions", "_one_cycle", "_plateau", "_ramps")
     },
     "gradtape.profiler._schedule": ("gradtape.profiler",),
     "gradtape.utils._pytree_nodes": ("gradtape.utils._pytree",),

@@ -9,13 +9,13 @@ from ._base import update_group as _update_param_group_val  # noqa: F401
 from ._base import values_of as _param_groups_val_list  # noqa: F401
 from ._base import warn_outside_step as _warn_get_lr_called_within_step  # noqa: F401
 from ._compose import ChainedScheduler as ChainedScheduler
+from ._compose import ReduceLROnPlateau as ReduceLROnPlateau
 from ._compose import SequentialLR as SequentialLR
 from ._cyclic import CyclicLR as CyclicLR
 from ._cyclic import OneCycleLR as OneCycleLR
 from ._cyclic import _constant as _constant  # files name what CyclicLR scales by
 from ._cyclic import _exponential as _exponential
 from ._cyclic import _halving as _halving
-from ._plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from ._steps import ConstantLR as ConstantLR
 from ._steps import CosineAnnealingLR as CosineAnnealingLR
 from ._steps import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts

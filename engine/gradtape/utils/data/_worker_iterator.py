@@ -8,9 +8,12 @@ import weakref
 from typing import Any
 
 from ._iterators import Loader, _BaseDataLoaderIter
-from ._utils.errors import ExceptionWrapper
 from ._utils.pool import Job, WorkerPool, WorkerProcess
-from ._utils.worker import _IterableDatasetStopIteration, _ResumeIteration
+from ._utils.worker import (
+    ExceptionWrapper,
+    _IterableDatasetStopIteration,
+    _ResumeIteration,
+)
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):  # pyright: ignore[reportUnusedClass]

@@ -29,8 +29,8 @@ from ....ops.creation.random import manual_seed
 from ....ops.memory.memory_format import strided
 from ....ops.tensor.settings import set_num_threads
 from . import worker
-from .errors import ExceptionWrapper
 from .fetch import DatasetKind
+from .worker import ExceptionWrapper
 
 _PICKLE_ERROR = (
     "Got pickle error when attempting to start a worker Process. This might be because "
