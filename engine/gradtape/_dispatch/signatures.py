@@ -230,8 +230,9 @@ def ordered_kernel(record: Op) -> Kernel:
     by_name = sum(p.kind is _BY_KEYWORD for p in parameters)
     if not by_name:
         return kernel
+    if not isinstance(kernel, FunctionType) or vars(kernel):  # a __signature__, say
+        return _reordered(kernel, parameters, order)
     # In its code, what is passed by name comes right after what is passed by position.
-    assert isinstance(kernel, FunctionType)
     code = kernel.__code__.replace(
         co_argcount=kernel.__code__.co_argcount + by_name, co_kwonlyargcount=0
     )
