@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from gradviz import _providers
 from gradviz.errors import CaptureError as CaptureError
 from gradviz.errors import ExportError as ExportError
 from gradviz.errors import GradvizError as GradvizError
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
     from gradviz import plot as plot
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
-    from gradviz._diagnose import diagnose as diagnose
-    from gradviz._show import show as show
+    from gradviz._capture.diagnose import diagnose as diagnose
     from gradviz.analysis.diff import diff as diff
     from gradviz.analysis.ledger import ledger as ledger
     from gradviz.analysis.merge import merge as merge
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
     from gradviz.export import export_json as export_json
     from gradviz.export import export_png as export_png
     from gradviz.export import export_svg as export_svg
-    from gradviz.export import load as load
-    from gradviz.magic import load_ipython_extension as load_ipython_extension
-    from gradviz.magic import unload_ipython_extension as unload_ipython_extension
+    from gradviz.notebook.magic import load_ipython_extension as load_ipython_extension
+    from gradviz.notebook.magic import (
+        unload_ipython_extension as unload_ipython_extension,
+    )
+    from gradviz.showing.show import show as show
+    from gradviz.snapshots import load as load
     from gradviz.stepping import step as step
     from gradviz.watching import watch as watch
 
@@ -37,7 +41,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "capture": "gradviz._capture",
     "check_derivative": "gradviz.derivative",
-    "diagnose": "gradviz._diagnose",
+    "diagnose": "gradviz._capture.diagnose",
     "diff": "gradviz.analysis.diff",
     "export_dot": "gradviz.export",
     "export_html": "gradviz.export",
@@ -45,16 +49,22 @@ _HOMES = {
     "export_png": "gradviz.export",
     "export_svg": "gradviz.export",
     "ledger": "gradviz.analysis.ledger",
-    "load": "gradviz.export",
-    "load_ipython_extension": "gradviz.magic",
+    "load": "gradviz.snapshots",
+    "load_ipython_extension": "gradviz.notebook.magic",
     "merge": "gradviz.analysis.merge",
     "record": "gradviz._capture",
-    "show": "gradviz._show",
+    "show": "gradviz.showing.show",
     "step": "gradviz.stepping",
-    "unload_ipython_extension": "gradviz.magic",
+    "unload_ipython_extension": "gradviz.notebook.magic",
     "watch": "gradviz.watching",
 }
 
+
+# What rooms ask for that may not import these homes, see `_providers.py`.
+_PROVIDED = {
+    "capture": "gradviz._capture",
+    "check_service": "gradviz.stepping.check",
+}
 
 _ROOMS = ("plot",)  # packages that are used through an attribute
 
@@ -65,9 +75,17 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'gradviz' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    value = _attribute(home, name)
     globals()[name] = value
     return value
+
+
+def _attribute(home: str, name: str) -> Any:
+    return getattr(importlib.import_module(home), name)
+
+
+for _name, _home in _PROVIDED.items():
+    _providers.provide(_name, functools.partial(_attribute, _home, _name))
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Files in and out: write a recording as a page, picture or data, and read it back.
+"""Files out: write a recording as a page, picture or data.
 
 A file is replaced only once the new one is whole, so a failure loses nothing.
 """
@@ -10,18 +10,12 @@ import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
 
 from gradviz import ir
-from gradviz.errors import ExportError, SnapshotError
+from gradviz.errors import ExportError
 from gradviz.ir import columns as ir_columns
 from gradviz.ir import json as ir_json
-from gradviz.ir.validate import validate
-
-PathLike = str | os.PathLike[str]
-
-# What a path can raise: the system's answer, a NUL in it, or ~ for a user who is none.
-_UNUSABLE = (OSError, ValueError, RuntimeError)
+from gradviz.snapshots import UNUSABLE, PathLike, as_snapshot, reason
 
 
 def export_html(x: object, path: PathLike) -> Path:
@@ -40,7 +34,7 @@ def export_html(x: object, path: PathLike) -> Path:
 
 
 def export_json(x: object, path: PathLike) -> Path:
-    """Write the snapshot as JSON, which :func:`load` reads; see :func:`export_html`."""
+    """Write the snapshot as JSON, which ``load`` reads; see :func:`export_html`."""
     return write_as("json", x, path)
 
 
@@ -85,62 +79,6 @@ def write_as(form: str, x: object, path: PathLike) -> Path:
     return write_bytes(FORMS[form](as_snapshot(x)), path)
 
 
-def as_snapshot(x: object) -> ir.Snapshot:
-    """Return the snapshot that ``x`` is, holds or leads to."""
-    if not isinstance(x, ir.Snapshot):
-        method = getattr(x, "snapshot", None)
-        if callable(method):
-            x = method()
-        else:
-            from gradviz._capture import capture
-
-            x = capture(cast("Any", x))
-    snapshot = cast("ir.Snapshot", x)
-    validate(snapshot)
-    return snapshot
-
-
-def load(path: PathLike) -> ir.Snapshot:
-    """Return the snapshot in a file: JSON, columns, or a page made by export_html.
-
-    Raises SnapshotError, with one sentence, if there is none.
-
-    >>> import gradtape as torch, gradviz
-    >>> x = torch.ones(2, requires_grad=True)
-    >>> path = gradviz.export_json((x * x).sum(), "graph.gradviz.json")
-    >>> [node.name for node in gradviz.load(path).nodes]
-    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
-    """
-    from gradviz.render.html import packed_data
-
-    path = Path(path)
-    # A page holds the viewer too, and base64: hence twice the data.
-    most = 2 * ir_json.MAX_BYTES
-    try:
-        path = path.expanduser()
-        with path.open("rb") as file:
-            is_huge = os.fstat(file.fileno()).st_size > most
-            data = b"" if is_huge else file.read(most)
-    except _UNUSABLE as error:
-        raise SnapshotError(f"{path} cannot be read: {_reason(error)}.") from None
-    if is_huge:
-        raise SnapshotError(f"{path} is too large to be a snapshot.")
-    try:
-        if data.startswith(ir_columns.MAGIC):
-            return ir_columns.decode(data)
-        if data[:1] == b"x":  # the first byte of every deflated stream
-            return ir_columns.unpack(data)
-        if data.lstrip()[:1] == b"<":
-            return ir_columns.unpack(packed_data(data.decode("utf-8")))
-        return ir_json.loads(data)
-    except SnapshotError as error:
-        raise SnapshotError(f"{path}: {error}") from None
-    except ValueError:
-        raise SnapshotError(
-            f"{path}: This is not a page made by gradviz, or only part of one."
-        ) from None
-
-
 def write_bytes(data: bytes, path: PathLike) -> Path:
     """Put the data at the path, whole or not at all; raise ExportError if not."""
     path = check_target(path)
@@ -149,8 +87,8 @@ def write_bytes(data: bytes, path: PathLike) -> Path:
             path.write_bytes(data)
         else:
             _replace(Path(os.path.realpath(path)), data)
-    except _UNUSABLE as error:
-        raise ExportError(f"{path} cannot be written: {_reason(error)}.") from None
+    except UNUSABLE as error:
+        raise ExportError(f"{path} cannot be written: {reason(error)}.") from None
     return path
 
 
@@ -160,8 +98,8 @@ def check_target(path: PathLike) -> Path:
     try:
         path = path.expanduser()
         hindrance = _hindrance(path)
-    except _UNUSABLE as error:
-        hindrance = f"cannot be written: {_reason(error)}"
+    except UNUSABLE as error:
+        hindrance = f"cannot be written: {reason(error)}"
     if hindrance:
         raise ExportError(f"{path} {hindrance}.")
     return path
@@ -201,12 +139,6 @@ def _mode(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def _reason(error: Exception) -> str:
-    """Return the system's words for an error, in the middle of a sentence."""
-    words = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return words[:1].lower() + words[1:]
-
-
 def _html(snapshot: ir.Snapshot) -> bytes:
     from gradviz.render.html import to_html
 
@@ -226,12 +158,12 @@ def _dot(snapshot: ir.Snapshot) -> bytes:
 
 
 def _drawn(form: str) -> Callable[[ir.Snapshot], bytes]:
-    def draw(snapshot: ir.Snapshot) -> bytes:
-        from gradviz.render import graphviz
+    def drawn(snapshot: ir.Snapshot) -> bytes:
+        from gradviz.render.dot import draw
 
-        return graphviz.draw(snapshot, form)
+        return draw(snapshot, form)
 
-    return draw
+    return drawn
 
 
 def _text(snapshot: ir.Snapshot) -> bytes:

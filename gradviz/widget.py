@@ -12,12 +12,12 @@ import anywidget
 import traitlets
 
 from gradviz import ir
-from gradviz._services import Services, services_of
 from gradviz.errors import ExportError
-from gradviz.export import as_snapshot
 from gradviz.ir import columns as ir_columns
 from gradviz.render.html import read_bundle
 from gradviz.render.mime import mimebundle
+from gradviz.services import Services, services_of
+from gradviz.snapshots import as_snapshot
 
 STUB = Path(__file__).parent / "render" / "static" / "widget.js"
 

@@ -27,9 +27,10 @@ collect_ignore_glob = (
     []
     if HAS_TORCH
     else [
-        "gradviz/test_plot.py",
-        "gradviz/test_torch_*.py",
-        "gradviz/test_watch*.py",
+        "gradviz/capture/pytorch/*.py",
+        "gradviz/watching/test_plot.py",
+        "gradviz/watching/test_watch*.py",
+        "rules/test_recorded.py",
         "rules/test_untouched.py",
     ]
 )

@@ -14,12 +14,10 @@ from . import __config__ as __config__
 from . import __future__ as __future__
 from . import _custom_op as _custom_op
 from . import _dynamo as _dynamo
-from . import _subclasses as _subclasses
 from . import _tensor_str as _tensor_str
 from . import _vmap_internals as _vmap_internals
 from . import accelerator as accelerator
 from . import amp as amp
-from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler
@@ -27,29 +25,22 @@ from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import distributions as distributions
-from . import export as export
 from . import fft as fft
 from . import func as func
 from . import functional as functional
 from . import futures as futures
-from . import fx as fx
 from . import hub as hub
 from . import jit as jit
 from . import library as library
 from . import linalg as linalg
 from . import masked as masked
-from . import mps as mps
-from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import onnx as onnx
 from . import ops as ops
 from . import optim as optim
 from . import overrides as overrides
-from . import package as package
 from . import profiler as profiler
-from . import quantization as quantization
-from . import quasirandom as quasirandom
 from . import random as random
 from . import serialization as serialization
 from . import signal as signal
@@ -61,12 +52,12 @@ from . import torch_version as torch_version
 from . import types as types
 from . import utils as utils
 from . import version as version
-from . import xpu as xpu
 from ._backend.device import device as device
 from ._backend.device import set_default_device as set_default_device
+from ._common.mirrors import import_mirrors as _import_mirrors
+from ._common.refusals import refused_names as _refused_names
 from ._common.warn import is_warn_always_enabled as is_warn_always_enabled
 from ._common.warn import set_warn_always as set_warn_always
-from ._dispatch.declare import FUNCTIONS as _FUNCTIONS
 from ._dtypes import bfloat16 as bfloat16
 from ._dtypes import bool_ as _bool
 from ._dtypes import can_cast as can_cast
@@ -96,6 +87,8 @@ from ._dtypes import uint16 as uint16
 from ._dtypes import uint32 as uint32
 from ._dtypes import uint64 as uint64
 from ._graph.observe import observe as observe
+from ._graph.registry import FUNCTIONS as _FUNCTIONS
+from ._graph.registry import MODULES as _MODULES
 from ._library.tags import Tag as Tag
 from ._modes.grad_mode import enable_grad as enable_grad
 from ._modes.grad_mode import inference_mode as inference_mode
@@ -105,11 +98,11 @@ from ._modes.grad_mode import no_grad as no_grad
 from ._modes.grad_mode import set_grad_enabled as set_grad_enabled
 from ._random.generator import Generator as Generator
 from ._random.generator import default_generator as default_generator
+from ._streambase import Stream as Stream
 from ._tensor.overlap import OverlapWarning as OverlapWarning
-from ._tensor.print_options import set_printoptions as set_printoptions
+from ._tensor.printing import set_printoptions as set_printoptions
 from ._tensor.size import Size as Size
 from ._tensor.tensor import Tensor as Tensor
-from .accelerator import Stream as Stream
 from .amp import GradScaler as GradScaler
 from .amp import autocast as autocast
 from .autograd.anomaly_mode import (
@@ -122,7 +115,6 @@ from .cuda import OutOfMemoryError as OutOfMemoryError
 from .func import vmap as vmap
 from .futures import Future as Future
 from .jit import ScriptModule as ScriptModule
-from .linalg._lobpcg import lobpcg as lobpcg
 from .ops.memory.memory_format import _mkldnn as _mkldnn
 from .ops.memory.memory_format import channels_last as channels_last
 from .ops.memory.memory_format import channels_last_3d as channels_last_3d
@@ -141,8 +133,8 @@ from .ops.memory.untyped_storage import UntypedStorage as UntypedStorage
 from .ops.tensor.symbolic_numbers import SymBool as SymBool
 from .ops.tensor.symbolic_numbers import SymFloat as SymFloat
 from .ops.tensor.symbolic_numbers import SymInt as SymInt
-from .overrides._methods import part_methods as _part_methods
-from .overrides._methods import part_names as _part_names
+from .overrides._guard import part_methods as _part_methods
+from .overrides._guard import part_names as _part_names
 from .serialization import load as load
 from .serialization import save as save
 from .serialization._records import PyTorchFileReader as PyTorchFileReader
@@ -164,9 +156,23 @@ TensorType = _C.TensorType
 torch = _sys.modules[__name__]  # as PyTorch's module is called in itself
 
 # Every declared op and composed function, under PyTorch's name.
+_MODULES.update(
+    {
+        "": torch,
+        ".autograd": autograd,
+        ".fft": fft,
+        ".functional": functional,
+        ".linalg": linalg,
+        ".nn.functional": nn.functional,
+        ".nn.init": nn.init,
+        ".special": special,
+    }
+)
 _part_names()
 _part_methods()
 globals().update(_FUNCTIONS)
+_import_mirrors(__name__)
+globals().update(_refused_names(""))
 
 if _TYPE_CHECKING:
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ._backend import backend_of
-from ._tensor.print_options import PRINT_OPTIONS
-from ._tensor.print_options import printoptions as printoptions
-from ._tensor.print_options import set_printoptions as set_printoptions
-from ._tensor.printing import add_suffixes, contents_str
+from ._tensor.printing import PRINT_OPTIONS, add_suffixes, contents_str
+from ._tensor.printing import printoptions as printoptions
+from ._tensor.printing import set_printoptions as set_printoptions
 
 PRINT_OPTS = PRINT_OPTIONS
 _add_suffixes = add_suffixes

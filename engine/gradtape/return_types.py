@@ -6,11 +6,7 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any, ClassVar
 
-
-class Outputs(tuple[Any, ...]):
-    """The tensors of ``out=``, which hold the results of a call."""
-
-    __slots__ = ()
+from ._dispatch.out import Outputs as Outputs
 
 
 class NamedResult(tuple[Any, ...]):

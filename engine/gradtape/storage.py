@@ -8,6 +8,7 @@ from typing import Any
 from .ops.memory.typed_storage import TypedStorage as TypedStorage
 from .ops.memory.typed_storage import names_by_dtype, warn_always, warns_always
 from .ops.memory.untyped_storage import UntypedStorage as UntypedStorage
+from .serialization import load
 
 # PyTorch's own names, which tools look up.
 _dtype_to_storage_type_map = names_by_dtype
@@ -20,8 +21,6 @@ def load_from_bytes(content: bytes) -> Any:
 
     A plain pickle may run any code anyway; this part of it may, too.
     """
-    from .serialization import load
-
     return load(io.BytesIO(content), weights_only=False)
 
 

@@ -25,7 +25,7 @@ from gradviz.errors import CaptureError
 
 if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
-    from gradviz.notebook.live_view import LiveView
+    from gradviz.showing.live_view import LiveView
 
 
 @dataclass(slots=True)
@@ -35,6 +35,12 @@ class _Part:
     engine: Engine
     recorder: Recorder | None = None
     log: RunLog | None = None
+
+
+_NO_GRAPH = (
+    "No graph was recorded: the recorder was not used in a `with` yet, or it was made "
+    "with graph=False."
+)
 
 
 class Session:
@@ -158,7 +164,7 @@ class Session:
             self._notes.append(f"{what}: {type(failure).__name__}: {failure}")
 
     def _explain(self, error: BaseException) -> None:
-        from gradviz.render.findings import findings_text
+        from gradviz.text.findings import findings_text
 
         diagnosis = self.diagnose()
         if diagnosis.explains:
@@ -198,8 +204,9 @@ class Session:
         ]
         if not found:
             raise CaptureError(
-                "No graph was recorded: the recorder was not used in a `with` yet, or "
-                "it was made with graph=False."
+                " ".join(self._notes)
+                if self._parts and self._wants_graph
+                else _NO_GRAPH
             )
         snapshot, log = max(found, key=lambda each: len(each[0].nodes))
         snapshot = replace(snapshot, notes=(*snapshot.notes, *self._notes))
@@ -237,7 +244,7 @@ class Session:
 
         In a notebook and inside the ``with`` block the view follows it live.
         """
-        from gradviz._show import follow, show  # late: it stands above capture
+        from gradviz.showing.show import follow, show  # late: it stands above capture
 
         following = follow(self.source()) if self._open else None
         if following is None:

@@ -1,1 +1,1 @@
-"""analysis: say here what this room is for, and what must stay true in it."""
+"""Questions to snapshots, answered from their tables."""

@@ -11,7 +11,7 @@ from typing import Literal
 
 from gradviz import ir
 from gradviz.analysis.align import align
-from gradviz.render import _words as words
+from gradviz.text import words
 
 _NUMBER = re.compile(r"(?<=\.)\d+(?=[.#]|$)")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,7 +13,9 @@ from gradviz.analysis.passes import Pass
 from gradviz.analysis.passes import passes as passes_of
 from gradviz.analysis.subgraph import joined, subgraph
 from gradviz.errors import GradvizError
-from gradviz.render import _words as words
+from gradviz.snapshots import as_snapshot
+from gradviz.text import words
+from gradviz.text.table import Column, html_table, table
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,9 @@ class Diff:
 
     def to_text(self, *, limit: int | None = None, width: int = 120) -> str:
         """Return the rows as text, "+", "-" and "~" in front, at most ``limit``."""
-        from gradviz.render.diff import diff_text
-
         return diff_text(self, limit=limit, width=width)
 
     def _repr_html_(self) -> str:
-        from gradviz.render.diff import diff_html
-
         return diff_html(self, limit=1_000)
 
     def __bool__(self) -> bool:
@@ -113,8 +113,6 @@ def diff(
     """
     if factor <= 1:
         raise ValueError(f"factor is how many times larger, above 1, not {factor}")
-    from gradviz.export import as_snapshot
-
     first = as_snapshot(a)
     second = first if b is None else as_snapshot(b)
     at = passes or (_like_last(first) if b is None else (-1, -1))
@@ -206,3 +204,61 @@ def _within(snapshot: ir.Snapshot, label: str) -> ir.Snapshot:
         for node in snapshot.nodes
     )
     return replace(snapshot, scopes=(top, *scopes), nodes=nodes)
+
+
+# ---- as text and as HTML ------------------------------------------------------------
+
+_SIGNS = {"added": "+", "removed": "-", "changed": "~", "same": "="}
+_COLUMNS = (
+    Column("", 1),
+    Column("op", 30),
+    Column("what", 90),
+    Column("module", 40),
+    Column("line", 60),
+)
+
+
+def diff_text(diff: Diff, *, limit: int | None, width: int) -> str:
+    """Return a summary and a row per difference, aligned."""
+    lines = [summary(diff)]
+    rows = [_cells(row) for row in diff.rows if row.kind != "same"]
+    if rows:
+        lines += table(_COLUMNS, rows, limit=limit, width=width)[1:]
+    return "\n".join([*lines, *_largest(diff)])
+
+
+def diff_html(diff: Diff, *, limit: int) -> str:
+    """Return the same for a notebook."""
+    rows = [_cells(row) for row in diff.rows if row.kind != "same"]
+    body = html_table(_COLUMNS, rows, limit=limit) if rows else ""
+    return f"<p>{html.escape(summary(diff))}</p>{body}"
+
+
+def summary(diff: Diff) -> str:
+    """Return the counts in one line."""
+    same = len(diff.rows) - len(diff.added) - len(diff.removed) - len(diff.changed)
+    before, after = (words.clean(label, 60) for label in diff.labels)
+    counts = f"{len(diff.added):,} added, {len(diff.removed):,} removed"
+    compared = words.clean(diff.compared, 200) or f"{before} → {after}"
+    return f"{compared}: {counts}, {len(diff.changed):,} changed, {same:,} same"
+
+
+def _largest(diff: Diff) -> list[str]:
+    """Name the gradient that changed most, where any did."""
+    first = next(iter(diff.gradients), None)
+    if first is None or first.ratio is None or first.ratio == 1:
+        return []
+    name = words.clean(first.label, 60)
+    pairs = words.counted(len(diff.gradients), "gradient")
+    times = words.number(first.ratio)
+    return [f"{pairs} compared; the largest change of a norm is ×{times} at {name}."]
+
+
+def _cells(row: DiffRow) -> Sequence[str]:
+    return (
+        _SIGNS[row.kind],
+        row.label,
+        "; ".join(row.changes),
+        row.scope,
+        row.place,
+    )

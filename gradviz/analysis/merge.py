@@ -12,6 +12,7 @@ from gradviz import ir
 from gradviz.diagnosis.attach import with_places
 from gradviz.errors import GradvizError
 from gradviz.flow.rank_findings import compare
+from gradviz.snapshots import load
 
 _RANK = re.compile(r"rank[-_]?(\d+)", re.IGNORECASE)
 
@@ -62,8 +63,6 @@ def merge(
 def _read(
     place: int, file: str | os.PathLike[str] | ir.Snapshot
 ) -> tuple[int, ir.Snapshot]:
-    from gradviz.export import load
-
     snapshot = file if isinstance(file, ir.Snapshot) else load(file)
     ranks = {step.rank for step in snapshot.flow_steps if step.rank is not None}
     if len(ranks) > 1:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradviz import ir
-from gradviz.render import _words as words
+from gradviz.text import words
 
 Fate = Literal["birth", "propagated", "healed"]
 Kind = Literal["NaN", "Inf"]

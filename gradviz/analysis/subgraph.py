@@ -1,6 +1,6 @@
 """Part of a snapshot as a snapshot of its own, and two snapshots side by side in one.
 
-Both follow from what ``_ir_fields`` knows of the records: which number is a row of
+Both follow from what ``ir.fields`` knows of the records: which number is a row of
 which table. Events and flows are left out: they tell of a run, not of a graph.
 """
 

@@ -36,7 +36,8 @@ def add_export(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from gradviz.export import FORMS, load, write_as
+    from gradviz.export import FORMS, write_as
+    from gradviz.snapshots import load
 
     output: Path = options.output
     form = (options.format or output.suffix.removeprefix(".")).lower()

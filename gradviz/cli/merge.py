@@ -43,8 +43,8 @@ def _merge(options: argparse.Namespace) -> int:
     from gradviz.analysis.merge import merge
     from gradviz.errors import ExportError
     from gradviz.export import FORMS, write_as
-    from gradviz.flow.rank_text import ranks_text
-    from gradviz.render.findings import findings_text
+    from gradviz.flow.ranks import ranks_text
+    from gradviz.text.findings import findings_text
 
     output: Path | None = options.output
     form = "" if output is None else output.suffix.removeprefix(".").lower()

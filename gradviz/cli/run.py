@@ -190,7 +190,7 @@ def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) ->
     """Write the files, say what was found and recorded, and open the page."""
     from gradviz.diagnosis import document
     from gradviz.export import FORMS
-    from gradviz.render.findings import findings_text
+    from gradviz.text.findings import findings_text
 
     written: dict[str, Path] = {}
     for form in ("html", "json"):
@@ -209,7 +209,7 @@ def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) ->
             print(fill(f"note: {note}", 88, subsequent_indent="  "), file=sys.stderr)
     _say_what(outcome, list(written.values()))
     if "html" in written and not options.no_open:
-        from gradviz._browser import open_page
+        from gradviz.showing.browser import open_page
 
         open_page(written["html"])
 
@@ -227,7 +227,7 @@ def _write_somewhere(data: bytes, target: Path) -> Path:
 
 def _say_what(outcome: Outcome, written: list[Path]) -> None:
     """Say on stderr what was recorded; stdout belongs to the script."""
-    from gradviz.render._words import counted, summary
+    from gradviz.text.words import counted, summary
 
     parts: list[str] = []
     if outcome.is_empty:

@@ -115,9 +115,10 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from gradviz._browser import open_page
-    from gradviz.export import export_html, load
+    from gradviz.export import export_html
     from gradviz.render.text import to_text
+    from gradviz.showing.browser import open_page
+    from gradviz.snapshots import load
 
     snapshot = load(options.file)
     if not options.no_open:
@@ -134,7 +135,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _ledger(options: argparse.Namespace) -> int:
     from gradviz.analysis.ledger import ledger_of
-    from gradviz.export import load
+    from gradviz.snapshots import load
 
     ledger = ledger_of(load(options.file))
     print(ledger.to_text(limit=options.limit, width=_width()))
@@ -143,7 +144,8 @@ def _ledger(options: argparse.Namespace) -> int:
 
 def _diff(options: argparse.Namespace) -> int:
     from gradviz.analysis.diff import diff
-    from gradviz.export import export_html, load
+    from gradviz.export import export_html
+    from gradviz.snapshots import load
 
     before = load(options.before)
     after = None if options.after is None else load(options.after)

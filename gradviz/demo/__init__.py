@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradviz import _browser
+from gradviz.showing import browser
 
 if TYPE_CHECKING:
     from gradviz.ir import Snapshot
@@ -47,7 +47,7 @@ def _demo(options: argparse.Namespace) -> int:
     page = export_html(snapshot, options.output)
     print(f"Page: {page.resolve()}")
     if not options.no_open:
-        _browser.open_page(page)
+        browser.open_page(page)
     return 0
 
 

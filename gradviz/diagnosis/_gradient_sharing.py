@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from gradviz.program.history import History
-from gradviz.program.values import Node, Value
+from gradviz.program import History, Node, Value
 
 _SAME = frozenset(
     [

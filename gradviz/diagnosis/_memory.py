@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
-from gradviz.program.values import Value
+from gradviz.program import Value
 
 _MOST = 200_000  # elements that are counted one by one
 

@@ -6,9 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradviz.program.events import Backward, Call, Raised
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Backward, Call, Event, History, Raised, RawSite
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +61,21 @@ def raises(history: History, call: Call) -> bool:
         and isinstance(ended, ast.Raise | ast.Assert)
         and any(each is ended for each in ast.walk(test))
     )
+
+
+def failing(history: History, *parts: str) -> list[Call]:
+    """Return the calls whose error has one of these parts of a sentence."""
+    return [
+        call
+        for call in history.calls
+        if call.error is not None and any(part in call.error for part in parts)
+    ]
+
+
+def own_site(event: Event) -> RawSite | None:
+    """Return the innermost frame outside of installed packages, if there is one."""
+    frames = [each for each in (event.site, *event.stack) if each is not None]
+    for code, lasti in frames:
+        if "-packages" not in code.co_filename:
+            return code, lasti
+    return event.site

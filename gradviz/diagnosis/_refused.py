@@ -8,9 +8,7 @@ from gradviz.diagnosis._raised import Failure, failures
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related
-from gradviz.program.events import Call, HookRegistered
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, HookRegistered, RawSite, Value
 
 
 def refused(

@@ -6,9 +6,7 @@ import ast
 import re
 
 from gradviz.diagnosis._words import code
-from gradviz.program.history import History
-from gradviz.program.records import Module
-from gradviz.program.values import RawSite
+from gradviz.program import History, Module, RawSite
 
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from gradviz.diagnosis._memory import cells, landing, numel, repeats
 from gradviz.diagnosis._views import ancestors
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value, Write
+from gradviz.program import Call, History, RawSite, Value, Write
 
 _MOST = 100_000  # elements that are counted one by one
 

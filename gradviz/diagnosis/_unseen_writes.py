@@ -11,9 +11,7 @@ from typing import TypeAlias
 from gradviz.diagnosis._memory import overlap
 from gradviz.diagnosis._saved_writes import reached
 from gradviz.diagnosis._views import through
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, Value
+from gradviz.program import Backward, Call, History, Node, Value
 
 EXPORTS = frozenset(
     [

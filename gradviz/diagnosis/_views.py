@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Call, History, Value
 
 
 def source(history: History, call: Call, value: Value) -> Value | None:

@@ -6,10 +6,7 @@ import ast
 import re
 from collections.abc import Collection
 
-from gradviz.program.events import Call, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.records import Module
-from gradviz.program.values import Node, RawSite, Value
+from gradviz.program import Call, History, Module, ModuleCall, Node, RawSite, Value
 
 _LONGEST = 90  # characters of code quoted in a sentence
 

@@ -6,9 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from types import CodeType
 
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, Node, RawSite, Value
+from gradviz.program import Backward, CustomFunction, History, Node, RawSite, Value
 
 
 def custom_nodes(history: History) -> Iterator[tuple[Node, CustomFunction]]:

@@ -15,10 +15,7 @@ from dataclasses import dataclass, field, replace
 from gradviz import ir
 from gradviz.diagnosis.attach import with_places
 from gradviz.diagnosis.rule import Hit
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.records import Program
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, Program, RawSite, Value
 
 MOST_CUTS = 60
 _ASKING = frozenset({"retain_grad"})  # that give nothing, and cut nothing

@@ -9,10 +9,7 @@ from gradviz import ir
 from gradviz.diagnosis._words import begun_large
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Rule, Severity
 from gradviz.diagnosis.rules import all_rules
-from gradviz.program.events import Raised
-from gradviz.program.history import History
-from gradviz.program.records import Program
-from gradviz.program.values import RawSite
+from gradviz.program import History, Program, Raised, RawSite
 
 _ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
@@ -41,7 +38,7 @@ class Diagnosis:
         return any(hit.explains for _, hit in self.hits[:1])
 
     def __repr__(self) -> str:
-        from gradviz.render.findings import findings_text  # late: only to be read
+        from gradviz.text.findings import findings_text  # late: only to be read
 
         return findings_text(self) or "No findings."
 

@@ -9,9 +9,17 @@ from itertools import pairwise
 
 from gradviz.diagnosis.op_families import function_of, plain
 from gradviz.diagnosis.rule import Related
-from gradviz.program.events import Backward, Call, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
+from gradviz.program import (
+    Backward,
+    Call,
+    History,
+    ModuleCall,
+    Node,
+    NodeRun,
+    RawSite,
+    Summary,
+    Value,
+)
 
 _LEAST = 2  # passes that must agree
 _NEXT_TO_NOTHING = 1e-6  # of a gradient, that is left of it

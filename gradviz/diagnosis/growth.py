@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _RUNS = 8  # of one line
 _FACTOR = 1e6  # from its first run to its last

@@ -15,9 +15,17 @@ from typing import Literal
 
 from gradviz.diagnosis._raised import decides, raises
 from gradviz.diagnosis.op_families import is_factory, is_fill, numbers_in, of_op
-from gradviz.program.events import Backward, Call, OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
+from gradviz.program import (
+    Backward,
+    Call,
+    History,
+    Node,
+    NodeRun,
+    OptimizerCall,
+    RawSite,
+    Summary,
+    Value,
+)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -15,9 +15,7 @@ from gradviz.diagnosis.op_families import (
     of_op,
     plain,
 )
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
+from gradviz.program import Call, History, Optimizer
 
 Kind: TypeAlias = Literal[
     "branch", "root", "pairwise", "angle", "spread", "power", "division", "log", "exp",

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from gradviz.diagnosis.nonfinite import Birth
-from gradviz.diagnosis.rule import Hit, Related, Severity
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Summary, Value
+from gradviz.diagnosis.nonfinite_kinds import Kind, of_kind
+from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
+from gradviz.program import Call, History, RawSite, Summary, Value
 
 _NONFINITE = re.compile(r"\b(nan|inf)\b", re.IGNORECASE)
+
+
+class Told(NamedTuple):
+    """What a finding says of a birth."""
+
+    message: str  # how it came to be
+    fix: str
+
+
+def birth_rule(
+    code: str, slug: str, kind: Kind
+) -> Callable[[Callable[[History, Birth], Told]], Rule]:
+    """Make a rule of what to say of births of one kind: what happened, and the fix."""
+
+    def of(told: Callable[[History, Birth], Told]) -> Rule:
+        def check(history: History) -> Iterator[Hit]:
+            for birth in of_kind(history, kind):
+                yield hit(history, birth, *told(history, birth))
+
+        return Rule(code, slug, "error", check)
+
+    return of
 
 
 def hit(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
-from gradviz.program.events import Call
+from gradviz.program import Call
 
 Family: TypeAlias = Literal[
     "log", "exp", "root", "division", "angle", "spread", "softmax", "norm", "product",

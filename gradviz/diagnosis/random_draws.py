@@ -7,9 +7,7 @@ from types import CodeType
 
 from gradviz.diagnosis.custom_functions import own_nodes, place
 from gradviz.diagnosis.op_families import plain
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Opaque, RawSite
+from gradviz.program import Call, History, Opaque, RawSite
 
 _DRAWS = (
     "rand randn randint rand_like randn_like randint_like randperm bernoulli normal "

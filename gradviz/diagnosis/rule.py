@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, TypeAlias
 
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 LAST_RESORT = 0.0
 """The certainty of a hit that is dropped where another one explains the exception."""
@@ -53,6 +53,9 @@ class Hit:
     certainty: float = 1.0  # orders hits of one severity: 1 is proof, 0.5 a pattern
 
 
+Check: TypeAlias = Callable[[History], Iterable[Hit]]
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One cause of trouble. Its file's docstring is its documentation."""
@@ -60,4 +63,9 @@ class Rule:
     code: str  # "GV101"
     slug: str  # "inplace-saved-output"
     severity: Severity
-    check: Callable[[History], Iterable[Hit]]
+    check: Check
+
+
+def rule(code: str, slug: str, severity: Severity) -> Callable[[Check], Rule]:
+    """Make a rule of the check below: ``@rule("GV101", "inplace-…", "error")``."""
+    return partial(Rule, code, slug, severity)

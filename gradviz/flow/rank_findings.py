@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradviz import ir
 from gradviz.diagnosis import rank_causes as causes
 from gradviz.flow.ranks import Ranks, number_text, span, times_of
-from gradviz.render._words import clean, counted
+from gradviz.text.words import clean, counted
 
 _ALIKE = 1e-4  # relative: norms that differ by less are the same
 _FAR = 100.0  # times: batches do not differ by as much

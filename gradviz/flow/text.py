@@ -9,7 +9,7 @@ import numpy as np
 from gradviz import ir
 from gradviz.flow.judge import Verdict, judge_all
 from gradviz.flow.table import Flow, Matrix, flow_of
-from gradviz.render._words import aligned, clean, counted
+from gradviz.text.words import aligned, clean, counted
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDE = 12  # columns of a curve

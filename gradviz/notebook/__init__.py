@@ -1,1 +1,1 @@
-"""notebook: say here what this room is for, and what must stay true in it."""
+"""What gradviz does in IPython, beside showing: magics, cells that fail."""

@@ -22,16 +22,16 @@ from gradviz._capture.open_log import (
     open_log,
     usable,
 )
-from gradviz._services import Shown
+from gradviz._capture.tracebacks import entries, without_our_frames
 from gradviz.diagnosis.attach import with_findings
 from gradviz.diagnosis.cuts import with_cuts
 from gradviz.diagnosis.diagnose import Diagnosis, diagnose
-from gradviz.notebook.frontend import notebook_of
 from gradviz.notebook.release import ReleaseService
-from gradviz.notebook.tracebacks import entries, without_our_frames
 from gradviz.program.log import UserFiles
-from gradviz.render.findings import findings_text
 from gradviz.render.text import to_text
+from gradviz.services import Shown
+from gradviz.showing.notebook import notebook_of
+from gradviz.text.findings import findings_text
 
 Explain = Callable[[BaseException], None]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from gradviz._capture.names.retained_memory import Held
 from gradviz._capture.names.tensors import locals_of
-from gradviz._services import Request, State
-from gradviz.notebook.tracebacks import frames_of, release_frames
-from gradviz.render._words import counted, size
+from gradviz._capture.tracebacks import frames_of, release_frames
+from gradviz.services import Request, State
+from gradviz.text.words import counted, size
 
 _MARK = "_gradviz_card"
 _GONE = "Python has moved on to another error; this one keeps nothing alive."

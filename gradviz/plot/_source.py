@@ -7,7 +7,8 @@ from typing import Any
 
 from gradviz.errors import GradvizError
 from gradviz.flow.table import Flow, flow_of
-from gradviz.render._words import clean
+from gradviz.snapshots import as_snapshot, load
+from gradviz.text.words import clean
 
 LONGEST = 40  # characters of a label
 
@@ -23,8 +24,6 @@ def flow_behind(x: Any, rank: int | None) -> tuple[Flow, str]:
 
     Layers that never had a gradient are left out.
     """
-    from gradviz.export import as_snapshot, load
-
     snapshot = load(x) if isinstance(x, str | os.PathLike) else as_snapshot(x)
     flow = flow_of(snapshot, rank)
     if rank is not None and rank not in flow.ranks:

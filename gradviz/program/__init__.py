@@ -1,1 +1,30 @@
 """What a run did, in order, whatever the engine: the log that the rules read."""
+
+from gradviz.program.events import Backward as Backward
+from gradviz.program.events import Call as Call
+from gradviz.program.events import Event as Event
+from gradviz.program.events import HookRan as HookRan
+from gradviz.program.events import HookRegistered as HookRegistered
+from gradviz.program.events import ModeSwitched as ModeSwitched
+from gradviz.program.events import ModuleCall as ModuleCall
+from gradviz.program.events import OptimizerCall as OptimizerCall
+from gradviz.program.events import Raised as Raised
+from gradviz.program.events import ScalerCall as ScalerCall
+from gradviz.program.events import ScheduleCall as ScheduleCall
+from gradviz.program.events import TrainingSwitched as TrainingSwitched
+from gradviz.program.history import History as History
+from gradviz.program.history import following as following
+from gradviz.program.records import LiveRoot as LiveRoot
+from gradviz.program.records import Module as Module
+from gradviz.program.records import Optimizer as Optimizer
+from gradviz.program.records import Program as Program
+from gradviz.program.values import ContextTensor as ContextTensor
+from gradviz.program.values import CustomFunction as CustomFunction
+from gradviz.program.values import DerivativeCheck as DerivativeCheck
+from gradviz.program.values import Node as Node
+from gradviz.program.values import NodeRun as NodeRun
+from gradviz.program.values import Opaque as Opaque
+from gradviz.program.values import RawSite as RawSite
+from gradviz.program.values import Summary as Summary
+from gradviz.program.values import Value as Value
+from gradviz.program.values import Write as Write

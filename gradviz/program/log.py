@@ -90,9 +90,23 @@ class Identities:
 class UserFiles(dict[str, bool]):
     """File name -> does a frame of it belong to the user? Filled on first sight."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.hosts = set[str]()  # those that run a notebook's cells
+
     def __missing__(self, file: str) -> bool:
         theirs = self[file] = not file.startswith(_not_the_users())
+        if is_host_file(file):
+            self.hosts.add(file)
         return theirs
+
+
+_HOSTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel", "marimo"))
+
+
+def is_host_file(file: str) -> bool:
+    """Tell whether a frame of this file is the notebook's, running the user's cell."""
+    return any(folder in file for folder in _HOSTS)
 
 
 # Engines, and what runs a notebook's cells: their variables are nobody's names.
@@ -252,5 +266,7 @@ class Log:
             code = outer.f_code
             if users[code.co_filename]:
                 sites.append((code, outer.f_lasti))
+            elif code.co_filename in users.hosts:
+                break  # what is around it started the notebook
             outer = outer.f_back
         return tuple(sites)

@@ -9,8 +9,8 @@ import html
 import re
 
 from gradviz import ir
-from gradviz.render._words import clean, counted
-from gradviz.render.findings import by_line, place_of
+from gradviz.text.findings import by_line, place_of
+from gradviz.text.words import clean, counted
 
 _SHOWN = 5
 _SIGNS = {"error": "✖", "warning": "▲", "info": "●"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import re
 import zlib
 from functools import lru_cache
 from pathlib import Path
@@ -13,12 +12,10 @@ from string import Template
 from gradviz import ir
 from gradviz.errors import ExportError
 from gradviz.ir import columns as ir_columns
-from gradviz.render._words import clean
 from gradviz.render.text import to_text
+from gradviz.text.words import clean
 
 BUNDLE = Path(__file__).parent / "static" / "gradviz.js"
-
-DATA_ID = "gradviz-data"
 
 # Shared with the view, which writes such a page too. In its policy, blob: is for the
 # layout worker, data: for images that a user copies out of the page.
@@ -49,17 +46,6 @@ def read_bundle() -> str:
             f"The page's script {BUNDLE} is missing; build it with "
             "`python -m tools.frontend`, or install gradviz from a wheel, which has it."
         ) from None
-
-
-def packed_data(page: str) -> bytes:
-    """Return the deflated columns inside a page that :func:`to_html` made.
-
-    Raises ValueError if there are none.
-    """
-    found = re.search(rf'<script [^>]*id="{DATA_ID}"[^>]*>([^<]*)</script>', page)
-    if found is None:
-        raise ValueError("not a page of gradviz")
-    return base64.b64decode(found.group(1), validate=True)
 
 
 @lru_cache(maxsize=1)  # a notebook writes a page for every graph it shows

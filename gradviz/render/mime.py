@@ -12,11 +12,11 @@ from typing import Any
 from gradviz import ir
 from gradviz.errors import ExportError
 from gradviz.ir import json as ir_json
-from gradviz.render._words import clean
 from gradviz.render.card import card, is_failure
 from gradviz.render.html import to_html
 from gradviz.render.svg import to_svg
 from gradviz.render.text import to_text
+from gradviz.text.words import clean
 
 SNAPSHOT = ir_json.MIME_TYPE
 HTML = "text/html"

@@ -11,9 +11,9 @@ from itertools import pairwise
 from xml.sax.saxutils import escape
 
 from gradviz import ir
-from gradviz.render import _words as words
 from gradviz.render._boxes import Box, Boxes, Link, collapse
 from gradviz.render._layers import Placement, place
+from gradviz.text import words
 
 MOST_BOXES = 200
 

@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Iterator
 
 from gradviz import ir
+from gradviz.analysis.ledger import ledger_sentences
 from gradviz.flow.text import flow_text
-from gradviz.render import _words as words
-from gradviz.render.findings import findings_text
-from gradviz.render.ledger import ledger_sentences
+from gradviz.text import words
+from gradviz.text.findings import findings_text
 
 _HEADINGS = ("op", "shape", "scope", "gradient", "source")
 _WIDEST = (30, 30, 26, 22, 64)  # the last column takes what the others leave

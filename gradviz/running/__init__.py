@@ -1,1 +1,1 @@
-"""running: say here what this room is for, and what must stay true in it."""
+"""A user's script, run and recorded: what stands behind `gradviz run` and `step`."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from gradviz import ir
 from gradviz._capture.open_log import packages_of
-from gradviz.notebook.tracebacks import without_our_frames
+from gradviz._capture.tracebacks import without_our_frames
 from gradviz.running.engine_alias import alias
 from gradviz.running.main_module import Program, as_main, execute
 from gradviz.running.signals import Terminated, signals_as_errors

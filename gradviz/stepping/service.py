@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gradviz._services import Request, State
+from gradviz.services import Request, State
 from gradviz.stepping.change import clipped, scaled, zeroed
-
-if TYPE_CHECKING:
-    from gradviz.stepping.stepper import Stepper
+from gradviz.stepping.control import PassControl
 
 _LONGEST = 2_000  # characters of a gradient's values
 
@@ -17,7 +15,7 @@ _LONGEST = 2_000  # characters of a gradient's values
 class SteppingService:
     """Answers the bar."""
 
-    def __init__(self, stepper: Stepper) -> None:
+    def __init__(self, stepper: PassControl) -> None:
         self._stepper = stepper
         self._commands: dict[str, Callable[[Request], object]] = {
             "step": lambda request: stepper.step(),

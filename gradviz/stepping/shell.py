@@ -7,16 +7,14 @@ import inspect
 import linecache
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from gradviz import ir
-from gradviz._services import one_line
-from gradviz.render._words import clean
+from gradviz.services import one_line
 from gradviz.stepping.change import clipped, scaled, zeroed
+from gradviz.stepping.control import PassControl
 from gradviz.stepping.stop import file_of
-
-if TYPE_CHECKING:
-    from gradviz.stepping.stepper import Stepper
+from gradviz.text.words import clean
 
 _INTRO = "Backward, node by node. Type help for the commands, quit to give the pass up."
 _AROUND = 3  # lines shown before and after the one that made a node
@@ -49,7 +47,7 @@ class StepShell(cmd.Cmd):
     doc_header = "Commands (help COMMAND says more):"
 
     def __init__(
-        self, stepper: Stepper, stdin: TextIO, stdout: TextIO, *, in_script: bool
+        self, stepper: PassControl, stdin: TextIO, stdout: TextIO, *, in_script: bool
     ) -> None:
         super().__init__(stdin=stdin, stdout=stdout)
         # A terminal edits lines, and its history is at hand.
@@ -199,7 +197,7 @@ _CHANGES: dict[str, Callable[[Any, float], Any]] = {
 
 
 def interact(
-    stepper: Stepper,
+    stepper: PassControl,
     stdin: TextIO | None = None,
     stdout: TextIO | None = None,
     *,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradviz._services import one_line
+from gradviz.services import one_line
 from gradviz.stepping.stop import Gradient, Stop
 
 Until = Callable[[Stop], str]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradviz import ir
 from gradviz.flow.judge import Usual, Verdict, judge
-from gradviz.render._words import clean
+from gradviz.text.words import clean
 
 _PATIENCE: dict[Verdict, int] = {  # looks in a row before it is news
     "not finite": 1,

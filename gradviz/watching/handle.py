@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -13,21 +14,51 @@ from gradviz import ir
 from gradviz.errors import GradvizError
 from gradviz.flow.ranks import SPREAD
 from gradviz.flow.table import Flow, flow_of
-from gradviz.render._words import counted
+from gradviz.text.words import counted
 from gradviz.watching import ending
 from gradviz.watching.alarms import Alarms
-from gradviz.watching.bare import BareLoop
 from gradviz.watching.history import History
 from gradviz.watching.hooks import Hooks
-from gradviz.watching.live import WatchSource
 from gradviz.watching.looks import Look, merged, reader_of
-from gradviz.watching.pace import Pace
+from gradviz.watching.manual_loops import ManualLoop
 from gradviz.watching.parameters import Parameters
 from gradviz.watching.ranks import launched_rank
+from gradviz.watching.sampling import SamplingSchedule
 
 if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
-    from gradviz.notebook.live_view import LiveView
+    from gradviz.live import Delta
+    from gradviz.showing.live_view import LiveView
+
+
+class WatchSource:
+    """Says when there is a new look, and what the history is then.
+
+    The view has a thread of its own; it does not keep the watch alive.
+    """
+
+    def __init__(
+        self, looks: Callable[[], int], snapshot: Callable[[], ir.Snapshot]
+    ) -> None:
+        self._looks = weakref.WeakMethod(looks)
+        self._snapshot = weakref.WeakMethod(snapshot)
+        self._last = ir.Snapshot("gradviz")
+
+    def version(self) -> int:
+        """Return how many looks there were; the view pauses where nothing is new."""
+        looks = self._looks()
+        return 0 if looks is None else looks()
+
+    def full(self) -> ir.Snapshot:
+        """Return the history so far."""
+        snapshot = self._snapshot()
+        if snapshot is not None:
+            self._last = snapshot()
+        return self._last
+
+    def delta(self) -> Delta | None:
+        """Return None: a history is sent as a whole, and seldom."""
+        return None
 
 
 def watch(
@@ -84,7 +115,7 @@ def watch(
     return Watch(
         model,
         has_optimizer=optimizer is not None,
-        pace=Pace(every, overhead),
+        schedule=SamplingSchedule(every, overhead),
         page=page,
         say=say,
         title=title,
@@ -103,7 +134,7 @@ class Watch:
         model: Any,
         *,
         has_optimizer: bool,
-        pace: Pace,
+        schedule: SamplingSchedule,
         page: str | os.PathLike[str] | None,
         say: Callable[[str], object] | None,
         title: str,
@@ -125,14 +156,14 @@ class Watch:
         self._hooks = Hooks(
             self._reader,
             self._parameters,
-            pace,
+            schedule,
             self._guard,
             self._take,
             rank=self._rank,
         )
-        self._bare = None if has_optimizer else BareLoop(self._hooks)
-        if self._bare is not None:
-            self._hooks.first_step = self._leave_bare
+        self._manual_loop = None if has_optimizer else ManualLoop(self._hooks)
+        if self._manual_loop is not None:
+            self._hooks.first_step = self._leave_manual_loop
         self._followings: list[LiveView] = []
         self._forget_exit = ending.at_exit(self)
 
@@ -149,11 +180,11 @@ class Watch:
         if news:
             rows[-1].marked = True
 
-    def _leave_bare(self) -> None:
+    def _leave_manual_loop(self) -> None:
         """An optimizer steps: passes are no longer steps of their own."""
-        if self._bare is not None:
-            self._bare.close()
-            self._bare = None
+        if self._manual_loop is not None:
+            self._manual_loop.close()
+            self._manual_loop = None
             self._history = History()
 
     def _guard(self, function: Callable[..., None]) -> Callable[..., None]:
@@ -193,8 +224,8 @@ class Watch:
     def close(self) -> None:
         """Take all hooks off and write the page; a second call does nothing."""
         if self.open:
-            if self._bare is not None:
-                self._guard(self._bare.finish)()
+            if self._manual_loop is not None:
+                self._guard(self._manual_loop.finish)()
             self.open = False
             self._take_hooks_off()
         self._forget_exit()
@@ -211,11 +242,11 @@ class Watch:
     def _take_hooks_off(self) -> None:
         try:
             self._hooks.close()
-            if self._bare is not None:
-                self._bare.close()
+            if self._manual_loop is not None:
+                self._manual_loop.close()
         except Exception as error:
             self._notes.append(f"A hook could not be removed: {error}")
-        self._bare = None
+        self._manual_loop = None
 
     def __enter__(self) -> Watch:
         return self
@@ -283,7 +314,7 @@ class Watch:
 
         In a notebook the view below the cell follows the training until it is closed.
         """
-        from gradviz._show import follow, show
+        from gradviz.showing.show import follow, show
 
         source = WatchSource(self._count_looks, self.snapshot)
         following = follow(source) if self.open else None

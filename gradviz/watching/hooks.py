@@ -10,8 +10,8 @@ from gradviz import ir
 from gradviz.watching.arrivals import Arrivals
 from gradviz.watching.looks import Look, Reader
 from gradviz.watching.optimizers import Optimizers, Stepped
-from gradviz.watching.pace import Pace
 from gradviz.watching.parameters import Parameters
+from gradviz.watching.sampling import SamplingSchedule
 
 Guard = Callable[[Callable[..., None]], Callable[..., None]]
 Deliver = Callable[[Look, ir.FlowStep], None]
@@ -28,7 +28,7 @@ class Hooks:
         self,
         reader: Reader,
         parameters: Parameters,
-        pace: Pace,
+        schedule: SamplingSchedule,
         guard: Guard,
         deliver: Deliver,
         rank: int | None,
@@ -37,7 +37,7 @@ class Hooks:
         self.first_step: Callable[[], None] | None = None  # called at the first one
         self.reader = reader
         self.parameters = parameters
-        self.pace = pace
+        self.schedule = schedule
         self.guard = guard
         self.deliver = deliver
         self._rank = rank
@@ -70,7 +70,9 @@ class Hooks:
             return
         if known.number >= known.due:
             self._begin_look(known, optimizer, args, kwargs)
-        elif known.number % self.pace.sentinel == 0 and not _has_closure(args, kwargs):
+        elif known.number % self.schedule.sentinel == 0 and not _has_closure(
+            args, kwargs
+        ):
             self._glance(known, optimizer)
             if known.look is not None:
                 known.look.copy_weights()
@@ -80,7 +82,7 @@ class Hooks:
         if known is None or known.reference() is not optimizer:
             return
         number = known.number
-        glance = known.look is None and number % self.pace.sentinel == 0
+        glance = known.look is None and number % self.schedule.sentinel == 0
         if glance and _has_closure(args, kwargs):
             self._glance(known, optimizer)
         known.number = number + 1
@@ -129,10 +131,10 @@ class Hooks:
             if took is not None:
                 local = 0 if self._arrivals is None else self._arrivals.cost_ns
                 known.ours_ns += local
-                self.pace.stepped(max(took - local, 1))
+                self.schedule.stepped(max(took - local, 1))
             self.drop_arrivals()
-            self.pace.looked(known.ours_ns + time.perf_counter_ns() - began)
-            known.due = self.pace.next_due(known.number)
+            self.schedule.looked(known.ours_ns + time.perf_counter_ns() - began)
+            known.due = self.schedule.next_due(known.number)
 
     def _read(self, look: Look, optimizer: Any) -> None:
         look.read_gradients(self.reader.scale(optimizer), self.wants_pictures())
@@ -151,7 +153,7 @@ class Hooks:
             known.look = self.new_look(known.rows, known.number)
             known.look.read_gradients(self.reader.scale(optimizer))
         else:
-            self.pace.glanced(time.perf_counter_ns() - began)
+            self.schedule.glanced(time.perf_counter_ns() - began)
 
     # ---- looks ----------------------------------------------------------------------
 

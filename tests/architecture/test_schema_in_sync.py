@@ -6,7 +6,7 @@ from gradviz import ir
 from gradviz.ir import fields
 from tools import ir_typescript
 
-# Numbers that are not rows of a table. A new field of ir.py belongs here or into
+# Numbers that are not rows of a table. A new field of gradviz/ir belongs here or into
 # gradviz.ir.fields.REFERENCES; forgetting both would leave a reference unchecked.
 PLAIN = {
     "OpNode": "iteration sequence elapsed_ns order",

@@ -203,7 +203,7 @@ def chain(count: int, *, closed: bool = False) -> ir.Snapshot:
 def test_a_cycle_is_named_in_a_sentence(
     new_page: Callable[..., Watched], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gradviz.export.validate", lambda snapshot: None)
+    monkeypatch.setattr("gradviz.snapshots.validate", lambda snapshot: None)
     path = gradviz.export_html(chain(3, closed=True), tmp_path / "cycle.html")
     watched = new_page()
     watched.page.goto(path.as_uri())

@@ -14,12 +14,13 @@ from hypothesis.extra import numpy as hnp
 import gradtape
 from gradtape import _dtypes as dt
 from gradtape._backend.device import device
-from gradtape._tensor.print_options import (
+from gradtape._tensor.printing import (
+    contents_str,
     get_printoptions,
     printoptions,
     set_printoptions,
+    tensor_str,
 )
-from gradtape._tensor.printing import contents_str, tensor_str
 
 torch = pytest.importorskip("torch")
 

@@ -90,7 +90,7 @@ def recorders(monkeypatch: pytest.MonkeyPatch) -> list[FakeRecorder]:
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     """Return a function that writes a script into an otherwise empty folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gradviz._browser.open_page", lambda _: False)
+    monkeypatch.setattr("gradviz.showing.browser.open_page", lambda _: False)
 
     def write(text: str) -> Path:
         path = Path("folder") / "script.py"

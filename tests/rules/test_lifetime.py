@@ -5,45 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradviz.diagnosis.diagnose import diagnose
-from tests.rules import (
-    programs_lifetime,
-    programs_lifetime_fine,
-    programs_lifetime_kept,
-    programs_lifetime_leaves,
-    programs_lifetime_loops,
-    programs_lifetime_memory,
-    programs_lifetime_more,
-    programs_lifetime_refused,
-    programs_lifetime_tensors,
-)
-from tests.rules.harness import ENGINES, Case, case, check, programs, run
-
-_WRONG = [
-    *programs_lifetime.WRONG,
-    *programs_lifetime_kept.WRONG,
-    *programs_lifetime_leaves.WRONG,
-    *programs_lifetime_loops.WRONG,
-    *programs_lifetime_memory.WRONG,
-    *programs_lifetime_more.WRONG,
-    *programs_lifetime_refused.WRONG,
-    *programs_lifetime_tensors.WRONG,
-]
-_FINE = [
-    *programs_lifetime.FINE,
-    *programs_lifetime_fine.FINE,
-    *programs_lifetime_kept.FINE,
-    *programs_lifetime_leaves.FINE,
-    *programs_lifetime_loops.FINE,
-    *programs_lifetime_memory.FINE,
-    *programs_lifetime_refused.FINE,
-]
-
-
-@programs(_WRONG + _FINE)
-def test_lifetime(case: Case, engine: str) -> None:
-    """The first finding names the marked line; fine programs get none."""
-    check(case, engine)
-
+from tests.rules.harness import ENGINES, case, run
 
 _CARRIED = """
     import torch

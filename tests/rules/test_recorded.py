@@ -13,17 +13,18 @@ import gradviz
 from gradviz._capture.open_log import Engine
 from gradviz.running.engine_alias import alias
 from tests.rules.harness import executed
-from tests.rules.test_untouched import MODULES, cases_of
+from tests.rules.tables import FILES
+from tests.rules.test_untouched import cases_for_torch
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("engine", ["gradtape", "torch"])
-@pytest.mark.parametrize("module", MODULES)
-def test_what_a_recording_sees_besides_blames_nobody(module: str, engine: Engine):
+@pytest.mark.parametrize("file", [each for each in FILES if ".fine_" in each])
+def test_what_a_recording_sees_besides_blames_nobody(file: str, engine: Engine):
     wrong = list[str]()
-    for case in cases_of(module):
-        if case.slug is not None or engine not in case.engines:
+    for case in cases_for_torch(file):
+        if engine not in case.engines:
             continue
         session = gradviz.record(engine=engine)
         instead = alias("torch", "gradtape") if engine == "gradtape" else nullcontext()

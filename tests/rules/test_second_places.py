@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from gradviz.diagnosis.diagnose import diagnose
 from tests.rules.harness import Case, check, programs, run
-from tests.rules.programs_second_places import TWO_PLACES
-from tests.rules.programs_second_places_views import VIEWS
+from tests.rules.tables import FAMILIES, cases_of
+
+TWO_PLACES = [each for family in FAMILIES for each in cases_of(family, "TWO_PLACES")]
 
 
-@programs(TWO_PLACES + VIEWS)
+@programs(TWO_PLACES)
 def test_the_second_line_is_a_remark(case: Case, engine: str) -> None:
     check(case, engine)
     diagnosis = diagnose(run(case, engine))

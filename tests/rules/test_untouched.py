@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import random
 import weakref
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,17 +16,14 @@ import torch
 
 import gradviz
 from tests.rules.harness import Case, executed
+from tests.rules.tables import FILES, cases_in, named
 
 pytestmark = pytest.mark.slow
 
-MODULES = sorted(path.stem for path in Path(__file__).parent.glob("programs_*.py"))
 
-
-def cases_of(module: str) -> list[Case]:
+def cases_for_torch(file: str) -> list[Case]:
     """Return the programs of a file that PyTorch runs."""
-    values = vars(importlib.import_module(f"tests.rules.{module}")).values()
-    lists = [value for value in values if isinstance(value, list)]
-    return [each for found in lists for each in found if "torch" in each.engines]
+    return [each for each in cases_in(file) if "torch" in each.engines]
 
 
 class Mark:
@@ -123,12 +118,11 @@ def quick_collections() -> Iterator[None]:
     gc.unfreeze()
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_recording_changes_nothing_and_keeps_nothing(module: str):
-    wrong, seen = list[str](), 0
-    for case in cases_of(module):
+@pytest.mark.parametrize("file", list(filter(cases_for_torch, FILES)))
+def test_recording_changes_nothing_and_keeps_nothing(file: str):
+    wrong = list[str]()
+    for case in cases_for_torch(file):
         plain = left_by(case, nullcontext())
-        seen += len(plain.values)
         session = gradviz.record(engine="torch")
         watched = left_by(case, session)
         if (plain.output, plain.error) != (watched.output, watched.error):
@@ -144,4 +138,9 @@ def test_recording_changes_nothing_and_keeps_nothing(module: str):
         if kept:
             wrong.append(f"{case.name}: {', '.join(sorted(kept))} stayed alive")
     assert wrong == []
-    assert seen > 0
+
+
+def test_what_a_program_leaves_is_compared():
+    left = left_by(named("two_sums_of_one_square"), nullcontext())
+    assert left.values["w.grad"] is not None
+    assert {"w", "h", "loss_a"} <= left.alive | left.values.keys()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from .._autocast.api import any_enabled, is_available, supported_devices
+from .._autocast.autocast import any_enabled, is_available, supported_devices
 from .._backend.device import device as device
 from .._common.refusals import refused_names
 from .._dispatch.operands import common_shape
@@ -34,13 +34,13 @@ from ..ops._support.linalg import LinAlgError
 from ..ops.memory.memory_format import layout as layout
 from ..ops.memory.memory_format import memory_format as memory_format
 from ..ops.tensor.determinism import fill_memory, fills_memory
+from ..utils._foreach_utils import grouped, other_backend
 from . import _autograd as _autograd
 from . import _forward
 from . import _functions as _functions
 from . import _nn as _nn
 from . import _profiler as _profiler
 from ._conv import ConvBackend, select_conv_backend
-from ._groups import grouped, other_backend
 from ._keys import DispatchKey as DispatchKey
 from ._keys import DispatchKeySet as DispatchKeySet
 

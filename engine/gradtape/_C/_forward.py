@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._forward_mode.levels import enable
-from .._forward_mode.levels import is_enabled as is_enabled
+from .._forward_mode.dual import enable
+from .._forward_mode.dual import is_enabled as is_enabled
 from .._modes.transforms import active
 
 set_enabled = enable

@@ -7,10 +7,10 @@ from typing import Any
 from .._dispatch.declare import OPS
 from .._dispatch.view_history import CopySlices as CopySlices
 from .._graph.node import AccumulateGrad as AccumulateGrad
-from ..autograd._function.delayed_error import DelayedError as DelayedError
-from ..autograd._function.delayed_error import Error as Error
-from ..autograd._function.delayed_error import UndefinedGrad as UndefinedGrad
-from ..autograd._function.delayed_error import (
+from ..autograd._function.context import DelayedError as DelayedError
+from ..autograd._function.context import Error as Error
+from ..autograd._function.context import UndefinedGrad as UndefinedGrad
+from ..autograd._function.context import (
     UndefinedGradBackward as UndefinedGradBackward,
 )
 from ..autograd.graph import Node

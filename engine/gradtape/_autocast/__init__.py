@@ -1,1 +1,1 @@
-"""_autocast: say here what this room is for, and what must stay true in it."""
+"""Autocast: ops choose the precision they compute in, while a thread asks."""

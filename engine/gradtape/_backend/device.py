@@ -8,7 +8,9 @@ import sys
 from contextvars import ContextVar
 from typing import Any, NoReturn, TypeGuard
 
-__all__ = ["cpu", "default_device", "device", "set_default_device"]
+from . import META, Shell, backend_of
+
+__all__ = ["cpu", "default_device", "device", "device_of", "set_default_device"]
 
 _TYPES = (
     *("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve"),
@@ -49,6 +51,8 @@ class device:
     >>> device("cuda", 1).index
     1
     """
+
+    __module__ = "gradtape"
 
     __slots__ = ("index", "type")
 
@@ -163,6 +167,20 @@ def _accelerator(index: int) -> str:
 
 cpu = device("cpu")
 """The device of NumPy's arrays."""
+
+_meta = device("meta")
+
+
+def device_of(array: Any) -> device:
+    """Return where an array of any backend lies."""
+    backend = backend_of(array)
+    if type(array) is Shell:
+        return array.device
+    if backend is META:
+        return _meta
+    index = backend.device_index(array)
+    return cpu if index is None else device("cuda", index)
+
 
 _defaults: ContextVar[tuple[device, ...]] = ContextVar(
     "gradtape_default_devices", default=(cpu,)

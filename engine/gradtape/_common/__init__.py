@@ -1,1 +1,1 @@
-"""_common: say here what this room is for, and what must stay true in it."""
+"""The ground: error messages, refusals, warnings, source sites and handles."""

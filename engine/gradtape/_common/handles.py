@@ -26,6 +26,8 @@ class RemovableHandle:
     tensor([2., 2.])
     """
 
+    __module__ = "gradtape.utils.hooks"
+
     id: int
     next_id: int = 0
 

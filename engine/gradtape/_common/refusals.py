@@ -165,6 +165,38 @@ TOPICS: Final = (
         "a DistributedSampler, which gives all of them as many",
     ),
     Topic(
+        "lobpcg",
+        "no program of a notebook asks for a few eigenpairs of a huge matrix",
+        "torch.linalg.eigh, or scipy.sparse.linalg.lobpcg",
+    ),
+    Topic(
+        "quasirandom.SobolEngine",
+        "gradients are recorded of random numbers alone",
+        "scipy.stats.qmc.Sobol",
+    ),
+    Topic(
+        "utils.flop_counter.FlopCounterMode utils.flop_counter.register_flop_formula",
+        "calls are counted where they are recorded",
+        "torch.profiler.profile with with_flops=True",
+    ),
+    Topic(
+        "utils.module_tracker.ModuleTracker",
+        "each recorded op names the modules that it ran in",
+        "forward hooks, or gradviz to look at the recorded graph",
+    ),
+    Topic(
+        "utils.weak.WeakTensorKeyDictionary utils.weak.WeakIdKeyDictionary "
+        "utils.weak.WeakIdRef utils.weak.TensorWeakRef",
+        "tensors can be held weakly as any object",
+        "weakref.ref, and a dict of them by id",
+    ),
+    Topic(
+        "utils.collect_env.get_env_info utils.collect_env.get_pretty_env_info "
+        "utils.collect_env.main",
+        "reports of bugs need no list of PyTorch's builds",
+        "torch.__config__.show",
+    ),
+    Topic(
         "utils.tensorboard.SummaryWriter.add_graph "
         "utils.tensorboard.SummaryWriter.add_onnx_graph",
         "what they draw is traced TorchScript or ONNX",
@@ -214,7 +246,7 @@ def refused(name: str) -> Any:
     A name with a capital is a class, of which nothing is an instance.
     """
     said, short = sentence(name), name.rpartition(".")[2]
-    home = f"torch.{name.rpartition('.')[0]}"
+    home = f"torch.{name.rpartition('.')[0]}".rstrip(".")
     if short.lstrip("_")[0].isupper():
         space = {"refusal": said, "__doc__": said, "__module__": home}
         return _RefusedType(short, (), space)

@@ -16,11 +16,17 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEEPEST = 32  # frames kept of a stack
 
 
+user_files: set[str] = set()
+own_files: set[str] = set()
+"""Files known to be the user's or the package's: a set is looked up faster."""
+
+
 class _InternalFiles(dict[str, bool]):
     """File name -> is it part of this package? Filled on first sight."""
 
     def __missing__(self, file: str) -> bool:
         internal = self[file] = file.startswith((_PACKAGE, "<gradtape"))
+        (own_files if internal else user_files).add(file)
         return internal
 
 
@@ -59,6 +65,21 @@ def user_frame() -> FrameType | None:
     while frame is not None and internal_files[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
+
+
+def users_above(frame: FrameType) -> FrameType:
+    """Return the innermost user frame from ``frame`` on; the outermost of all if none.
+
+    The hot path asks only where ``user_files`` does not have the frame's file.
+    """
+    while True:
+        file = frame.f_code.co_filename
+        if file not in own_files and not internal_files[file]:
+            return frame
+        above = frame.f_back
+        if above is None:
+            return frame
+        frame = above
 
 
 def caller_site() -> RawSite | None:

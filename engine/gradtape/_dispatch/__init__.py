@@ -1,1 +1,1 @@
-"""_dispatch: say here what this room is for, and what must stay true in it."""
+"""What a declared op becomes: a function, a method, an in-place twin, a node type."""

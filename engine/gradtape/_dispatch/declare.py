@@ -1,6 +1,6 @@
 """Declaring ops: one block makes function, method, raw kernel and backward node.
 
-See ``_op.py`` for how a declaration is read. Two op namespaces come out of it:
+See ``_graph/op.py`` for how a declaration is read. Two op namespaces come out of it:
 ``raw_ops(array)`` over raw arrays and ``tensor_ops`` over tensors.
 """
 
@@ -19,6 +19,7 @@ from .._graph.op import Arrays as Arrays
 from .._graph.op import (
     Check,
     Derivative,
+    Family,
     Kernel,
     Op,
     Operand,
@@ -26,22 +27,17 @@ from .._graph.op import (
     read_op,
     saving_order,
 )
+from .._graph.registry import FUNCTIONS, OPS
 from .._modes.grad_mode import mode
 from .._saved.hooks import Packing, unpack_tensor
 from .._saved.slots import slots_for
 from .._tensor.tensor import Tensor, wrap_shared
-from .bind_backward import bind_run, check_version, modified_error
-from .bind_direct import bind_apply
-from .bind_pointwise import Option, bind_pointwise
-from .signatures import ABSENT, compile_function, compile_invoke
+from .derivative import bind_run, check_version, modified_error
+from .direct import bind_apply
+from .pointwise import Option, bind_pointwise
+from .signatures import ABSENT, compile_function, ordered_kernel
 
 K = TypeVar("K", bound=Callable[..., Any])
-
-OPS: dict[str, Op] = {}
-"""Every declared op by name."""
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""What ``gradtape.<name>`` offers: ops, and functions composed of them."""
 
 
 class OpSpace:
@@ -134,7 +130,6 @@ def op(
             kernel,
             derivatives or {},
             node_name=node or node_name(name),
-            family=kernel.__module__.rpartition(".")[2],
             **facts,
         )
         make_node_type(record)
@@ -162,7 +157,7 @@ def pointwise(
     out_rule: str = "",
     numbers: bool = True,
     key: str = "",
-    family: str = "pointwise",
+    family: Family = "",
 ) -> Callable[..., Any]:
     """Declare an op that NumPy has as a ufunc: no options, one or two operands.
 
@@ -250,7 +245,7 @@ def _publish(
 
 def make_node_type(record: Op) -> None:
     """Give a record its node class and its way to call the kernel."""
-    record.invoke = compile_invoke(record)
+    record.ordered = ordered_kernel(record)
     record.node_type = type(
         record.node_name,
         (Node,),

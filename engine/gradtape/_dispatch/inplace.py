@@ -32,9 +32,10 @@ from .._tensor.overlap import (
 from .._tensor.tensor import Tensor, wrap
 from .._tensor.write_observers import after_write
 from .anomaly_report import check_outputs
-from .apply import WRAPPED, make_node, numbers_of
+from .apply import WRAPPED, numbers_of
 from .declare import OPS, compile_function, make_node_type, method
 from .operands import arrays_of, as_array, broadcast_error, compute, promote
+from .recording import make_node
 from .view_history import check_inplace, rebase_history
 
 _OWN_NODES = {

@@ -100,9 +100,6 @@ def _device_operands(args: Sequence[Any], arrays: list[Any]) -> tuple[list[Any],
 
 
 _OWN_WIDTH = {"nan_to_num", "nextafter"}  # about the dtype, not about its values
-_WIDENED = {"compare", "statistics", "unique"}  # families that compare or sort
-
-
 _STEPWISE = {"_div_rounded", "_floor_divide_tensor"}
 """Ops that round two tensors of 16-bit floats after every step."""
 
@@ -123,7 +120,7 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
     if op.name in KEEP_ZERO and type(arrays[0]) is SparseArray:
         x = arrays[0].coalesce()
         return x.with_values(compute(op, xp, (x.values, *arrays[1:]), params))
-    alone = op.pointwise or op.family.startswith("activation") or op.family in _WIDENED
+    alone = op.pointwise or op.family in ("elementwise", "upcast")
     if op.key in _STEPWISE and getattr(arrays[1], "ndim", 0):
         alone = False
     if alone and op.name not in _OWN_WIDTH and _any_half(arrays):
@@ -132,7 +129,7 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
         beside = "biuf" if op.name in _WIDE_NUMBERS else "biu"
         if len(halves) == 1 and all(d.kind in beside for d in dtypes - halves):
             return _in_single(op, xp, arrays, params, halves.pop())
-    found = op.invoke(xp, arrays, params)
+    found = op.ordered(xp, *arrays, *params)
     first = getattr(arrays[0], "dtype", None) if arrays else None
     if first is None or first.kind != "V" or "dtype" in op.options:
         return found
@@ -157,7 +154,7 @@ def _in_single(
     ]
     if op.key in _ROUNDED_OPTIONS:
         params = tuple(float(half.type(p)) for p in params)
-    return _rounded(op, op.invoke(xp, wide, params), half)
+    return _rounded(op, op.ordered(xp, *wide, *params), half)
 
 
 def _rounded(op: Op, found: Any, half: Any) -> Any:

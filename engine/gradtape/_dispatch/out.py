@@ -15,9 +15,15 @@ from .._modes.grad_mode import mode
 from .._tensor.overlap import check_apart, check_overlap, check_partial_overlap
 from .._tensor.tensor import Tensor
 from .._tensor.write_observers import after_write, before_write
-from ..return_types import Outputs
 from .apply import apply
 from .out_checks import refusal
+
+
+class Outputs(tuple[Any, ...]):
+    """The tensors of ``out=``, which hold the results of a call."""
+
+    __slots__ = ()
+
 
 _NO_TANGENT = (
     "Trying to use forward AD with {name}_out that does not support it because it is "
@@ -128,7 +134,7 @@ def store(target: Tensor, value: Any, op: Op, slot: str = "result") -> None:
             steps = tuple(step // value.itemsize for step in value.strides)
             if steps != target.stride():
                 target.as_strided_(value.shape, steps)  # type: ignore[attr-defined]
-    elif not op.family.startswith("reduce"):
+    elif op.family != "reduction":
         check_overlap(target, op.name)
     for look in before_write:
         look(target)

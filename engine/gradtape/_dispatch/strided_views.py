@@ -18,8 +18,8 @@ from .._graph.observe import OpCalled, notify, observers
 from .._graph.output_layout import element_strides
 from .._modes.grad_mode import mode
 from .._tensor.tensor import Tensor, wrap_view
-from .apply import record
 from .declare import OPS, Array, method, op, public
+from .recording import record
 
 
 class Geometry(NamedTuple):

@@ -15,11 +15,11 @@ from .._common import messages as _errors
 from .._dtypes import dtype as DType
 from .._graph.node import Node, new_object
 from .._graph.output_layout import layout_of
+from .._graph.registry import OPS
 from .._modes.grad_mode import mode
 from .._tensor.tensor import Tensor, edge_of, install_regenerate, wrap_shared
 from .._tensor.write_observers import before_write
-from .apply import finish
-from .declare import OPS
+from .recording import place
 from .strided_views import Geometry, geometry_of
 
 Step = tuple[str, Geometry]
@@ -88,7 +88,7 @@ def regenerate_view(view: Tensor) -> None:
         raise _view_error(view, info.kind, _errors.WRITTEN_ELSEWHERE)
     old, number = view._grad_fn, view._nr
     following: tuple[Node | None, int] = edge_of(base), base._nr
-    info.version = version  # first: finish() must not come back here
+    info.version = version  # first: place() must not come back here
     at, steps, dtype = geometry_of(base), steps_to(view), base.dtype
     for name, outer in steps:
         if name:
@@ -98,7 +98,7 @@ def regenerate_view(view: Tensor) -> None:
         node.nodes, node.numbers = (following[0],), (following[1],)
         node.saved, node.params = (), () if name else (at, outer)
         seen = view if outer is steps[-1][1] else _seen(view, dtype, outer)
-        finish(node, seen, 3)
+        place(node, seen, mode.now)
         following, at = (node, 0), outer
     view._nr = 0
     keep_retaining(view, old, number)
@@ -188,13 +188,13 @@ def rebase_history(target: Tensor, node: Node) -> None:
     info = target._view
     if info is None or info.base is None:
         old, number = target._grad_fn, target._nr
-        finish(node, target, 3)
+        place(node, target, mode.now)
         target._nr = 0
         keep_retaining(target, old, number)
         return
     base = info.base
     mine, old = (target._grad_fn, target._nr), (base._grad_fn, base._nr)
-    finish(node, target, 3)  # order, site and layout of the write itself
+    place(node, target, mode.now)  # order, site and layout of the write itself
     node.layout = layout_of(target._data)
     copy = new_object(CopySlices)
     copy.inner = node
@@ -202,7 +202,7 @@ def rebase_history(target: Tensor, node: Node) -> None:
     copy.nodes = (edge_of(base), *node.nodes[1:])
     copy.numbers = (base._nr, *node.numbers[1:])
     copy.saved, copy.params = (None,), ()  # not empty: free() is to reach inner
-    finish(copy, base, 3)
+    place(copy, base, mode.now)
     base._nr = 0
     keep_retaining(base, *old)
     target._grad_fn, target._nr = mine

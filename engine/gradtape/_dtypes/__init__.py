@@ -1,12 +1,13 @@
 """The element types of tensors: the one place other files import them from."""
 
-from .limits import finfo, iinfo
-from .promotion import (
+from .arithmetic import (
     Number,
     Operand,
     can_cast,
     dtype_of_number,
+    finfo,
     get_default_dtype,
+    iinfo,
     parse_dtype,
     promote_types,
     result_type_of,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from .._common.mirrors import import_mirrors
 from .._common.refusals import refused_names
 from ..compiler import allow_in_graph as allow_in_graph
 from ..compiler import assume_constant_result as assume_constant_result
@@ -12,10 +13,10 @@ from ..compiler import disable as disable
 from ..compiler import is_compiling as is_compiling
 from ..compiler import list_backends as list_backends
 from ..compiler import reset as reset
-from . import eval_frame as eval_frame
 from . import utils as utils
 
 globals().update(refused_names("_dynamo"))
+import_mirrors(__name__)
 
 
 class Config(SimpleNamespace):

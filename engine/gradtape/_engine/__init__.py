@@ -1,1 +1,3 @@
-"""_engine: say here what this room is for, and what must stay true in it."""
+"""The backward pass: which nodes run, in which order, and what becomes of gradients."""
+
+from . import node_methods as node_methods  # installs them on Node

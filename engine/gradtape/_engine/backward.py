@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from operator import add
 from typing import Any
@@ -73,12 +73,12 @@ def run_backward(
         task.space, careful = profile.space(space), True
     if targets is not None:
         _limit(task, targets, accumulating)
-    walk = _walk_carefully if careful or has_leaf_hooks(leaves) else _walk
+    exactly = careful or has_leaf_hooks(leaves)
     incoming = [grad if as_tensors else grad._data for grad in gradients]
     if task.depth and task.depth % LEVELS_PER_THREAD == 0:
-        _in_new_thread(_execute, task, incoming, walk)
+        _in_new_thread(_execute, task, incoming, exactly)
     else:
-        _execute(task, incoming, walk)
+        _execute(task, incoming, exactly)
     found = task.capture
     return [] if found is None else [found[t] for t in targets or ()]
 
@@ -115,9 +115,7 @@ def _limit(task: GraphTask, targets: Sequence[Edge], accumulating: bool) -> None
         task.capture = dict.fromkeys(targets)
 
 
-def _execute(
-    task: GraphTask, incoming: list[Any], walk: Callable[[GraphTask, list[Any]], None]
-) -> None:
+def _execute(task: GraphTask, incoming: list[Any], exactly: bool) -> None:
     """Run a pass with the thread's switches set for it, and set back at its end."""
     now = mode.now
     before, outer = now.grad, (now.evaluating, now.task)
@@ -129,7 +127,7 @@ def _execute(
         began = [node for node, _ in task.roots]
         notify(BackwardBegan(began, task.order, caller_site()))
     try:
-        walk(task, incoming)
+        _walk(task, incoming, exactly)
         now.evaluating = task.steps = None
         for callback in task.callbacks:  # which may add callbacks
             callback()
@@ -172,28 +170,31 @@ def _in_new_thread(function: Callable[..., None], *args: Any) -> None:
         raise raised.pop()
 
 
-def _walk(task: GraphTask, incoming: list[Any]) -> None:
-    """Run all nodes, in the order of their numbers."""
+def _walk(task: GraphTask, incoming: list[Any], exactly: bool) -> None:
+    """Run the nodes, latest first, and send on what they return.
+
+    Where someone can see it, they run ``exactly`` in PyTorch's order.
+    """
     F, keep, place, raw = task.space, task.keep, task.place, task.space.raw
-    owning, space, last, large = F.owning, F, None, False
-    arriving, waiting = task.arriving, task.waiting
-    take, find, quiet = arriving.pop, arriving.get, mode.now.run
-    ready: list[Node] = []
     now, watching = mode.now, anomaly.enabled
     check = new_check() if watching and anomaly.check_nan else None
-    if check is not None:
-        owning = None  # it looks at what came in when it has seen what goes out
-    for node, number in task.roots:
-        _place_root(task, node, number, incoming.pop(0), ready)
-    _finish(task, ready)
-    task.steps = steps = iter(task.order)
+    # Who checks looks at what came in when it has seen what goes out.
+    owning = None if exactly or check is not None else F.owning
+    space, last, large = F, None, False
+    arriving, waiting = task.arriving, task.waiting
+    take, find, quiet = arriving.pop, arriving.get, now.run
+    ready: list[Node] = []
+    steps, send = _begin(task, incoming, ready, exactly)
     for node in steps:
         if watching:
             now.evaluating = node
         grad = take(node, None)
-        if node.extra is not None or (grad is None and node.foreign):
+        if exactly or node.extra is not None or (grad is None and node.foreign):
             slots = grad if isinstance(grad, list) else [grad] * len(node.layouts)
+            grad = None  # what leaves take should be theirs alone
             outgoing = evaluate(task, node, slots)
+            if check is not None and outgoing:
+                grad = slots if len(slots) > 1 else slots[0]
         elif grad is None:
             outgoing = (None,) * len(node.nodes)
         else:
@@ -210,46 +211,90 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
                 outgoing = node.run(space, grad)
             except RuntimeError as error:
                 raise placed(error, node)  # noqa: B904 - the same error, with a note
-        if check is not None:
+        if check is not None and outgoing:
             check(node, grad, outgoing)
-        if node.keeps and not keep:
+        if node.keeps and not keep and outgoing:
             node.free()
         for following, number, out in zip(node.nodes, node.numbers, outgoing):  # noqa: B905 - checked by run()
             if following is None:
                 continue
-            if raw and out is not None:
-                layout = following.layout  # None: several outputs
-                if (  # place()'s commonest cases, inlined
-                    layout is not None
-                    and out.dtype is layout[2]
-                    and out.shape == layout[0]
-                    and ((old := find(following)) is None or not layout[3])
-                ):
-                    arriving[following] = out if old is None else quiet(add, old, out)
-                    if following.accumulates:
-                        left = waiting[following] = waiting[following] - 1
-                        if not left:
-                            ready.append(following)
-                    continue
-            old = None  # which place() may add to, if nobody else refers to it
-            place(following, number, out, node)
+            if send is not None:
+                send(following, number, out, node)
+                continue
+            if (  # place()'s commonest cases, inlined
+                raw
+                and out is not None
+                and (layout := following.layout) is not None  # None: several outputs
+                and out.dtype is layout[2]
+                and out.shape == layout[0]
+                and ((old := find(following)) is None or not layout[3])
+            ):
+                arriving[following] = out if old is None else quiet(add, old, out)
+            else:
+                old = None  # which place() may add to, if nobody else refers to it
+                place(following, number, out, node)
             if following.accumulates:
                 left = waiting[following] = waiting[following] - 1
                 if not left:
                     ready.append(following)
-        if ready:
-            grad = out = outgoing = slots = None  # what leaves take should be theirs
+        if ready or exactly:
+            grad = out = outgoing = slots = None
             _finish(task, ready)
 
 
-def _place_root(
-    task: GraphTask, node: Node, number: int, grad: Any, ready: list[Node]
-) -> None:
-    task.place(node, number, grad, None)
-    if node.accumulates:
+Send = Callable[[Node, int, Any, Node | None], None]
+
+
+def _begin(
+    task: GraphTask, incoming: list[Any], ready: list[Node], exactly: bool
+) -> tuple[Iterable[Node], Send | None]:
+    """Place the gradients of the roots; return what runs, and how gradients go on."""
+    if exactly:
+        queue = _Queue(task)
+        for node, number in task.roots:
+            queue.send(node, number, incoming.pop(0), None)
+        return iter(queue), queue.send
+    for node, number in task.roots:
+        task.place(node, number, incoming.pop(0), None)
+        if node.accumulates:
+            task.waiting[node] -= 1
+            if not task.waiting[node]:
+                ready.append(node)
+    _finish(task, ready)
+    task.steps = steps = iter(task.order)
+    return steps, None
+
+
+class _Queue:
+    """The nodes that are wanted, in exactly PyTorch's order, telling who watches."""
+
+    def __init__(self, task: GraphTask) -> None:
+        self.task = task
+        self.heap: list[Ticket] = []
+        task.waiting = count_edges(task.roots, task.order)
+        # PyTorch begins at a single root even where it leads to nothing wanted.
+        self.only_root = task.roots[0][0] if len(task.roots) == 1 else None
+
+    def send(self, node: Node, number: int, grad: Any, source: Node | None) -> None:
+        """Place one gradient, and queue its node when all have arrived."""
+        task = self.task
         task.waiting[node] -= 1
+        wanted = task.wanted
+        if wanted is not None and node not in wanted and node is not self.only_root:
+            return
+        task.place(node, number, grad, source)
         if not task.waiting[node]:
-            ready.append(node)
+            heappush(self.heap, ticket_of(node))
+
+    def __iter__(self) -> Iterator[Node]:
+        now, profile = mode.now, mode.now.profile
+        while self.heap:
+            node = now.evaluating = heappop(self.heap).node
+            if profile is not None:
+                profile.enter(node)
+            yield node
+        if profile is not None:
+            profile.enter(None)
 
 
 def _finish(task: GraphTask, ready: list[Node]) -> None:
@@ -262,42 +307,3 @@ def _finish(task: GraphTask, ready: list[Node]) -> None:
         elif leaf in task.arriving:  # what evaluate() comes down to
             accumulate(task, leaf, [task.arriving.pop(leaf)])
     ready.clear()
-
-
-def _walk_carefully(task: GraphTask, incoming: list[Any]) -> None:
-    """Run the nodes that are wanted in exactly PyTorch's order, telling who watches."""
-    now, wanted, profile = mode.now, task.wanted, mode.now.profile
-    task.waiting = waiting = count_edges(task.roots, task.order)
-    heap: list[Ticket] = []
-    check = new_check() if anomaly.enabled and anomaly.check_nan else None
-
-    # PyTorch begins at a single root even where it leads to nothing that is wanted.
-    only_root = task.roots[0][0] if len(task.roots) == 1 else None
-
-    def send(node: Node, number: int, grad: Any, source: Node | None) -> None:
-        waiting[node] -= 1
-        if wanted is not None and node not in wanted and node is not only_root:
-            return
-        task.place(node, number, grad, source)
-        if not waiting[node]:
-            heappush(heap, ticket_of(node))
-
-    for node, number in task.roots:
-        send(node, number, incoming.pop(0), None)
-    while heap:
-        node = now.evaluating = heappop(heap).node
-        if profile is not None:
-            profile.enter(node)
-        slots = task.take(node)
-        outgoing = evaluate(task, node, slots)
-        if check is not None and outgoing:
-            check(node, slots if len(slots) > 1 else slots[0], outgoing)
-        if outgoing and node.keeps and not task.keep:
-            node.free()
-        slots = None  # what leaves take should be theirs alone
-        for following, number, out in zip(node.nodes, node.numbers, outgoing):  # noqa: B905 - checked by run()
-            if following is not None:
-                send(following, number, out, node)
-        outgoing = out = None
-    if profile is not None:
-        profile.enter(None)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
-from typing import Any
 
 from .._graph.node import Node
+from .._graph.node import renumbered as renumbered
 
 by_sequence = attrgetter("seq")
 Edge = tuple[Node, int]
@@ -123,7 +123,3 @@ def leading_to(targets: set[Node], order: Iterable[Node]) -> set[Node]:
             reaching.add(node)
             leading.add(node)
     return leading
-
-
-renumbered: list[Any] = []
-"""Not empty once some node's number was changed: then no order is taken for granted."""

@@ -1,1 +1,1 @@
-"""_forward_mode: say here what this room is for, and what must stay true in it."""
+"""Dual numbers: tangents that tensors carry while a level of forward mode is on."""

@@ -3,7 +3,7 @@
 A backward formula is linear in the incoming gradient ``u``. What it makes of ``u`` is
 the transposed Jacobian applied to ``u``; transposing that map once more, which the
 backward formulas of the ops *it* is written in do, gives the Jacobian itself. So every
-declared op has a forward derivative, and few are written out (`_dual_formulas.py`).
+declared op has a forward derivative, and few are written out (`rules.py`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 
 from .._backend import backend_of
 from .._common import messages as _errors
-from .._dispatch.apply import apply, metas_of
+from .._dispatch.apply import apply
 from .._dispatch.declare import raw_ops, tensor_ops
 from .._dispatch.operands import as_array
+from .._dispatch.recording import metas_of
 from .._dispatch.sum_to_shape import fit
 from .._graph.node import Node, accumulator_of, next_sequence_nr
 from .._graph.op import UNDERIVED, Op
@@ -23,8 +24,7 @@ from .._graph.output_layout import layout_of
 from .._modes.grad_mode import Switches, mode
 from .._overrides.torch_dispatch import asked, dispatching
 from .._tensor.tensor import Tensor, edge_of, wrap
-from .formulas import WRITTEN
-from .linear import LINEAR, Tangents, in_place_of, inputs_of
+from .rules import LINEAR, WRITTEN, Tangents, in_place_of, inputs_of
 
 
 class _Plainly:

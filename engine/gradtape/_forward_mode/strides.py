@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._backend import backend_of
-from .._dispatch.apply import record
 from .._dispatch.declare import OPS, tensor_ops
+from .._dispatch.recording import record
 from .._dispatch.strided_views import Geometry, geometry_of
 from .._graph.op import Op
 from .._modes.grad_mode import mode

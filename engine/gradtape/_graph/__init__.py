@@ -1,1 +1,1 @@
-"""_graph: say here what this room is for, and what must stay true in it."""
+"""The recorded graph: ops, nodes, scopes and events, without what walks them."""

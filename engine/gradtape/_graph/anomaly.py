@@ -10,12 +10,10 @@ import linecache
 import sys
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._common.site import Site, internal_files, resolve
-
-if TYPE_CHECKING:
-    from .node import Node
+from .protocols import NodeLike
 
 Sites = tuple[tuple[CodeType, int], ...]
 
@@ -48,7 +46,7 @@ class Callers:
 
     __slots__ = ("parent", "sites")
 
-    def __init__(self, sites: Sites, parent: Node | None = None) -> None:
+    def __init__(self, sites: Sites, parent: NodeLike | None = None) -> None:
         self.sites = sites
         self.parent = parent
 
@@ -56,7 +54,7 @@ class Callers:
         """Do nothing, should a debugger start while a frame carries this record."""
 
 
-def callers_of(frame: FrameType, parent: Node | None) -> Callers:
+def callers_of(frame: FrameType, parent: NodeLike | None) -> Callers:
     """Return who called the function that runs in ``frame``."""
     known: Any = frame.f_trace
     if type(known) is not Callers:
@@ -81,7 +79,7 @@ def _sites_above(frame: FrameType) -> Sites:
     return tuple(sites)
 
 
-def stack_of(node: Node) -> list[Site] | None:
+def stack_of(node: NodeLike) -> list[Site] | None:
     """Return the user's frames around a node's forward call, outermost first.
 
     None where anomaly mode was off then; the line itself is still ``node.site``.
@@ -93,7 +91,7 @@ def stack_of(node: Node) -> list[Site] | None:
     return [*above, resolve(node.code, node.lasti)]
 
 
-def parent_of(node: Node) -> Node | None:
+def parent_of(node: NodeLike) -> Any:
     """Return the node whose backward made this one, if anomaly mode saw it."""
     callers = getattr(node, "callers", None)
     return None if callers is None else callers.parent
@@ -106,7 +104,7 @@ def frame_text(site: Site) -> str:
     return text + (f"    {source}\n" if source else "")
 
 
-def notes_of(node: Node) -> dict[str, Any]:
+def notes_of(node: NodeLike) -> dict[str, Any]:
     """Return what PyTorch's anomaly mode writes into a node's ``metadata``."""
     stack, parent = stack_of(node), parent_of(node)
     notes: dict[str, Any] = {}

@@ -9,19 +9,16 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .._backend.device import cpu, device, device_of
 from .._common import messages as _errors
 from .._common.handles import RemovableHandle, new_registry, register
 from .._common.site import RawSite, Site, resolve
+from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as dtype_type
-from .node_api import NodeSurface
+from .anomaly import Callers, notes_of
 from .output_layout import Layout, layout_of
-
-if TYPE_CHECKING:
-    from .._storage.storage import Storage
-    from .._tensor.extra import TensorExtra
-    from .._tensor.tensor import Tensor
-    from .anomaly import Callers
-    from .scope import Scope
+from .protocols import StorageLike, TensorLike
+from .scope import Scope
 
 next_sequence_nr = itertools.count().__next__
 new_object = object.__new__
@@ -41,8 +38,8 @@ class SavedTensor:
     __slots__ = ("held", "memory", "tensor", "version")
 
     held: Any  # the array of an output
-    memory: Storage | None
-    tensor: Tensor | None
+    memory: Any  # the Storage, or what a pack hook made of the tensor
+    tensor: Any  # the Tensor; None for an output
     version: int
 
     @property
@@ -52,20 +49,18 @@ class SavedTensor:
         return self.held if tensor is None else tensor._data
 
     @property
-    def storage(self) -> Storage:
+    def storage(self) -> Any:
         """The memory's record, made now if nothing had needed one."""
         memory = self.memory
         if memory is None:
-            assert self.tensor is not None
             memory = self.memory = self.tensor._storage
         return memory
 
     @property
     def is_stale(self) -> bool:
         """Whether the memory was written since it was saved."""
-        memory = self.memory
+        memory: StorageLike | None = self.memory
         if memory is None:
-            assert self.tensor is not None
             memory = self.tensor._memory
         return memory is not None and memory.version != self.version
 
@@ -89,21 +84,44 @@ class Extra:
     )
 
     def __init__(self) -> None:
-        self.shown: weakref.ref[Node] | None = None  # of a written view; see _views
+        self.shown: weakref.ref[Node] | None = (
+            None  # of a written view; see view_history
+        )
         self.metadata: dict[Any, Any] = {}
         self.pre_hooks = new_registry()
         self.post_hooks = new_registry()
         self.tensor_hooks: dict[int, dict[int, Any]] = {}  # by output number
-        self.retain: dict[int, weakref.ref[Tensor]] = {}
+        self.retain: dict[int, weakref.ref[Any]] = {}  # tensors, by output number
 
 
-class Node(NodeSurface):
+class InputMetadata:
+    """What a node knows of one gradient that it is handed: its shape, dtype, device."""
+
+    __slots__ = ("device", "dtype", "shape")
+
+    is_nested_tensor = False
+    is_cpp_nested_tensor = False
+
+    def __init__(self, layout: Layout, where: device) -> None:
+        self.shape = list(layout.shape)
+        self.dtype: dtype_type = DTYPE_OF[layout.dtype]
+        self.device = where
+
+
+renumbered: list[str] = []
+"""Not empty once some node's number was changed: then no order is taken for granted."""
+
+
+class Node:
     """One backward function of one call.
 
     ``nodes`` and ``numbers`` are the next functions: per forward input the node that
     made it (None where no gradient goes) and which of its outputs it was. ``layout`` is
     that of the only output; with several it is None and ``several`` is set. ``saved``
     is None once the graph was freed. Subclasses, one per op, carry the derivative.
+
+    What needs ops the backward pass installs: calling a node, and the attributes that
+    show what it saved (see ``_engine/node_methods.py``).
     """
 
     __slots__ = (
@@ -125,6 +143,11 @@ class Node(NodeSurface):
 
     op_name: ClassVar[str] = ""
     slots: ClassVar[tuple[str, ...]] = ()  # names of what `saved` holds
+    param_names: ClassVar[tuple[str, ...]] = ()
+    second_names: ClassVar[dict[str, str]] = {}  # "indices": "result1"
+    readers: ClassVar[dict[str, Callable[[Any], Any]]] = {}
+    """What PyTorch shows as saved under names that are no slots or options here."""
+
     order: ClassVar[tuple[int, ...] | None] = None  # of unpacking, where unlike slots
     accumulates: ClassVar[bool] = False
     dead: ClassVar[bool] = False  # whether gradients end here, seen by nobody
@@ -133,7 +156,7 @@ class Node(NodeSurface):
     lies_like_operands: ClassVar[bool] = False  # see Op
     part: ClassVar[Callable[..., Any] | None] = None  # of a view's: see view_op()
 
-    callers: Callers  # set in anomaly mode alone: ask _anomaly.stack_of()
+    callers: Callers  # set in anomaly mode alone: ask anomaly.stack_of()
     code: CodeType | None
     lasti: int
     extra: Extra | None
@@ -203,6 +226,54 @@ class Node(NodeSurface):
         if self.saved and any(entry is not None for entry in self.saved):
             self.saved = None
 
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on this node, and those of anomaly mode."""
+        notes = self.more().metadata
+        for name, note in notes_of(self).items():
+            notes.setdefault(name, note)
+        return notes
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: where nothing needs a gradient, there is no node."""
+        return True
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        where = self._device()
+        return tuple([InputMetadata(layout, where) for layout in self.layouts])
+
+    def _device(self) -> device:
+        """Return where the node computes, by what it refers to."""
+        arrays = [getattr(entry, "array", None) for entry in self.saved or ()]
+        variable = getattr(self, "variable", None)
+        arrays.append(None if variable is None else variable._data)
+        found = [device_of(array) for array in arrays if array is not None]
+        return next((each for each in found if each != cpu), cpu)
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def _set_sequence_nr(self, number: int) -> None:
+        self.seq = number
+        if not renumbered:
+            renumbered.append(self.name())
+
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """Let the hooks in ``tensor._backward_hooks`` see this node's gradients."""
+        hooks = tensor._backward_hooks
+        if hooks is not None:
+            self.more().tensor_hooks[tensor._nr] = hooks
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *gradients: Any) -> Any: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
     def unpack(self, F: Any) -> list[Any]:
         """Return what was saved, checked against the version it was saved at."""
         if self.saved is None:
@@ -219,11 +290,8 @@ class Node(NodeSurface):
                 values[at] = unpack_one(self, values[at])
         return values
 
-    param_names: ClassVar[tuple[str, ...]] = ()
-    second_names: ClassVar[dict[str, str]] = {}  # "indices": "result1"
 
-
-def save_input(tensor: Tensor) -> SavedTensor:
+def save_input(tensor: TensorLike) -> SavedTensor:
     """Keep an input, with the version of its storage now."""
     saved = new_object(SavedTensor)
     saved.memory = memory = tensor._memory
@@ -232,7 +300,7 @@ def save_input(tensor: Tensor) -> SavedTensor:
     return saved
 
 
-def save_output(tensor: Tensor) -> SavedTensor:
+def save_output(tensor: TensorLike) -> SavedTensor:
     """Keep an output as bare memory: no reference back to the tensor."""
     saved = new_object(SavedTensor)
     saved.held = tensor._data
@@ -247,10 +315,10 @@ class AccumulateGrad(Node):
 
     __slots__ = ("kept", "variable")
     accumulates = True
-    variable: Tensor
+    variable: Any  # the leaf, a Tensor
     kept: SavedTensor | None  # the last one: nodes that save a parameter share it
 
-    def __init__(self, variable: Tensor) -> None:
+    def __init__(self, variable: TensorLike) -> None:
         self.variable = variable
         self.kept = None
         self.nodes, self.numbers = (), ()
@@ -267,7 +335,7 @@ class AccumulateGrad(Node):
         assert self.layout is not None
         self.layout = self.layout._replace(dtype=dtype.numpy)
 
-    def keep(self, tensor: Tensor) -> SavedTensor:
+    def keep(self, tensor: TensorLike) -> SavedTensor:
         """Save the leaf as it is now, for all nodes that want it as it is now.
 
         ``tensor`` may be another one that has the leaf's gradient: what a hook gave
@@ -290,7 +358,7 @@ class Dropped(AccumulateGrad):
     dead = True
 
 
-def accumulator_of(leaf: Tensor) -> AccumulateGrad:
+def accumulator_of(leaf: TensorLike) -> AccumulateGrad:
     """Return the one node that accumulates into ``leaf``, made when first needed."""
     if not leaf._needs:
         return Dropped(leaf)
@@ -299,7 +367,7 @@ def accumulator_of(leaf: Tensor) -> AccumulateGrad:
     return _new_accumulator(leaf, extra) if node is None else node
 
 
-def _new_accumulator(leaf: Tensor, extra: TensorExtra) -> AccumulateGrad:
+def _new_accumulator(leaf: TensorLike, extra: Any) -> AccumulateGrad:
     with _making:
         node = None if extra.accumulator is None else extra.accumulator()
         if node is None:  # no other thread was quicker

@@ -7,19 +7,14 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from .._common.handles import RemovableHandle
-
-if TYPE_CHECKING:
-    from .._common.site import RawSite
-    from .._modes.grad_mode import Mode
-    from .._storage.storage import Storage, WriteRecord
-    from .._tensor.tensor import Tensor
-    from .node import Node
-    from .scope import Scope
+from .._common.site import RawSite
+from .node import Node
+from .protocols import WriteLike
+from .scope import Scope
 
 
 @dataclass(slots=True)
@@ -28,7 +23,7 @@ class OpCalled:
 
     name: str
     inputs: Sequence[Any]  # the arguments of the call, tensors and others
-    outputs: Sequence[Tensor]
+    outputs: Sequence[Any]  # tensors
     node: Node | None
 
 
@@ -36,10 +31,10 @@ class OpCalled:
 class StorageWritten:
     """An in-place op changed a storage; ``version`` is the one it made."""
 
-    storage: Storage
+    storage: Any  # the Storage
     op: str
     version: int
-    tensor: Tensor
+    tensor: Any  # the one that was written through
     site: RawSite | None
 
 
@@ -88,7 +83,7 @@ class GradAccumulated:
     """A leaf's ``.grad`` took in a gradient."""
 
     node: Node
-    tensor: Tensor
+    tensor: Any  # the leaf
     gradient: Any
     first: bool = True  # there was nothing in ``.grad`` before
 
@@ -140,8 +135,8 @@ class SavedValueChanged:
 
     node: Node
     slot: str  # "_saved_self"
-    storage: Storage
-    write: WriteRecord | None  # who did it, if it was an op on an alias
+    storage: Any  # the Storage
+    write: WriteLike | None  # who did it, if it was an op on an alias
 
 
 Event: TypeAlias = (
@@ -192,11 +187,18 @@ def observe(listener: Listener, *, brief: bool = False) -> RemovableHandle:
     return handle
 
 
-@cache
-def _mode() -> Mode:
-    from .._modes.grad_mode import mode  # late: it imports this module
+def _nobody_answers() -> bool:
+    return False
 
-    return mode
+
+is_answering: Callable[[], bool] = _nobody_answers
+"""Whether a mode or class is answering for an op in this thread."""
+
+
+def install_answering(function: Callable[[], bool]) -> None:
+    """Let ``_overrides``, which asks them, fill in :data:`is_answering`."""
+    global is_answering  # noqa: PLW0603 - the one seam between events and overrides
+    is_answering = function
 
 
 def notify(event: Event) -> None:
@@ -204,7 +206,7 @@ def notify(event: Event) -> None:
 
     What a mode or class runs below autograd, to answer for an op, is its own affair.
     """
-    if type(event) is OpCalled and _mode().now.asking is not None:
+    if type(event) is OpCalled and is_answering():
         return
     if full_observers:
         for attend in attendants:

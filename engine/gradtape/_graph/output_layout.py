@@ -11,7 +11,7 @@ class Layout(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: Any  # the array library's dtype
-    large: bool  # whether it pays to know who owns such memory; see _ownership
+    large: bool  # whether it pays to know who owns such memory; see ownership
 
 
 LARGE = 1024

@@ -14,7 +14,7 @@ from .. import ops
 from .._dispatch.inplace import note_write
 from .._modes.grad_mode import mode
 from .._overrides.torch_dispatch import ask, asked
-from .._tensor.extra import dispatching
+from .._tensor.subclasses import dispatching
 from .._tensor.tensor import Tensor
 from ..autograd.function import Function
 from ..ops._custom import absent, put

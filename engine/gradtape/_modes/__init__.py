@@ -1,1 +1,1 @@
-"""_modes: say here what this room is for, and what must stay true in it."""
+"""What a thread has switched on: gradients, inference, modes, the pass it runs."""

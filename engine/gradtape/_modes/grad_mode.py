@@ -7,18 +7,16 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from .._common.messages import not_bool
 from .._common.site import caller_site
 from .._graph.observe import GradModeSwitched, notify, observers
+from .._graph.scope import Scope
 from .thread_state import Switches as Switches
 from .thread_state import recorders as recorders
 from .thread_state import threads as threads
 from .thread_state import threads_lock as threads_lock
-
-if TYPE_CHECKING:
-    from .._graph.scope import Scope
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -186,6 +184,8 @@ class no_grad(_GradMode):
     False
     """
 
+    __module__ = "gradtape.autograd.grad_mode"
+
     enabled = False
 
 
@@ -200,6 +200,8 @@ class enable_grad(_GradMode):
     True
     """
 
+    __module__ = "gradtape.autograd.grad_mode"
+
     enabled = True
 
 
@@ -211,6 +213,8 @@ class set_grad_enabled(_Decorator):
     ...     torch.is_grad_enabled()
     False
     """
+
+    __module__ = "gradtape.autograd.grad_mode"
 
     def __init__(self, mode: bool) -> None:
         if type(mode) is not bool:
@@ -261,6 +265,8 @@ class inference_mode(_Decorator):
     >>> y.requires_grad, y.is_inference()
     (False, True)
     """
+
+    __module__ = "gradtape.autograd.grad_mode"
 
     def __new__(cls, mode: Any = True) -> Any:
         """Decorate ``mode`` where it is a function: ``@inference_mode``."""

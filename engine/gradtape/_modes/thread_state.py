@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextvars
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._graph.anomaly import anomaly
-
-if TYPE_CHECKING:
-    from .._engine.graph_task import GraphTask
-    from .._graph.node import Node
-    from .._graph.scope import Scope
+from .._graph.node import Node
+from .._graph.protocols import TaskLike
+from .._graph.scope import Scope
 
 threads: weakref.WeakSet[Switches] = weakref.WeakSet()
 """The switches of every thread, for what is switched for all of them at once."""
@@ -84,9 +82,11 @@ class Switches:
         self.packing: list[Any] = []  # saved_tensors_hooks, outermost first
         self.dispatch: tuple[Any, ...] = ()  # TorchDispatchModes, outermost first
         self.dispatches = True  # whether classes have a say below autograd
-        self.asking: Any = None  # what modes or classes are asked about; see _dispatch
+        self.asking: Any = (
+            None  # what modes or classes are asked about; see torch_dispatch
+        )
         self.casting: Any = None  # autocast, which chooses the precision of ops
-        self.task: GraphTask | None = None  # the backward pass that runs here
+        self.task: TaskLike | None = None  # the backward pass that runs here
         self.collected: Any = None  # of the pass that is about to begin, by who looked
         self.overrides = True  # whether tensors of the user's classes have a say
         self.functions: tuple[Any, ...] = ()  # TorchFunctionModes, outermost first

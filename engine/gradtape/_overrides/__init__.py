@@ -1,1 +1,1 @@
-"""_overrides: say here what this room is for, and what must stay true in it."""
+"""Who else may answer for an op: __torch_function__ and __torch_dispatch__."""

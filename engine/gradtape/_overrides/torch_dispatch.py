@@ -14,10 +14,11 @@ from weakref import WeakSet
 
 from .._backend.device import default_device
 from .._graph.node import Node
+from .._graph.observe import install_answering
 from .._graph.op import Op
 from .._modes.grad_mode import mode
-from .._tensor.extra import dispatching as dispatching
 from .._tensor.memory import keeps_values_elsewhere
+from .._tensor.subclasses import dispatching as dispatching
 from .._tensor.tensor import Tensor, kind_now, view_info, wrap
 from .torch_function import SILENT_TYPES, NoAnswerError
 
@@ -47,6 +48,18 @@ _NAMED: Final = frozenset(
 """Options that PyTorch's ops take by name only, and with them all that follow."""
 
 
+_overload_of: Callable[[Op, Sequence[Any], str], Any]
+_aten: Any
+
+
+def install_names(
+    overload_of: Callable[[Op, Sequence[Any], str], Any], aten: Any
+) -> None:
+    """Let the ops say what PyTorch calls each of them: modes and classes ask for it."""
+    global _overload_of, _aten
+    _overload_of, _aten = overload_of, aten
+
+
 class Asking(NamedTuple):
     """What a mode or class is asked about at the moment."""
 
@@ -55,6 +68,12 @@ class Asking(NamedTuple):
     grad: bool  # whether autograd records what comes of it
     view: bool  # whether it looks into its operand's memory
 
+
+def _is_answering() -> bool:
+    return mode.now.asking is not None
+
+
+install_answering(_is_answering)
 
 by_classes: WeakSet[Node] = WeakSet()
 """The nodes of ops that a class answered for: backward runs them on its tensors."""
@@ -90,12 +109,11 @@ def answer(
 
     ``suffix`` is that of the name: "_" in place.
     """
-    from ..ops._aten import overload_of
 
     def again(args: Any, kwargs: Any) -> Any:
         return run(op, *_bound(op, args, kwargs))
 
-    func = overload_of(op, args, suffix)
+    func = _overload_of(op, args, suffix)
     spelled = _spelled(op, args, params)
     found = ask(func, kinds, *spelled, again, op.view is not None)
     several = isinstance(found, list | tuple)
@@ -152,8 +170,6 @@ def answer_leaf(
     kinds: list[type],
 ) -> Any:
     """Let them say what a function gives that is one op of PyTorch's, but none here."""
-    from ..ops._aten import aten
-
     packet, _, overload = name.partition(".")
     given = {key: value for key, value in kwargs.items() if value is not None}
     needs = given.pop("requires_grad", False)
@@ -168,7 +184,7 @@ def answer_leaf(
     def run(args: Any, kwargs: Any) -> Any:
         return function(*args, **{k: v for k, v in kwargs.items() if k != "pin_memory"})
 
-    func = getattr(getattr(aten, packet), overload)
+    func = getattr(getattr(_aten, packet), overload)
     found = ask(func, kinds, args, given, run)
     return found.requires_grad_() if needs else found
 

@@ -13,11 +13,13 @@ from typing import Any
 from .._common.type_name import is_pytorchs
 from .._dtypes.table import dtype as DType
 from .._graph.op import Op
+from .._graph.registry import FUNCTIONS
 from .._modes.disable_dispatch import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
 from .._modes.disable_dispatch import disabled as disabled
 from .._modes.grad_mode import mode
+from .._tensor.subclasses import opinionated
 from .._tensor.tensor import Tensor, plain_types
 
 SILENT_TYPES = frozenset(
@@ -101,11 +103,9 @@ def ask(
     params: tuple[Any, ...],
 ) -> Any:
     """Let the classes of the operands, in turn, say what the op gives."""
-    from .._dispatch.declare import FUNCTIONS
-    from ..overrides._guard import arm
-
-    if any(not issubclass(kind, Tensor) for kind in kinds):
-        arm()
+    for kind in kinds:
+        if not issubclass(kind, Tensor):  # nobody was told of it yet
+            opinionated(kind)
     public = FUNCTIONS.get(op.name, getattr(Tensor, op.name, None))
     call = Call(run, op, public)
     defaults = {p.name: p.default for p in op.parameters}

@@ -1,1 +1,1 @@
-"""_profiling: say here what this room is for, and what must stay true in it."""
+"""What the profiler records while it is on: calls, blocks and memory."""

@@ -16,8 +16,7 @@ from .._common.site import user_stack
 from .._graph.node import Node, next_sequence_nr
 from .._modes.grad_mode import Switches, mode, recorders, threads, threads_lock
 from .._tensor.tensor import Tensor
-from .event import BACKWARD_FUNCTION, FUNCTION, USER_SCOPE, Event, described
-from .memory import MemoryLog
+from .event import BACKWARD_FUNCTION, FUNCTION, USER_SCOPE, Event, MemoryLog, described
 
 EVALUATE = "autograd::engine::evaluate_function: "
 
@@ -166,7 +165,7 @@ class Recorder:
         return result
 
     def write(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
-        """Run ``_inplace.commit(target, value, name, …)`` as an op of its own."""
+        """Run ``inplace.commit(target, value, name, …)`` as an op of its own."""
         now = mode.now
         event = self.begin(f"aten::{args[2]}", FUNCTION, args[5])
         now.profile = None

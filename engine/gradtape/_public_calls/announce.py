@@ -12,7 +12,7 @@ from .._common.handles import RemovableHandle
 from .._graph.node import next_sequence_nr
 from .._graph.observe import CallListener, PublicCall, call_listeners, calling
 from .._tensor.tensor import Tensor
-from ..overrides._guard import when_arming
+from ..overrides._overridable import when_arming
 from .attributes import announcing_attributes, announcing_constructors
 from .names import UNANNOUNCED, announced_functions, announced_methods, op_of
 from .passes import announcing_hooks, announcing_modes, announcing_passes

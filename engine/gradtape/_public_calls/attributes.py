@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from .._graph.observe import call_listeners, calling
-from .._tensor.grad_attribute import TensorGrad
 from .._tensor.tensor import Tensor
 from ..nn.parameter import Parameter
 from ..ops.creation.legacy_types import LegacyType
@@ -29,7 +28,7 @@ def announcing_attributes(announcing: Announcing) -> Iterator[tuple[Any, str, An
     for owner, name, reads in (
         (Tensor, "data", True),
         (Tensor, "requires_grad", False),
-        (TensorGrad, "grad", True),
+        (Tensor, "grad", True),
     ):
         attribute = vars(owner)[name]
         get, put = attribute.fget, attribute.fset

@@ -1,1 +1,1 @@
-"""_random: say here what this room is for, and what must stay true in it."""
+"""PyTorch's streams of random numbers on the CPU, number for number."""

@@ -63,6 +63,8 @@ class Generator:
     0
     """
 
+    __module__ = "gradtape._C"
+
     __slots__ = (
         *("_bits", "_bulk", "_fresh", "_seed", "_seeder"),
         *("next_float", "next_normal"),

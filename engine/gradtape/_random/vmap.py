@@ -8,14 +8,11 @@ import weakref
 from collections import abc
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._storage.result_strides import sorted_dims
-
-if TYPE_CHECKING:
-    from .generator import Generator
 
 Fill = TypeVar("Fill", bound=Callable[..., Any])
 
@@ -112,7 +109,7 @@ class Vmaps(threading.local):
 
     def __init__(self) -> None:
         self.refusing = 0  # how many of them let nobody draw
-        self.starts: tuple[dict[Generator, Any], ...] = ()
+        self.starts: tuple[dict[Any, Any], ...] = ()  # by generator
         """For each whose examples all draw the same, the states they begin from."""
         self.batches: tuple[Batch, ...] = ()
         """Those whose examples draw different numbers, the outermost first."""
@@ -121,7 +118,7 @@ class Vmaps(threading.local):
         self.groups: tuple[Any, ...] = ()
         """Whom an example asks for the answer of a rule for batches, see ``func``."""
 
-    def note(self, generator: Generator) -> None:
+    def note(self, generator: Any) -> None:
         """Remember where a generator was before it drew for the first time."""
         for starts in self.starts:
             if generator not in starts:

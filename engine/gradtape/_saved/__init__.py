@@ -1,1 +1,1 @@
-"""_saved: say here what this room is for, and what must stay true in it."""
+"""What nodes keep of tensors: slots, the user's hooks, and checks of values."""

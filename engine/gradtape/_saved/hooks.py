@@ -5,16 +5,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
+from .._graph.node import AccumulateGrad, Node, SavedTensor, accumulator_of
 from .._modes.grad_mode import mode
-from .._tensor.extra import dispatching
-
-if TYPE_CHECKING:
-    from .._graph.node import AccumulateGrad, Node, SavedTensor
-    from .._tensor.tensor import Tensor
+from .._tensor.subclasses import dispatching
+from .._tensor.tensor import Tensor, wrap_alias
 
 PACK_WROTE: Final = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as "
@@ -120,8 +118,6 @@ def pack(
     The hook sees ``given``, by default the tensor itself. Raises RuntimeError where it
     writes to what it sees.
     """
-    from .._graph.node import SavedTensor, accumulator_of
-
     if not ever_packed:
         ever_packed.append(True)
     record = Packing()
@@ -171,8 +167,6 @@ def unpack_tensor(node: Node | None, record: Packing) -> Tensor:
 
     ``node`` is the one that saved it.
     """
-    from .._tensor.tensor import wrap_alias
-
     found = _call_unpack(record)
     grad_fn = node if record.is_output else record.grad_fn
     if record.is_output and not record.needs:
@@ -190,8 +184,6 @@ def unpack_tensor(node: Node | None, record: Packing) -> Tensor:
 
 
 def _call_unpack(record: Packing) -> Tensor:
-    from .._tensor.tensor import Tensor
-
     found = record.unpack(record.value)
     if not isinstance(found, Tensor):
         raise TypeError(UNPACK_RETURNED.format(type=type(found).__name__))

@@ -1,1 +1,1 @@
-"""_sparse: say here what this room is for, and what must stay true in it."""
+"""Sparse arrays: coordinates and values, where a tensor otherwise has an array."""

@@ -3,7 +3,7 @@
 It answers to what the engine asks of arrays (shape, dtype, strides, copies, sums), so a
 sparse tensor is a tensor like any other, and sparse gradients flow through the backward
 loop as they are. NumPy's functions hand their work over to the rules that
-_sparse_rules.py lists here; the rest is refused as PyTorch refuses it.
+rules.py lists here; the rest is refused as PyTorch refuses it.
 """
 
 from __future__ import annotations

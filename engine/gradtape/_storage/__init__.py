@@ -1,1 +1,1 @@
-"""_storage: say here what this room is for, and what must stay true in it."""
+"""The memory tensors look into: its version, its writers, and who owns it."""

@@ -1,1 +1,1 @@
-"""_tensor: say here what this room is for, and what must stay true in it."""
+"""The tensor: memory, layout and autograd record, and what can be read off them."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .._common import messages as _errors
 from .._common.handles import RemovableHandle, new_registry, register
 from .._modes.transforms import refuse_inside
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
 
 _identities = itertools.count(1)
 
@@ -69,9 +67,9 @@ class TensorHooks:
         if node is None:
             return
         self.more().retains = True
-        node.more().retain[self._nr] = weakref.ref(cast("Tensor", self))
+        node.more().retain[self._nr] = weakref.ref(self)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call ``hook(grad)`` when this tensor's gradient is known.
 
         What the hook returns, unless None, takes the gradient's place. Raises
@@ -91,7 +89,7 @@ class TensorHooks:
         return register(self._backward_hooks, hook)
 
     def register_post_accumulate_grad_hook(
-        self, hook: Callable[[Tensor], None]
+        self, hook: Callable[[Any], None]
     ) -> RemovableHandle:
         """Call ``hook(tensor)`` after this leaf's ``.grad`` took in a gradient.
 
@@ -145,3 +143,15 @@ class TensorHooks:
     @_post_accumulate_grad_hooks.setter
     def _post_accumulate_grad_hooks(self, hooks: Any) -> None:
         self.more().post_accumulate = hooks
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of every hook on a tensor's gradient that saving the tensor would lose."""
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is "
+                "expected, you can decorate the function with "
+                "@torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=2,
+            )

@@ -7,26 +7,11 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from .._backend import META, VALUELESS, Shell, backend_of
-from .._backend.device import device
+from .._backend.device import device, device_of
 from .._dtypes import DTYPE_OF, dtype
 from .size import Size
 
-if TYPE_CHECKING:
-    from .extra import ViewInfo
-
-CPU, META_DEVICE = device("cpu"), device("meta")
 _new_tuple = tuple.__new__
-
-
-def device_of(array: Any) -> device:
-    """Return where an array of any backend lies."""
-    backend = backend_of(array)
-    if type(array) is Shell:
-        return array.device
-    if backend is META:
-        return META_DEVICE
-    index = backend.device_index(array)
-    return CPU if index is None else device("cuda", index)
 
 
 def keeps_values_elsewhere(tensor: Any) -> bool:
@@ -49,7 +34,7 @@ class TensorMemory:
     if TYPE_CHECKING:
         _data: Any
         _memory: Any
-        _view: ViewInfo | None
+        _view: Any
 
     def __dir__(self) -> list[str]:
         """Name what can be read of the tensor."""

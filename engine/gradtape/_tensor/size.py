@@ -22,6 +22,8 @@ class Size(tuple[int, ...]):
     6
     """
 
+    __module__ = "gradtape"
+
     __slots__ = ()
 
     def __new__(cls, iterable: Iterable[SupportsIndex] = (), /) -> Size:

@@ -1,40 +1,67 @@
 """Tensor: memory, layout and autograd record. Op methods are installed by the ops.
 
 This file holds what a tensor *is*; what can be computed with one lives in ``ops/``,
-whose declarations add the methods (see ``_define.py``).
+whose declarations add the methods (see ``_dispatch/declare.py``).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from .._backend import backend_of
 from .._common import messages as _errors
+from .._common.site import user_stacklevel
+from .._common.type_name import type_name
+from .._dtypes import CPP_TYPE, dtype
 from .._graph.node import Node, accumulator_of, new_object
 from .._modes.disable_dispatch import undispatched
 from .._modes.grad_mode import inferring, mode
 from .._modes.transforms import refuse_inside
+from .._sparse.array import SparseArray
 from .._storage.storage import (
     InferenceStorage,
     Storage,
+    borrowed,
     inference_storage,
     new_storage,
     sharing,
 )
-from .extra import TensorExtra, ViewInfo, dispatching, enroll
-from .extra import plain_types as plain_types
-from .grad_attribute import TensorGrad
+from .extra import OWN_DTYPE, TensorExtra
 from .hooks import TensorHooks
 from .memory import TensorMemory
-from .operators import TensorOperators
-from .set_data import set_data
+from .subclasses import dispatching, enroll
+from .subclasses import plain_types as plain_types
+
+_NOT_DIFFERENTIABLE: Final = (
+    "data set to a tensor that requires gradients must be floating point or complex "
+    "dtype"
+)
+_INCOMPATIBLE: Final = (
+    "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+    "incompatible tensor type."
+)
 
 _making = threading.Lock()
 
 
-class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
+class ViewInfo:
+    """What makes a tensor a view: its base, where it starts, and how it was made."""
+
+    __slots__ = ("base", "kind", "offset", "steps", "version")
+
+    base: Tensor | None  # None: shares memory, but no gradient flows (detach)
+    offset: int  # elements from the start of the storage
+    kind: str  # "", "multi_output", "no_grad", "inference" or "custom_function"
+    steps: tuple[
+        Any, ...
+    ]  # from the base, where one changed the dtype; see view_history
+    version: int  # of the storage when grad_fn was last right
+
+
+class Tensor(TensorMemory, TensorHooks):
     """An n-dimensional array that records what was done to it.
 
     >>> import gradtape as torch
@@ -43,6 +70,8 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
     >>> x.grad
     tensor([2., 4.])
     """
+
+    __module__ = "gradtape"
 
     __slots__ = (
         "__dict__",
@@ -65,6 +94,66 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
     _nr: int
     _view: ViewInfo | None
     _extra: TensorExtra | None
+
+    if TYPE_CHECKING:  # what the ops install
+        H: Any
+        T: Any
+        is_mkldnn: Any
+        is_mps: Any
+        is_nested: Any
+        is_quantized: Any
+        is_sparse: Any
+        is_sparse_csr: Any
+        is_xpu: Any
+        layout: Any
+        mH: Any  # noqa: N815 - PyTorch's names
+        mT: Any  # noqa: N815
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __rand__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __ror__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __rxor__(self, other: Any) -> Tensor: ...
+        def __lshift__(self, other: Any) -> Tensor: ...
+        def __rlshift__(self, other: Any) -> Tensor: ...
+        def __rshift__(self, other: Any) -> Tensor: ...
+        def __rrshift__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __neg__(self) -> Tensor: ...
+        def __pos__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def __bool__(self) -> bool: ...
+        def __float__(self) -> float: ...
+        def __int__(self) -> int: ...
+        def __index__(self) -> int: ...
+        def __contains__(self, value: Any) -> bool: ...
+        def __getattr__(self, name: str) -> Any: ...
 
     __torch_dispatch__ = staticmethod(undispatched)
 
@@ -167,6 +256,46 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
         return None if self._view is None else self._view.base
 
     @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward() left here; None before.
+
+        Warns on a tensor that never gets one: not a leaf, no ``retain_grad()``.
+        """
+        extra = self._extra
+        if (
+            self._grad is None
+            and self._grad_fn is not None
+            and not (extra is not None and extra.retains)
+        ):
+            level = user_stacklevel()
+            warnings.warn(_errors.NON_LEAF_GRAD, UserWarning, stacklevel=level)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype of ``.grad``: this leaf's own unless chosen; None allows any.
+
+        Raises RuntimeError for a tensor that is no leaf.
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return grad_dtype_of(self)
+
+    @grad_dtype.setter
+    def grad_dtype(self, wanted: Any) -> None:
+        _set_grad_dtype(self, wanted)
+
+    @property
     def name(self) -> str | None:
         """A name given by the user; shown in the graph."""
         return None if self._extra is None else self._extra.name
@@ -205,7 +334,7 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
     def data(self, value: Tensor) -> None:
         if mode.now.watch is not None:
             mode.now.watch.check_read(self, "data =")
-        set_data(self, value)
+        _set_data(self, value)
 
     @data.deleter
     def data(self) -> None:
@@ -229,6 +358,114 @@ def _make_storage(tensor: Tensor) -> Storage:
 
 
 plain_types.add(Tensor)
+
+
+# ---- what ``.grad`` and ``.data`` may be ----
+
+
+def _check_grad(tensor: Tensor, grad: Any) -> None:
+    """Refuse a ``.grad`` that does not fit its tensor, in PyTorch's words."""
+    if not isinstance(grad, TensorMemory):
+        raise TypeError(
+            f"assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type_name(grad)}"
+        )
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.device.type != tensor.device.type:
+        raise RuntimeError(
+            _errors.GRAD_DEVICE.format(grad=grad.device.type, own=tensor.device.type)
+        )
+    if grad.shape != tensor.shape:
+        raise RuntimeError(
+            _errors.GRAD_SIZE.format(grad=list(grad.shape), own=list(tensor.shape))
+        )
+    wanted = grad_dtype_of(tensor)
+    if wanted is not None and grad.dtype is not wanted:
+        raise RuntimeError(
+            _errors.GRAD_DTYPE.format(
+                grad=CPP_TYPE[grad.dtype],
+                own=_errors.scalar_type(wanted),
+            )
+        )
+
+
+def grad_dtype_of(tensor: Tensor) -> dtype | None:
+    """Return the dtype that ``.grad`` has to have; None for any."""
+    extra = tensor._extra
+    if extra is None or extra.grad_dtype is OWN_DTYPE:
+        return tensor.dtype
+    return extra.grad_dtype
+
+
+def _set_grad_dtype(tensor: Tensor, wanted: Any) -> None:
+    """Choose the dtype of a leaf's ``.grad``; None allows any.
+
+    Raises RuntimeError for a tensor that is no leaf, or has another kind of gradient.
+    """
+    if wanted is not None and not isinstance(wanted, dtype):
+        raise RuntimeError(
+            f"grad_dtype must be a torch.dtype or None, but got {type(wanted).__name__}"
+        )
+    if not tensor.is_leaf:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    grad = tensor._grad
+    if wanted is not None and grad is not None and grad.dtype is not wanted:
+        raise RuntimeError(
+            _errors.GRAD_DTYPE_TAKEN.format(
+                grad=CPP_TYPE[grad.dtype],
+                wanted=_errors.scalar_type(wanted),
+            )
+        )
+    extra = tensor.more()
+    extra.grad_dtype = wanted
+    node = None if extra.accumulator is None else extra.accumulator()
+    if node is not None:
+        node.take(wanted or tensor.dtype)
+
+
+def _set_data(tensor: Tensor, value: Any) -> None:
+    """Let ``tensor`` use the memory of ``value``, with the version counter it has.
+
+    What nodes saved of the tensor follows it. Raises TypeError for what is no tensor,
+    RuntimeError for integers where a gradient is wanted, and for sparse beside strided
+    or the meta device beside another.
+    """
+    if not isinstance(value, TensorMemory):
+        raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
+    data = value._data
+    if value.is_meta is not tensor.is_meta or (
+        (type(data) is SparseArray) is not (type(tensor._data) is SparseArray)
+    ):
+        raise RuntimeError(_INCOMPATIBLE)
+    if tensor.requires_grad and data.dtype.kind not in "fcV":
+        raise RuntimeError(_NOT_DIFFERENTIABLE)
+    extra = tensor._extra
+    if extra is not None and tensor._data.dtype != data.dtype:
+        extra.accumulator = None  # the next one takes in gradients of the new dtype
+    use_memory(tensor, value)
+
+
+def use_memory(tensor: Tensor, source: Any) -> None:
+    """Let ``tensor`` look at the memory of ``source`` just as ``source`` does."""
+    mine: Storage = tensor._storage
+    theirs: Storage = source._storage
+    if theirs is not mine:
+        tensor._storage = borrowed(theirs, mine)
+    tensor._data = source._data
+    move_to(tensor, source.storage_offset())
+
+
+def move_to(tensor: Tensor, offset: int) -> None:
+    """Note that a tensor begins ``offset`` elements into its storage."""
+    info = tensor._view
+    if info is not None:
+        info.offset = offset
+    elif offset:
+        tensor._view = view_info(None, offset, "", 0)
+
+
+# ---- making tensors ----
 
 
 def wrap(array: Any) -> Tensor:
@@ -317,14 +554,14 @@ def edge_of(tensor: Tensor) -> Node | None:
 
 
 def _no_views_yet(_tensor: Tensor) -> None:
-    raise AssertionError("the view machinery is installed by _views")
+    raise AssertionError("the view machinery is installed by view_history")
 
 
 regenerate_view: Callable[[Tensor], None] = _no_views_yet
-"""Give a view whose storage was written since its grad_fn anew; set by _views."""
+"""Give a view whose storage was written since its grad_fn anew; set by view_history."""
 
 
 def install_regenerate(function: Callable[[Tensor], None]) -> None:
-    """Let ``_views``, which needs the ops, fill in :data:`regenerate_view`."""
+    """Let ``view_history``, which needs the ops, fill in :data:`regenerate_view`."""
     global regenerate_view  # noqa: PLW0603 - the one seam between record and ops
     regenerate_view = function

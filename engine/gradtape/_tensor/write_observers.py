@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from .tensor import Tensor
 
 before_write: list[Callable[[Tensor], None]] = []
 """Called with the tensor through which memory is about to be written."""

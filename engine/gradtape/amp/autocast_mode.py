@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .._autocast import api as switches
+from .._autocast import autocast as switches
 from .._autocast.autocast import state
 from .._backend import cuda
 from .._common.site import user_stacklevel

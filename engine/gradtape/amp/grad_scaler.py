@@ -18,8 +18,8 @@ from .._dtypes import float16, float32
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from ._scale import Scale
-from ._scaling import _amp_foreach_non_finite_check_and_unscale_ as check_and_unscale
-from ._scaling import _amp_update_scale_ as update_scale
+from ._scale import _amp_foreach_non_finite_check_and_unscale_ as check_and_unscale
+from ._scale import _amp_update_scale_ as update_scale
 
 __all__ = ["GradScaler", "OptState"]
 

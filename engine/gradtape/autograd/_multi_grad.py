@@ -6,7 +6,8 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from contextlib import AbstractContextManager
+from typing import Any, Final, Literal
 
 from .._common.handles import RemovableHandle
 from .._engine.graph_task import current_id, will_execute
@@ -142,3 +143,31 @@ def _reference(tensor: Tensor) -> Callable[[], Node | None]:
 def _will_run(reference: Callable[[], Node | None]) -> bool:
     node = reference()
     return node is not None and will_execute(node)
+
+
+# ---- options that wait for later backward passes ----
+
+_BUDGET: Final = "torch.autograd.graph.region_activation_memory_budget"
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accept PyTorch's switch: one stream is used, so nothing can mismatch."""
+
+
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Accept PyTorch's switch: no stream is captured here."""
+
+
+def region_activation_memory_budget(budget: float) -> AbstractContextManager[None]:
+    """Refuse: a budget is for compiled code, and nothing is compiled.
+
+    Raises TypeError or ValueError for a budget that is none, else RuntimeError.
+    """
+    if isinstance(budget, bool) or not isinstance(budget, int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{_BUDGET}: expects a float, got {type(budget).__name__}")
+    if not 0.0 <= budget <= 1.0:
+        raise ValueError(f"{_BUDGET}: must be in [0, 1], got {budget}")
+    raise RuntimeError(
+        f"{_BUDGET} can only be used inside a torch.compile region; it has no effect "
+        "in eager mode."
+    )

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 from .._dispatch.declare import OPS, Array, op
 from .._dispatch.strided_views import geometry_of
 from .._forward_mode import dual as _dual
-from .._forward_mode import levels as _dual_record
 from .._forward_mode.dual import Level
 from .._modes.grad_mode import _Decorator, mode
-from .._tensor.extra import dispatching
+from .._tensor.subclasses import dispatching
 from .._tensor.tensor import Tensor
 from ..ops._support.declare_view import look, recorded
 
@@ -26,7 +25,7 @@ __all__ = [
 _current_level = -1
 """The level that the functions here mean by default; -1 outside any."""
 
-_is_fwd_grad_enabled = _dual_record.is_enabled
+_is_fwd_grad_enabled = _dual.is_enabled
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -62,7 +61,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was "
             "created. This is not supported."
         )
-    innermost = _dual_record.innermost()
+    innermost = _dual.innermost()
     if level < 0 or innermost is None:
         raise RuntimeError("Dual level must be a positive number.")
     _dual.leave(innermost)
@@ -92,7 +91,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     _check_kind(tensor, "primal")
     _check_kind(tangent, "tangent")
-    on = _dual_record.innermost()
+    on = _dual.innermost()
     if level != _current_level or on is None:
         raise RuntimeError("Invalid level given to _make_dual")
     if mode.now.watch is not None:
@@ -119,7 +118,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """
     if level is None:
         level = _current_level
-    on = _dual_record.innermost()
+    on = _dual.innermost()
     if level < 0 or on is None:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -132,19 +131,19 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def unpack_dual_at(level: Level, tensor: Tensor) -> UnpackedDualTensor:
     """Split a tensor into value and tangent at ``level``."""
-    tangent = level.tangent_of(tensor) if _dual_record.is_enabled() else None
+    tangent = level.tangent_of(tensor) if _dual.is_enabled() else None
     return UnpackedDualTensor(_alias(level, tensor, "_fw_primal"), tangent)
 
 
 def _alias(level: Level, tensor: Tensor, op: str) -> Tensor:
     """Return a view of a tensor without its tangent at this level."""
-    with _dual_record.Below(level):
+    with _dual.Below(level):
         if type(tensor) in dispatching:
-            return _dual_record.set_apart(tensor.view_as(tensor))  # type: ignore[attr-defined]
+            return _dual.set_apart(tensor.view_as(tensor))  # type: ignore[attr-defined]
         view = look(tensor, geometry_of(tensor))
         options = (tensor._data.shape,) if op == "view" else ()
         recorded(OPS[op], tensor, (view,), options)
-        return _dual_record.set_apart(view)
+        return _dual.set_apart(view)
 
 
 @op({"self": lambda F, grad: grad}, view="", method=False, function=False)
@@ -187,15 +186,15 @@ class _set_fwd_grad_enabled(_Decorator):
     """Compute tangents or hide them, at once and until the block ends."""
 
     def __init__(self, mode: bool) -> None:
-        self.previous = _dual_record.is_enabled()
+        self.previous = _dual.is_enabled()
         self.enabled = mode
-        _dual_record.enable(mode)
+        _dual.enable(mode)
 
     def clone(self) -> _set_fwd_grad_enabled:
         return _set_fwd_grad_enabled(self.enabled)
 
     def __enter__(self) -> None:
-        _dual_record.enable(self.enabled)
+        _dual.enable(self.enabled)
 
     def __exit__(self, *exc: object) -> None:
-        _dual_record.enable(self.previous)
+        _dual.enable(self.previous)

@@ -14,8 +14,7 @@ from .._modes.transforms import active
 from .._random.vmap import vmaps
 from .._tensor.tensor import Tensor
 from ._function.apply import call, in_order
-from ._function.context import FunctionCtx
-from ._function.delayed_error import DelayedError
+from ._function.context import DelayedError, FunctionCtx
 from ._function.node import CustomNode
 
 __all__ = [

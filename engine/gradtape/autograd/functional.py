@@ -4,9 +4,9 @@ Each takes the function and its inputs, calls the function on fresh tensors, and
 plain results; with ``create_graph=True`` those can be differentiated again.
 """
 
-from ._functional.forward_jacobian import standard_basis
 from ._functional.jacobian import hessian as hessian
 from ._functional.jacobian import jacobian as jacobian
+from ._functional.jacobian import standard_basis
 from ._functional.products import hvp as hvp
 from ._functional.products import jvp as jvp
 from ._functional.products import vhp as vhp

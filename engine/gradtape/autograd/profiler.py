@@ -14,18 +14,18 @@ from .._profiling import composite_ops as _profile_names
 from .._profiling.recorder import Recorder
 from ..ops import profiler as _op_names  # noqa: F401 - to be found as torch.ops.profiler
 from ._profiler.chrome_trace import write_trace
+from ._profiler.config import KinetoStepTracker as KinetoStepTracker
 from ._profiler.config import ProfilerActivity as ProfilerActivity
 from ._profiler.config import _ExperimentalConfig as _ExperimentalConfig
 from ._profiler.config import _supported_activities as _supported_activities
 from ._profiler.config import kineto_available as kineto_available
+from ._profiler.config import record_function as record_function
 from ._profiler.nvtx import EnforceUnique as EnforceUnique
 from ._profiler.nvtx import emit_itt as emit_itt
 from ._profiler.nvtx import emit_nvtx as emit_nvtx
 from ._profiler.nvtx import load_nvprof as load_nvprof
 from ._profiler.nvtx import parse_nvprof_trace as parse_nvprof_trace
-from ._profiler.record_function import record_function as record_function
 from ._profiler.results import Results
-from ._profiler.step_count import KinetoStepTracker as KinetoStepTracker
 from .profiler_util import EventList as EventList
 from .profiler_util import FunctionEvent as FunctionEvent
 from .profiler_util import FunctionEventAvg

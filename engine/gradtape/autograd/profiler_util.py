@@ -6,8 +6,8 @@ import bisect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ._profiler.event_list import EventList as EventList
 from ._profiler.events import DeviceType as DeviceType
+from ._profiler.events import EventList as EventList
 from ._profiler.events import FunctionEvent as FunctionEvent
 from ._profiler.events import FunctionEventAvg as FunctionEventAvg
 from ._profiler.events import Interval as Interval

@@ -8,7 +8,7 @@ from typing import Any
 from .._common.messages import NEW_LEAF_DTYPE
 from .._graph.node import Node
 from .._tensor.tensor import Tensor, wrap_alias
-from ..ops.creation.full import empty
+from ..ops.creation.factories import empty
 from ._engine import execution_engine
 
 _NO_GRAD_FN = (

@@ -6,20 +6,15 @@ they choose nothing.
 
 from __future__ import annotations
 
+from .._common.mirrors import import_mirrors
 from . import cpu as cpu
 from . import cuda as cuda
 from . import cudnn as cudnn
-from . import cusparselt as cusparselt
-from . import kleidiai as kleidiai
 from . import mha as mha
-from . import miopen as miopen
 from . import mkl as mkl
 from . import mkldnn as mkldnn
-from . import mps as mps
 from . import nnpack as nnpack
-from . import openmp as openmp
 from . import opt_einsum as opt_einsum
-from . import quantized as quantized
 
 fp32_precision = "none"
 
@@ -38,3 +33,6 @@ def flags_frozen() -> bool:
 def disable_global_flags() -> None:
     """Promise to change flags only in ``flags()`` blocks."""
     _Frozen.now = True
+
+
+import_mirrors(__name__)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
 from .._backend import cuda as _cuda
 from .._common.site import user_stacklevel
-from ..ops.tensor.settings import precision
+from ..ops.tensor.settings import attention, precision
 
 
 class _BlasBackend(Enum):
@@ -76,16 +76,6 @@ class _PlanCache:
         return _cuda.cupy().fft.config.get_plan_cache()
 
 
-class _Attention:
-    """Which kinds of attention are allowed; all compute the same here."""
-
-    flash = True
-    memory_efficient = True
-    math = True
-    cudnn = True
-    reduced_math = False
-
-
 matmul = _Matmul()
 cufft_plan_cache = _PlanCache()
 
@@ -95,54 +85,26 @@ def is_built() -> bool:
     return _cuda.installed()
 
 
-def flash_sdp_enabled() -> bool:
-    """Return the flag."""
-    return _Attention.flash
+def _switch(kind: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+    """Return what reads and what sets the flag of a kind of attention."""
+
+    def enabled() -> bool:
+        return getattr(attention, kind)
+
+    def enable(enabled: bool) -> None:
+        setattr(attention, kind, enabled)
+
+    return enabled, enable
 
 
-def enable_flash_sdp(enabled: bool) -> None:
-    """Set the flag."""
-    _Attention.flash = enabled
-
-
-def mem_efficient_sdp_enabled() -> bool:
-    """Return the flag."""
-    return _Attention.memory_efficient
-
-
-def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Set the flag."""
-    _Attention.memory_efficient = enabled
-
-
-def math_sdp_enabled() -> bool:
-    """Return the flag."""
-    return _Attention.math
-
-
-def enable_math_sdp(enabled: bool) -> None:
-    """Set the flag."""
-    _Attention.math = enabled
-
-
-def cudnn_sdp_enabled() -> bool:
-    """Return the flag."""
-    return _Attention.cudnn
-
-
-def enable_cudnn_sdp(enabled: bool) -> None:
-    """Set the flag."""
-    _Attention.cudnn = enabled
-
-
-def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Return the flag."""
-    return _Attention.reduced_math
-
-
-def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Set the flag."""
-    _Attention.reduced_math = enabled
+flash_sdp_enabled, enable_flash_sdp = _switch("flash")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch("memory_efficient")
+math_sdp_enabled, enable_math_sdp = _switch("math")
+cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn")
+(
+    fp16_bf16_reduction_math_sdp_allowed,
+    allow_fp16_bf16_reduction_math_sdp,
+) = _switch("reduced_math")
 
 
 def is_flash_attention_available() -> bool:
@@ -187,11 +149,11 @@ def sdp_kernel(
 @contextmanager
 def attention_kinds(**allowed: bool) -> Generator[None]:
     """Set the flags of attention for a block."""
-    before = {name: getattr(_Attention, name) for name in allowed}
+    before = {name: getattr(attention, name) for name in allowed}
     try:
         for name, value in allowed.items():
-            setattr(_Attention, name, value)
+            setattr(attention, name, value)
         yield
     finally:
         for name, value in before.items():
-            setattr(_Attention, name, value)
+            setattr(attention, name, value)

@@ -6,9 +6,11 @@ from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any
 
+from ..ops.tensor.settings import onednn
 from ._flags import flags_of, set_all
 
 enabled = True
+onednn.is_enabled = lambda: enabled
 deterministic = False
 allow_tf32: bool | None = None
 fp32_precision = "none"

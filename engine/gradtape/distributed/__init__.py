@@ -1,17 +1,9 @@
 """Programs of several processes: ``torch.distributed``."""
 
+from .._common.mirrors import import_mirrors as _import_mirrors
 from .._common.refusals import refused_names as _refused_names
-from . import _composable as _composable
-from . import _functional_collectives as _functional_collectives
-from . import _tensor as _tensor
-from . import algorithms as algorithms
-from . import checkpoint as checkpoint
-from . import device_mesh as device_mesh
 from . import distributed_c10d as distributed_c10d
 from . import elastic as elastic
-from . import fsdp as fsdp
-from . import optim as optim
-from . import rpc as rpc
 from . import tensor as tensor
 from ._backends import Backend as Backend
 from ._backends import BackendConfig as BackendConfig
@@ -31,12 +23,16 @@ from ._errors import DistBackendError as DistBackendError
 from ._errors import DistError as DistError
 from ._errors import DistNetworkError as DistNetworkError
 from ._errors import DistStoreError as DistStoreError
-from ._file_store import FileStore as FileStore
 from ._gathering import all_gather as all_gather
 from ._gathering import all_gather_coalesced as all_gather_coalesced
 from ._gathering import all_gather_into_tensor as all_gather_into_tensor
 from ._gathering import all_gather_single as all_gather_single
+from ._gathering import all_to_all as all_to_all
+from ._gathering import all_to_all_single as all_to_all_single
 from ._gathering import gather as gather
+from ._gathering import reduce_scatter as reduce_scatter
+from ._gathering import reduce_scatter_single as reduce_scatter_single
+from ._gathering import reduce_scatter_tensor as reduce_scatter_tensor
 from ._gathering import scatter as scatter
 from ._group import ProcessGroup as ProcessGroup
 from ._objects import all_gather_object as all_gather_object
@@ -64,14 +60,10 @@ from ._ranks import is_torchelastic_launched as is_torchelastic_launched
 from ._reduce_op import ReduceOp as ReduceOp
 from ._reduce_op import reduce_op as reduce_op
 from ._start import init_process_group as init_process_group
+from ._store import FileStore as FileStore
 from ._store import HashStore as HashStore
 from ._store import PrefixStore as PrefixStore
 from ._store import Store as Store
-from ._swapping import all_to_all as all_to_all
-from ._swapping import all_to_all_single as all_to_all_single
-from ._swapping import reduce_scatter as reduce_scatter
-from ._swapping import reduce_scatter_single as reduce_scatter_single
-from ._swapping import reduce_scatter_tensor as reduce_scatter_tensor
 from ._tcp_store import TCPStore as TCPStore
 from ._work import Work as Work
 from ._world import GroupMember as GroupMember
@@ -85,3 +77,4 @@ from .rendezvous import register_rendezvous_handler as register_rendezvous_handl
 from .rendezvous import rendezvous as rendezvous
 
 globals().update(_refused_names("distributed"))
+_import_mirrors(__name__)

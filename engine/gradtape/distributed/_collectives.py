@@ -10,11 +10,11 @@ import numpy as np
 
 from .._tensor.tensor import Tensor, wrap
 from ._backends import Backend
-from ._checks import check_list, check_same_dtype, check_tensor, root_of
+from ._engine import put
 from ._errors import DistBackendError
 from ._group import Carrier, ProcessGroup
+from ._ranks import check_list, check_same_dtype, check_tensor, root_of
 from ._reduce_op import RedOpType, ReduceOp, average, check_reduction
-from ._tensors import put
 from ._work import Work
 from ._world import member
 

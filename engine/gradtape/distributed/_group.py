@@ -7,10 +7,9 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from .._tensor.tensor import Tensor
-from ._engine import Array, Engine
+from ._engine import Array, Engine, flat
 from ._nccl import NcclEngine
 from ._store import Store
-from ._tensors import flat
 from ._work import Work, Worker
 
 __all__ = ["Carrier", "ProcessGroup"]

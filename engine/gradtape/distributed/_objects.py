@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from .._tensor.tensor import Tensor, wrap
-from ._checks import group_rank_of, root_of
 from ._collectives import broadcast
+from ._engine import flat
 from ._gathering import all_gather, gather, scatter
 from ._group import ProcessGroup
 from ._point_to_point import recv, send
-from ._tensors import flat
+from ._ranks import group_rank_of, root_of
 from ._world import member
 
 __all__ = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._tensor.tensor import Tensor
-from ._checks import check_tensor, group_rank_of
+from ._engine import put
 from ._group import ProcessGroup
-from ._tensors import put
+from ._ranks import check_tensor, group_rank_of
 from ._work import Work
 from ._world import default_group, member, registered
 

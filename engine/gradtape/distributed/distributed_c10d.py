@@ -15,7 +15,6 @@ from ._reduce_op import reduce_op as reduce_op
 from ._start import init_process_group as init_process_group
 from ._store import PrefixStore as PrefixStore
 from ._store import Store as Store
-from ._swapping import *  # noqa: F403
 from ._work import Work as Work
 from ._world import *  # noqa: F403
 from .constants import default_pg_timeout as default_pg_timeout

@@ -9,8 +9,7 @@ from numbers import Integral
 from typing import Any
 from urllib.parse import urlparse
 
-from ._file_store import FileStore
-from ._store import Store
+from ._store import FileStore, Store
 from ._tcp_store import TCPStore
 from .constants import default_pg_timeout
 

@@ -6,8 +6,6 @@ import math
 from typing import Any
 
 from .._tensor.tensor import Tensor
-from ._functions import F
-from ._kl_registry import register_kl
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
@@ -15,12 +13,13 @@ from .continuous_bernoulli import ContinuousBernoulli
 from .exponential import Exponential
 from .gamma import Gamma
 from .gumbel import Gumbel
+from .kl import register_kl
 from .laplace import Laplace
 from .normal import Normal
 from .pareto import Pareto
 from .poisson import Poisson
 from .uniform import Uniform
-from .utils import EULER
+from .utils import EULER, F
 
 # p's kind, the parameter of p in the result's shape, and every kind of q whose support
 # leaves out a part of p's.

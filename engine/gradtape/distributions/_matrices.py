@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import linalg
 from .._tensor.tensor import Tensor
-from ._functions import F
+from .utils import F
 
 NOT_ONE = (
     "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._probs_or_logits import ProbsOrLogits
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import along_first, broadcast_all
+from .utils import F, along_first, broadcast_all, forwarded
 
 
 class Bernoulli(ProbsOrLogits, ExponentialFamily):
@@ -41,9 +40,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         self._choose(probs, logits)
         self._begin(validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = forwarded("probs")
 
     @property
     def mode(self) -> Tensor:

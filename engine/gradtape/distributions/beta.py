@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .dirichlet import Dirichlet
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .utils import F, broadcast_all
 
 
 class Beta(ExponentialFamily):

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._probs_or_logits import ProbsOrLogits
 from .distribution import SCALAR
-from .utils import along_first
+from .utils import F, along_first
 
 _UNEQUAL = "Inhomogeneous total count not supported by `{}`."
 

@@ -9,10 +9,9 @@ from .._dtypes import finfo, int64
 from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._probs_or_logits import ProbsOrLogits, check_one
 from .distribution import SCALAR, Distribution
-from .utils import along_first, filled
+from .utils import F, along_first, filled
 
 
 class Categorical(ProbsOrLogits):

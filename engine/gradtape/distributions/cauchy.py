@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
-from .utils import blank, filled
+from .utils import F, blank, filled, forwarded
 
 
 class Cauchy(Distribution):
@@ -44,9 +43,7 @@ class Cauchy(Distribution):
     def mean(self) -> Tensor:
         return filled(self._extended_shape(), math.nan, self.loc)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = forwarded("loc")
 
     @property
     def variance(self) -> Tensor:

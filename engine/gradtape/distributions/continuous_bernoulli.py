@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._probs_or_logits import ProbsOrLogits, check_one
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
+from .utils import F, broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 
 class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):

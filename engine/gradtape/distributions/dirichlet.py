@@ -8,9 +8,9 @@ from .._tensor.tensor import Tensor
 from ..autograd import Function
 from ..autograd.function import once_differentiable
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
+from .utils import F
 
 
 def _Dirichlet_backward(  # noqa: N802 - PyTorch's name

@@ -10,8 +10,7 @@ from .._modes.grad_mode import no_grad
 from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
-from .utils import broadcast_all, lazy_property
+from .utils import F, broadcast_all, lazy_property
 
 _CUSTOM_INIT = (
     "Subclass {} of {} that defines a custom __init__ method must also define a custom "
@@ -41,6 +40,10 @@ SCALAR: Final = Size()
 
 def _undefined(self: Any) -> NoReturn:
     raise NotImplementedError
+
+
+def _no_mode(self: Any) -> NoReturn:
+    raise NotImplementedError(f"{self.__class__} does not implement mode")
 
 
 class Distribution:
@@ -157,25 +160,12 @@ class Distribution:
 
     # ---- moments ----
 
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        raise NotImplementedError
-
-    @property
-    def mode(self) -> Tensor:
-        """Where the density or probability is greatest."""
-        raise NotImplementedError(f"{self.__class__} does not implement mode")
-
-    @property
-    def variance(self) -> Tensor:
-        """The variance."""
-        raise NotImplementedError
-
-    @property
-    def stddev(self) -> Tensor:
-        """The standard deviation."""
-        return self.variance.sqrt()
+    mean: Any = property(_undefined, doc="The mean.")
+    mode: Any = property(_no_mode, doc="Where the density or probability is greatest.")
+    variance: Any = property(_undefined, doc="The variance.")
+    stddev: Any = property(
+        lambda self: self.variance.sqrt(), doc="The standard deviation."
+    )
 
     # ---- samples ----
 

@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import blank
+from .utils import F, blank
 
 
 class Exponential(ExponentialFamily):

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from .._dtypes import finfo
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
 from .gamma import Gamma
-from .utils import broadcast_all
+from .utils import F, broadcast_all
 
 
 class FisherSnedecor(Distribution):

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from .._dtypes import finfo
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
+from .utils import F
 
 
 class Gamma(ExponentialFamily):

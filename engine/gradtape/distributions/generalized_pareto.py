@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
+from .utils import F, forwarded
 
 
 class GeneralizedPareto(Distribution):
@@ -100,9 +100,7 @@ class GeneralizedPareto(Distribution):
         found = self.scale**2 / ((1 - safe) ** 2 * (1 - 2 * safe))
         return F.where(finite, found, math.nan)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = forwarded("loc")
 
     def entropy(self) -> Tensor:
         return (F.log(self.scale) + self.concentration + 1).expand(self._batch_shape)

@@ -8,10 +8,9 @@ from .._dtypes import finfo
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._probs_or_logits import ProbsOrLogits
 from .distribution import SCALAR
-from .utils import blank, broadcast_all
+from .utils import F, blank, broadcast_all
 
 _NOT_POSITIVE = (
     "Expected parameter probs ({} of shape {}) of distribution {!r} to be positive but "

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 from .._dtypes import finfo
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
 from .uniform import Uniform
-from .utils import EULER, broadcast_all
+from .utils import EULER, F, broadcast_all, forwarded
 
 
 class Gumbel(TransformedDistribution):
@@ -61,9 +60,7 @@ class Gumbel(TransformedDistribution):
     def mean(self) -> Tensor:
         return self.loc + self.scale * EULER
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = forwarded("loc")
 
     @property
     def stddev(self) -> Tensor:

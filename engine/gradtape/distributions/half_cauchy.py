@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .cauchy import Cauchy
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform
-from .utils import filled
+from .utils import F, filled, forwarded
 
 
 class HalfCauchy(TransformedDistribution):
@@ -34,10 +33,9 @@ class HalfCauchy(TransformedDistribution):
         base = Cauchy(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    @property
-    def scale(self) -> Tensor:
-        """The width of the distribution that is folded."""
-        return self.base_dist.scale
+    scale = forwarded(
+        "base_dist.scale", "The width of the distribution that is folded."
+    )
 
     @property
     def mean(self) -> Tensor:
@@ -47,9 +45,7 @@ class HalfCauchy(TransformedDistribution):
     def mode(self) -> Tensor:
         return F.zeros_like(self.scale)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    variance = forwarded("base_dist.variance")
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._checked(value)

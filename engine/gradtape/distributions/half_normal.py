@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform
+from .utils import F, forwarded
 
 
 class HalfNormal(TransformedDistribution):
@@ -33,10 +33,9 @@ class HalfNormal(TransformedDistribution):
         base = Normal(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    @property
-    def scale(self) -> Tensor:
-        """The width of the distribution that is folded."""
-        return self.base_dist.scale
+    scale = forwarded(
+        "base_dist.scale", "The width of the distribution that is folded."
+    )
 
     @property
     def mean(self) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .._tensor.tensor import Tensor
 from . import constraints
 from .distribution import SCALAR, Distribution
-from .utils import sum_rightmost
+from .utils import forwarded, sum_rightmost
 
 
 class Independent(Distribution):
@@ -68,17 +68,9 @@ class Independent(Distribution):
             return result
         return constraints.independent(result, self.reinterpreted_batch_ndims)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = forwarded("base_dist.mean")
+    mode = forwarded("base_dist.mode")
+    variance = forwarded("base_dist.variance")
 
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
         return self.base_dist.sample(sample_shape)

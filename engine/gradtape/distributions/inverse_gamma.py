@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .gamma import Gamma
 from .transformed_distribution import TransformedDistribution
 from .transforms import PowerTransform
+from .utils import F, forwarded
 
 
 class InverseGamma(TransformedDistribution):
@@ -40,15 +40,12 @@ class InverseGamma(TransformedDistribution):
         reciprocal = PowerTransform(-base.rate.new_ones(()))
         super().__init__(base, reciprocal, validate_args=validate_args)
 
-    @property
-    def concentration(self) -> Tensor:
-        """The shape of the gamma distribution."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """The rate of the gamma distribution, a scale of this one."""
-        return self.base_dist.rate
+    concentration = forwarded(
+        "base_dist.concentration", "The shape of the gamma distribution."
+    )
+    rate = forwarded(
+        "base_dist.rate", "The rate of the gamma distribution, a scale of this one."
+    )
 
     @property
     def mean(self) -> Tensor:

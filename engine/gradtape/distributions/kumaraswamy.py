@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
 from .uniform import Uniform
-from .utils import EULER, broadcast_all
+from .utils import EULER, F, broadcast_all
 
 
 def _moment(a: Tensor, b: Tensor, n: int) -> Tensor:

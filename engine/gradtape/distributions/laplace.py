@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 from .._dtypes import finfo
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
-from .utils import blank
+from .utils import F, blank, forwarded
 
 
 class Laplace(Distribution):
@@ -39,13 +38,7 @@ class Laplace(Distribution):
     ) -> None:
         self._broadcast(validate_args, loc=loc, scale=scale)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = forwarded("loc")
 
     @property
     def variance(self) -> Tensor:

@@ -10,10 +10,9 @@ from .._modes.grad_mode import no_grad
 from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .beta import Beta
 from .distribution import SCALAR, Distribution
-from .utils import broadcast_all
+from .utils import F, broadcast_all
 
 
 class LKJCholesky(Distribution):

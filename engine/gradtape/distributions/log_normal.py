@@ -9,6 +9,7 @@ from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
+from .utils import forwarded
 
 
 class LogNormal(TransformedDistribution):
@@ -37,15 +38,8 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the logarithm."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the logarithm."""
-        return self.base_dist.scale
+    loc = forwarded("base_dist.loc", "The mean of the logarithm.")
+    scale = forwarded("base_dist.scale", "The standard deviation of the logarithm.")
 
     @property
     def mean(self) -> Tensor:

@@ -9,6 +9,7 @@ from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import StickBreakingTransform
+from .utils import forwarded
 
 
 class LogisticNormal(TransformedDistribution):
@@ -39,12 +40,7 @@ class LogisticNormal(TransformedDistribution):
         transform = StickBreakingTransform()
         super().__init__(base, transform, validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the normal vector."""
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviations of the normal vector."""
-        return self.base_dist.base_dist.scale
+    loc = forwarded("base_dist.base_dist.loc", "The mean of the normal vector.")
+    scale = forwarded(
+        "base_dist.base_dist.scale", "The standard deviations of the normal vector."
+    )

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from .. import linalg
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._matrices import log_diagonal, squared_length, times, with_identity
 from .distribution import SCALAR, Distribution
-from .utils import lazy_property, standard_normal
+from .utils import F, forwarded, lazy_property, standard_normal
 
 
 def _inner(w: Tensor, d: Tensor) -> Tensor:
@@ -92,13 +91,7 @@ class LowRankMultivariateNormal(Distribution):
     def _square(self, matrix: Tensor) -> Tensor:
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = forwarded("loc")
 
     @lazy_property
     def variance(self) -> Tensor:  # type: ignore[override]

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .categorical import Categorical
 from .constraints import MixtureSameFamilyConstraint
 from .distribution import SCALAR, Distribution
+from .utils import F, forwarded
 
 
 class MixtureSameFamily(Distribution):
@@ -52,15 +52,12 @@ class MixtureSameFamily(Distribution):
     def support(self) -> Any:  # type: ignore[override]
         return MixtureSameFamilyConstraint(self._component_distribution.support)
 
-    @property
-    def mixture_distribution(self) -> Categorical:
-        """What draws the component."""
-        return self._mixture_distribution
-
-    @property
-    def component_distribution(self) -> Distribution:
-        """The components, along the last batch dimension."""
-        return self._component_distribution
+    mixture_distribution = forwarded(
+        "_mixture_distribution", "What draws the component."
+    )
+    component_distribution = forwarded(
+        "_component_distribution", "The components, along the last batch dimension."
+    )
 
     def _mixed(self, values: Tensor) -> Tensor:
         """Average over components, with their probabilities as weights."""

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .binomial import Binomial
 from .categorical import Categorical
 from .distribution import SCALAR, Distribution
-from .utils import broadcast_all
+from .utils import F, broadcast_all, forwarded
 
 
 class Multinomial(Distribution):
@@ -56,20 +55,11 @@ class Multinomial(Distribution):
     def support(self) -> Any:  # type: ignore[override]
         return constraints.multinomial(self.total_count)
 
-    @property
-    def probs(self) -> Tensor:
-        """The probability of each class."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The log-probability of each class."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return self._categorical.param_shape
+    probs = forwarded("_categorical.probs", "The probability of each class.")
+    logits = forwarded("_categorical.logits", "The log-probability of each class.")
+    param_shape = forwarded(
+        "_categorical.param_shape", "The shape of the parameter that was given."
+    )
 
     @property
     def mean(self) -> Tensor:

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._matrices import factor_of, log_diagonal, only_given, squared_length, times
 from .distribution import SCALAR, Distribution
-from .utils import lazy_property, standard_normal
+from .utils import F, forwarded, lazy_property, standard_normal
 
 
 class MultivariateNormal(Distribution):
@@ -78,13 +77,7 @@ class MultivariateNormal(Distribution):
     def precision_matrix(self) -> Tensor:
         return self._square(F.cholesky_inverse(self._unbroadcasted_scale_tril))
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = forwarded("loc")
 
     @property
     def variance(self) -> Tensor:

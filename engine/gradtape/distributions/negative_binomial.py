@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._probs_or_logits import ProbsOrLogits
 from .distribution import SCALAR
 from .gamma import Gamma
-from .utils import lazy_property
+from .utils import F, lazy_property
 
 
 class NegativeBinomial(ProbsOrLogits):

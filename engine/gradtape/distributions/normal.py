@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import standard_normal
+from .utils import F, forwarded, standard_normal
 
 
 class Normal(ExponentialFamily):
@@ -42,17 +41,8 @@ class Normal(ExponentialFamily):
     ) -> None:
         self._broadcast(validate_args, loc=loc, scale=scale)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
+    mean = mode = forwarded("loc")
+    stddev = forwarded("scale")
 
     @property
     def variance(self) -> Tensor:

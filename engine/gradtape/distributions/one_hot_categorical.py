@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .categorical import Categorical
 from .distribution import SCALAR, Distribution
+from .utils import F, forwarded
 
 
 class OneHotCategorical(Distribution):
@@ -44,28 +44,13 @@ class OneHotCategorical(Distribution):
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._categorical._new(*args, **kwargs)
 
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of each class."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The log-probability of each class."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return self._categorical.param_shape
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    _param = forwarded("_categorical._param")
+    probs = forwarded("_categorical.probs", "The probability of each class.")
+    logits = forwarded("_categorical.logits", "The log-probability of each class.")
+    param_shape = forwarded(
+        "_categorical.param_shape", "The shape of the parameter that was given."
+    )
+    mean = forwarded("probs")
 
     @property
     def mode(self) -> Tensor:

@@ -9,7 +9,7 @@ from . import constraints
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
-from .utils import broadcast_all
+from .utils import broadcast_all, forwarded
 
 
 class Pareto(TransformedDistribution):
@@ -47,9 +47,7 @@ class Pareto(TransformedDistribution):
         a = self.alpha.clamp(min=1)  # infinite below
         return a * self.scale / (a - 1)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
+    mode = forwarded("scale")
 
     @property
     def variance(self) -> Tensor:

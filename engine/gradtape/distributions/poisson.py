@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .utils import F, broadcast_all, forwarded
 
 
 class Poisson(ExponentialFamily):
@@ -29,17 +28,13 @@ class Poisson(ExponentialFamily):
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         self._broadcast(validate_args, rate=rate)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
+    mean = forwarded("rate")
 
     @property
     def mode(self) -> Tensor:
         return self.rate.floor()
 
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    variance = forwarded("rate")
 
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -6,12 +6,11 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._probs_or_logits import ProbsOrLogits
 from .distribution import SCALAR
 from .transformed_distribution import TransformedDistribution
 from .transforms import SigmoidTransform
-from .utils import broadcast_all, clamp_probs
+from .utils import F, broadcast_all, clamp_probs, forwarded
 
 
 class LogitRelaxedBernoulli(ProbsOrLogits):
@@ -84,17 +83,8 @@ class RelaxedBernoulli(TransformedDistribution):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """How far samples stay from 0 and 1."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The log-odds of a 1."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of a 1."""
-        return self.base_dist.probs
+    temperature = forwarded(
+        "base_dist.temperature", "How far samples stay from 0 and 1."
+    )
+    logits = forwarded("base_dist.logits", "The log-odds of a 1.")
+    probs = forwarded("base_dist.probs", "The probability of a 1.")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._tensor.size import Size
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .categorical import Categorical
 from .distribution import SCALAR, Distribution
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
-from .utils import broadcast_all, clamp_probs
+from .utils import F, broadcast_all, clamp_probs, forwarded
 
 
 class ExpRelaxedCategorical(Distribution):
@@ -44,20 +42,11 @@ class ExpRelaxedCategorical(Distribution):
             self._categorical.batch_shape, shape[-1:], validate_args=validate_args
         )
 
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return self._categorical.param_shape
-
-    @property
-    def logits(self) -> Tensor:
-        """The log-probability of each class."""
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of each class."""
-        return self._categorical.probs
+    param_shape = forwarded(
+        "_categorical.param_shape", "The shape of the parameter that was given."
+    )
+    logits = forwarded("_categorical.logits", "The log-probability of each class.")
+    probs = forwarded("_categorical.probs", "The probability of each class.")
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._categorical._new(*args, **kwargs)
@@ -111,17 +100,8 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         )
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """How far samples stay from the corners."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The log-probability of each class."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of each class."""
-        return self.base_dist.probs
+    temperature = forwarded(
+        "base_dist.temperature", "How far samples stay from the corners."
+    )
+    logits = forwarded("base_dist.logits", "The log-probability of each class.")
+    probs = forwarded("base_dist.probs", "The probability of each class.")

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .chi2 import Chi2
 from .distribution import SCALAR, Distribution
-from .utils import broadcast_all, standard_normal
+from .utils import F, broadcast_all, forwarded, standard_normal
 
 
 class StudentT(Distribution):
@@ -48,9 +47,7 @@ class StudentT(Distribution):
         mean[self.df <= 1] = math.nan
         return mean
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = forwarded("loc")
 
     @property
     def variance(self) -> Tensor:

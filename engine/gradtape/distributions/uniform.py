@@ -7,8 +7,8 @@ from typing import Any
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
+from .utils import F
 
 
 class Uniform(Distribution):

@@ -4,16 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Number
+from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any, Final, Generic, TypeVar, overload
 
+from .. import special as special  # declares some of them, as `ops` does
+from .._dispatch.declare import FUNCTIONS
 from .._dtypes import finfo, get_default_dtype
 from .._modes.grad_mode import enable_grad
 from .._overrides.modes import is_tensor_like
 from .._tensor.tensor import Tensor
-from ..overrides._guard import arm
-from ._functions import F
+from ..nn import functional
+from ..overrides._overridable import arm
+
+F: Final[Any] = SimpleNamespace(
+    **{
+        **FUNCTIONS,
+        "binary_cross_entropy_with_logits": functional.binary_cross_entropy_with_logits,
+        "logsigmoid": functional.logsigmoid,
+        "one_hot": functional.one_hot,
+        "pad": functional.pad,
+        "softmax": functional.softmax,
+        "softplus": functional.softplus,
+    }
+)
+
+
+# ---- what distributions share: broadcasting, probabilities and logits, triangles ----
 
 T = TypeVar("T")
+
+
+def forwarded(path: str, doc: str | None = None) -> property:
+    """Return a property that is another attribute, of the distribution or of a part.
+
+    >>> from gradtape.distributions.utils import forwarded
+    >>> class Line:
+    ...     start, mode = 2, forwarded("start")
+    >>> Line().mode
+    2
+    """
+    read = attrgetter(path)
+    return property(lambda self: read(self), doc=doc)
+
 
 EULER: Final = 0.57721566490153286060
 """Euler's constant, the limit of 1 + 1/2 + … + 1/n - log(n)."""

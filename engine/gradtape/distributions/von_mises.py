@@ -10,9 +10,8 @@ from .._dtypes import bool_, float64
 from .._modes.grad_mode import no_grad
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .distribution import SCALAR, Distribution
-from .utils import lazy_property
+from .utils import F, forwarded, lazy_property
 
 
 class VonMises(Distribution):
@@ -86,13 +85,7 @@ class VonMises(Distribution):
             turned = x + math.pi + self._loc
             return (turned % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = forwarded("loc")
 
     @lazy_property
     def variance(self) -> Tensor:  # type: ignore[override]

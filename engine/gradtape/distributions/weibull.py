@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
-from .utils import EULER, broadcast_all
+from .utils import EULER, F, broadcast_all
 
 
 class Weibull(TransformedDistribution):

@@ -12,12 +12,11 @@ from .._common.site import user_stacklevel
 from .._dtypes import finfo
 from .._tensor.tensor import Tensor
 from . import constraints
-from ._functions import F
 from ._matrices import factor_of, log_diagonal, only_given
 from .chi2 import Chi2
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import lazy_property
+from .utils import F, lazy_property
 
 _LOW_DF = (
     "Low df values detected. Singular samples are highly likely to occur for ndim - 1 "

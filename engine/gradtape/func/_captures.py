@@ -18,7 +18,7 @@ from typing import Any
 
 from .._common.site import internal_files
 from .._dispatch.view_history import check_inplace
-from .._tensor.subclass_slots import names_in
+from .._tensor.subclasses import names_in
 from .._tensor.tensor import Tensor
 from .._tensor.write_observers import before_write
 from ..nn import Module

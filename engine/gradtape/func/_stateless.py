@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Generator, Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._dispatch.declare import FUNCTIONS
 from .._tensor.tensor import Tensor
+from ..nn import Module
+from ..nn.modules import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from ..nn.utils.stateless import _functional_call
+from ._arguments import transforming
 
 State = dict[str, Tensor]
 
@@ -35,9 +39,8 @@ def functional_call(
     tensor([7.])
     """
     state = _merged(parameter_and_buffer_dicts)
-    positional = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _reparametrized(module, state, tie_weights, strict):
-        return module(*positional, **(kwargs or {}))
+    how = {"tie_weights": tie_weights, "strict": strict}
+    return _functional_call(module, state, args, kwargs, **how)
 
 
 def _merged(dicts: Any) -> State:
@@ -60,95 +63,6 @@ def _merged(dicts: Any) -> State:
             "call is ambiguous"
         )
     return {name: value for each in dicts for name, value in each.items()}
-
-
-@contextlib.contextmanager
-def _reparametrized(
-    module: Any, state: State, tie_weights: bool, strict: bool
-) -> Generator[None]:
-    """Let a module have other tensors for the block, and note what it made of them."""
-    wanted = _tied(module, state) if tie_weights else dict(state)
-    if strict:
-        _check_names(module, wanted)
-    before: list[tuple[str, Any]] = []
-    try:
-        for name, tensor in wanted.items():
-            before.append((name, _swap(module, name, tensor)))
-        yield
-    finally:
-        after = {name: _swap(module, name, old) for name, old in reversed(before)}
-        state.update({name: after[name] for name in state if name in after})
-
-
-def _named(module: Any) -> State:
-    return {
-        **dict(module.named_parameters(remove_duplicate=False)),
-        **dict(module.named_buffers(remove_duplicate=False)),
-    }
-
-
-def _tied(module: Any, state: State) -> State:
-    """Give each name of a shared tensor the value that one of them is given."""
-    names: dict[int, list[str]] = {}
-    for name, tensor in _named(module).items():
-        names.setdefault(id(tensor), []).append(name)
-    wanted = dict(state)
-    for group in names.values():
-        given = [name for name in group if name in state]
-        if len(group) == 1 or not given:
-            continue
-        if len({id(state[name]) for name in given}) > 1:
-            raise ValueError(
-                f"functional_call got multiple values for keys {sorted(group)}, which "
-                "are tied. Consider using tie_weights=False"
-            )
-        wanted |= dict.fromkeys(group, state[given[0]])
-    return wanted
-
-
-def _check_names(module: Any, wanted: State) -> None:
-    own = _named(module)
-    unexpected = [repr(name) for name in sorted(wanted) if name not in own]
-    missing = [repr(name) for name in sorted(own) if name not in wanted]
-    said: list[str] = []
-    if unexpected:
-        said.append(f"Unexpected key(s): {', '.join(unexpected)}.")
-    if missing:
-        said.append(f"Missing key(s): {', '.join(missing)}.")
-    if said:
-        raise RuntimeError(
-            f"Error(s) in reparametrizing for {module._get_name()}:\n\t"
-            + "\n\t".join(said)
-        )
-
-
-_MISSING = object()
-
-
-def _swap(module: Any, path: str, tensor: Any) -> Any:
-    """Put a tensor where a module has one under ``path``; return what was there."""
-    if tensor is not _MISSING and tensor is not None and not isinstance(tensor, Tensor):
-        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
-    prefix, _, name = path.rpartition(".")
-    owner = module.get_submodule(prefix)
-    if not name:
-        raise KeyError('tensor name can\'t be empty string ""')
-    for store in (owner._parameters, owner._buffers):
-        if name in store:
-            old = store[name]
-            if tensor is _MISSING:
-                del store[name]
-            else:
-                store[name] = tensor
-            return old
-    old = getattr(owner, name, _MISSING)
-    if old is not _MISSING and not isinstance(old, Tensor):
-        raise TypeError(f"attribute `{name}`: {old} is not an instance of torch.Tensor")
-    if tensor is _MISSING:
-        delattr(owner, name)
-    else:
-        setattr(owner, name, tensor)
-    return old
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -191,3 +105,54 @@ def _leaf(name: str, tensors: list[Any]) -> Any:
         )
     whole = FUNCTIONS["stack"](tensors)
     return whole.detach().requires_grad_() if needs == {True} else whole
+
+
+# ---- functions freed of what disturbs transforms: mutations, running statistics ----
+
+_REMOVE = (
+    "functionalize(f, remove='mutations'): received invalid argument for remove={}. "
+    "Valid options are:\n     remove='mutations': all inplace and out= operators will "
+    "be removed from the program, and replaced with their out-of-place equivalents.\n"
+    "     remove='mutations_and_views': In addition to the above, all aliasing "
+    "operators {{view}} will be replaced with their non-aliasing counterparts, "
+    "{{view}}_copy.\n"
+)
+
+
+def functionalize(
+    func: Callable[..., Any], *, remove: str = "mutations"
+) -> Callable[..., Any]:
+    """Return a function of the same results, and the same effect on its arguments.
+
+    PyTorch rewrites the mutations in it for compilers; nothing is compiled here, so
+    they run as they are. Raises RuntimeError for another ``remove``.
+
+    >>> import gradtape as torch
+    >>> torch.func.functionalize(lambda x: x.clone().add_(1))(torch.zeros(1))
+    tensor([1.])
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(_REMOVE.format(remove))
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with transforming():
+            return func(*args, **kwargs)
+
+    return wrapped
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let batch norms in a module use the statistics of each batch, and keep none.
+
+    >>> from gradtape import func, nn
+    >>> func.replace_all_batch_norm_modules_(nn.BatchNorm1d(2)).running_mean is None
+    True
+    """
+    for module in root.modules():
+        if isinstance(module, BatchNorm1d | BatchNorm2d | BatchNorm3d):
+            module.running_mean = None
+            module.running_var = None
+            module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

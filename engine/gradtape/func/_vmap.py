@@ -15,8 +15,8 @@ from .._random.vmap import Batch, vmaps
 from .._tensor.tensor import Tensor
 from ..utils._pytree import TreeSpec, broadcast_to_leaves, tree_flatten, tree_leaves
 from ._arguments import transforming
-from ._together import Examples
-from ._watch import watching
+from ._batch_rules import Examples
+from ._vmap_checks import watching
 
 InDims = int | tuple[Any, ...] | None
 OutDims = int | tuple[Any, ...] | None

@@ -1,4 +1,4 @@
-"""Masked reductions: what is masked out is replaced by what changes nothing."""
+"""Masked operations: what is masked out is replaced by what changes nothing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,18 @@ from .._dtypes import dtype as DType
 from .._dtypes import float32, int64
 from .._tensor.tensor import Tensor
 from ..ops.reduction.norms import linalg_vector_norm
-from ._mask import Dims, counts, dims_of, filled, is_inexact, mask_of, one_dim
-from ._sparse import is_sparse, reduced
+from ._mask import (
+    Dims,
+    counts,
+    dims_of,
+    filled,
+    fractional,
+    is_inexact,
+    is_sparse,
+    mask_of,
+    one_dim,
+    reduced,
+)
 
 
 def _total_dtype(input: Tensor, dtype: DType | None) -> DType:
@@ -213,3 +223,144 @@ def norm(
     dims = dims_of(dim, input.dim())
     kind = dtype or input.dtype
     return linalg_vector_norm(inside, degree, dims, bool(keepdim), dtype=kind)
+
+
+def var(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool | None = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the variance of what the mask leaves in; NaN where it leaves nothing.
+
+    ``correction`` is taken off the count that is divided by: 1 unless it is given.
+
+    >>> import gradtape as torch
+    >>> x = torch.tensor([1.0, 3.0, 100.0])
+    >>> torch.masked.var(x, 0, mask=torch.tensor([True, True, False]))
+    tensor(2.)
+    """
+    assert unbiased is None or correction is None, (
+        "Only one of unbiased and correction may be given"
+    )
+    less = float(unbiased is not False) if correction is None else float(correction)
+    kind = fractional(input.dtype) if dtype is None else dtype
+    compute = fractional(kind)
+    inside = None if mask is None else mask_of(input, mask)
+    count = counts(input, inside, dim, True)
+    average = sum(input, dim, keepdim=True, dtype=kind, mask=inside) / count
+    away = input - average
+    square = away * away.conj()
+    total = sum(square, dim, keepdim=keepdim, dtype=compute, mask=inside)
+    if not keepdim:
+        count = count.reshape(total.shape)
+    if less:
+        count = (count.to(compute.to_real()) - less).clamp_min(0)
+    return (total / count).to(kind)
+
+
+def std(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool | None = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the root of :func:`var`."""
+    return var(
+        input,
+        dim,
+        unbiased,
+        correction=correction,
+        keepdim=keepdim,
+        dtype=dtype,
+        mask=mask,
+    ).sqrt()
+
+
+def cumsum(
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """Return running sums of what the mask leaves in.
+
+    >>> import gradtape as torch
+    >>> x = torch.tensor([1.0, 2.0, 3.0])
+    >>> torch.masked.cumsum(x, 0, mask=torch.tensor([True, False, True]))
+    tensor([1., 1., 4.])
+    """
+    kind = dtype or input.dtype
+    axis = one_dim(dim, input.dim())
+    return filled(input, mask, "sum").cumsum(axis, dtype=kind).to(kind)
+
+
+def cumprod(
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """Return running products of what the mask leaves in."""
+    kind = dtype or input.dtype
+    axis = one_dim(dim, input.dim())
+    return filled(input, mask, "prod").cumprod(axis, dtype=kind).to(kind)
+
+
+def softmax(
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """Return softmax() over what the mask leaves in; NaN where it leaves nothing."""
+    axis = one_dim(dim, input.dim())
+    inside = filled(input, mask, "amax")
+    return inside.softmax(axis, dtype=dtype or input.dtype)
+
+
+def log_softmax(
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """Return log_softmax() over what the mask leaves in."""
+    axis = one_dim(dim, input.dim())
+    inside = filled(input, mask, "amax")
+    return inside.log_softmax(axis, dtype=dtype or input.dtype)
+
+
+def softmin(
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """Return softmax() of the negatives of what the mask leaves in."""
+    axis = one_dim(dim, input.dim())
+    inside = -filled(input, mask, "amin")
+    return inside.softmax(axis, dtype=dtype or input.dtype)
+
+
+def normalize(
+    input: Tensor,
+    ord: float,
+    dim: int,
+    *,
+    eps: float = 1e-12,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Divide what the mask leaves in by its norm along a dim; the rest is 0."""
+    inside = filled(input, mask, "sum")
+    kind = dtype or input.dtype
+    size = norm(input, ord, dim, keepdim=True, dtype=kind, mask=mask)
+    return inside / FUNCTIONS["maximum"](size, size.new_full((), eps))
+
+
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: DType | None = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
+    """Return logaddexp() of two tensors; what is masked out counts as -inf."""
+    first = filled(input, input_mask, "logaddexp")
+    second = filled(other, other_mask, "logaddexp")
+    return FUNCTIONS["logaddexp"](first, second).to(dtype or input.dtype)

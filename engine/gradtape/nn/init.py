@@ -21,7 +21,7 @@ from .._random import continuous as fill
 from .._random.generator import Generator
 from .._random.sample import randperm
 from .._tensor.tensor import Tensor, wrap
-from ._truncated import normal_cdf, redraw_normal, reject_uniform
+from ._truncated_normal import normal_cdf, redraw_normal, reject_uniform
 
 _LINEAR = {
     "linear",

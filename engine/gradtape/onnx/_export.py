@@ -12,9 +12,14 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..nn import Module, TransformerEncoder
-from . import _axes
 from ._program import ONNXProgram, tensors_in
-from ._runs import Arguments, run_all
+from ._runs import (
+    Arguments,
+    axes_of_inputs,
+    read_dynamic_axes,
+    read_dynamic_shapes,
+    run_all,
+)
 from .errors import OnnxExporterError
 
 NO_LIBRARY = "torch.onnx.export needs the onnx library: pip install onnx"
@@ -99,10 +104,10 @@ def export(
 
     arguments = _arguments(args, kwargs)
     names = _input_names(model, arguments, input_names)
-    labels = _axes.read_dynamic_axes(dynamic_axes)
+    labels = read_dynamic_axes(dynamic_axes)
     if dynamic_shapes is not None:
-        labels.update(_axes.read_dynamic_shapes(dynamic_shapes, names))
-    axes = _axes.axes_of_inputs(labels, names, arguments.tensors)
+        labels.update(read_dynamic_shapes(dynamic_shapes, names))
+    axes = axes_of_inputs(labels, names, arguments.tensors)
     with _in_mode(model, training):
         traced = run_all(model, arguments, axes)
     proto = build(model, traced, names, list(output_names or ()), labels, opset_version)

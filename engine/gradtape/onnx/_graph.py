@@ -1,8 +1,14 @@
-"""Graph: the ONNX nodes and initializers as they are made, and the types of both."""
+"""Graph: the ONNX nodes and initializers as they are made, and the types of both.
+
+A length that varies is computed by nodes. It is looked for, in this order, as a known
+size of some tensor, then as a known size plus, times or divided by a constant, then as
+a product of two known sizes. It has to fit in every run; the runs are made to differ
+enough for that to be a proof in practice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -159,11 +165,9 @@ class Graph:
         """Return a tensor of one int64 with this length."""
         if not isinstance(value, Varying):
             return self.constant(np.array([value], np.int64))
-        from ._lengths import compute  # it computes with nodes of a graph
-
         found = self.lengths.get(value)
         if found is None:
-            found = self.lengths[value] = compute(self, value)
+            found = self.lengths[value] = _length_of(self, value)
         return found
 
     def ints(self, values: Sequence[Length]) -> str:
@@ -215,3 +219,88 @@ def numpy_type(dtype: Any) -> Any:
 
         return ml_dtypes.bfloat16
     return np.dtype(name)
+
+
+_UNKNOWN_LENGTH = (
+    "a size that was {values} in runs with other lengths of the dynamic "
+    "axes is no simple function of them. Export with fewer dynamic axes"
+)
+
+
+def _length_of(graph: Graph, wanted: Varying) -> str:
+    """Return a tensor of one int64.
+
+    Raises CannotTranslateError where no formula fits.
+    """
+    known = dict(graph.lengths)
+    for formula in (_plus, _times, _divided, _product):
+        for values, name in known.items():
+            found = formula(graph, wanted, values, name)
+            if found is not None:
+                return found
+    raise CannotTranslateError(
+        _UNKNOWN_LENGTH.format(values=", ".join(str(v) for v in wanted.values))
+    )
+
+
+def _plus(graph: Graph, wanted: Varying, known: Varying, name: str) -> str | None:
+    offset = wanted - known
+    if isinstance(offset, Varying):
+        return None
+    return graph.node("Add", name, graph.length(offset))
+
+
+def _times(graph: Graph, wanted: Varying, known: Varying, name: str) -> str | None:
+    """Find a factor and an offset: wanted = known * a + b."""
+    steps = _differences(wanted), _differences(known)
+    ratios = {
+        divmod(w, k) if k else None for w, k in zip(*steps, strict=True) if w or k
+    }
+    (ratio,) = ratios if len(ratios) == 1 else (None,)
+    if ratio is None or ratio[1]:
+        return None
+    offset = wanted - known * ratio[0]
+    if isinstance(offset, Varying):
+        return None
+    scaled = graph.node("Mul", name, graph.length(ratio[0]))
+    return graph.node("Add", scaled, graph.length(offset)) if offset else scaled
+
+
+def _divided(graph: Graph, wanted: Varying, known: Varying, name: str) -> str | None:
+    """Find wanted = (known + a) // c + b, the lengths of strided windows."""
+    for divisor, offset in _divisions():
+        rest = wanted - (known + offset) // divisor
+        if isinstance(rest, Varying):
+            continue
+        total = graph.node("Add", name, graph.length(offset)) if offset else name
+        if known.values[0] + offset < 0:
+            continue  # ONNX rounds towards zero
+        found = graph.node("Div", total, graph.length(divisor))
+        return graph.node("Add", found, graph.length(rest)) if rest else found
+    return None
+
+
+def _divisions() -> Iterator[tuple[int, int]]:
+    for divisor in range(2, 33):
+        for offset in range(divisor):
+            yield divisor, offset
+
+
+def _product(graph: Graph, wanted: Varying, known: Varying, name: str) -> str | None:
+    if any(k == 0 or w % k for w, k in zip(wanted.values, known.values, strict=True)):
+        return None
+    quotient = wanted // known
+    assert isinstance(quotient, Varying)  # else _times had found it
+    other = graph.lengths.get(quotient)
+    if other is None:
+        steps: Callable[..., str | None] = _times
+        for values, label in list(graph.lengths.items()):
+            other = steps(graph, quotient, values, label)
+            if other is not None:
+                break
+    return None if other is None else graph.node("Mul", name, other)
+
+
+def _differences(length: Varying) -> list[int]:
+    first = length.values[0]
+    return [v - first for v in length.values[1:]]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any, Final
 
 from .._dispatch.declare import FUNCTIONS, OPS, tensor_ops
 from .._graph.op import Op
+from .._graph.registry import MODULES
 from .._modes.grad_mode import mode
+from .._overrides.torch_dispatch import install_names
 from .._tensor.tensor import Tensor
 from .tensor.native_functions import ONLY_ATEN
 
@@ -175,7 +176,7 @@ def _of_module(name: str) -> Any:
         home, rest = "nn.functional", _LAYERS[name]
     elif home not in ("fft", "linalg", "special"):
         return None
-    return getattr(import_module(f"..{home}", __package__), rest, None)
+    return getattr(MODULES[f".{home}"], rest, None)
 
 
 aten: Any = _Namespace()
@@ -222,3 +223,6 @@ def overload_of(op: Op, args: Sequence[Any], suffix: str = "") -> OpOverload:
     """
     numbers = any(isinstance(arg, int | float | complex) for arg in args)
     return _name_of(op.key, op.name, numbers, suffix)
+
+
+install_names(overload_of, aten)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..autograd._profiler import record_function as blocks
+from .._profiling import blocks
 
 _record_function_enter = blocks.enter
 _record_function_enter_new = blocks.enter

@@ -7,7 +7,14 @@ from typing import Any, ClassVar
 from .._backend import backend_of
 from .._dtypes import finfo
 from .._tensor.tensor import Tensor, wrap
-from ._rules import RuledOptimizer, move_towards, numbers_of, scalar, zeros_beside
+from ._rules import (
+    RuledOptimizer,
+    move_towards,
+    numbers_of,
+    options_of,
+    scalar,
+    zeros_beside,
+)
 from .optimizer import Group, Parameters
 
 
@@ -57,16 +64,8 @@ class Adafactor(RuledOptimizer):
             raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
         if not weight_decay >= 0.0:
             raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
-        options = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, options)
+        names = "lr beta2_decay eps d weight_decay foreach maximize"
+        super().__init__(params, options_of(locals(), names))
 
     def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
         """Return the state that a parameter starts with."""

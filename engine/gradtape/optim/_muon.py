@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from .. import _dtypes
 from .._tensor.tensor import Tensor
-from ._rules import RuledOptimizer, move_towards, numbers_of, zeros_beside
+from ._rules import RuledOptimizer, move_towards, numbers_of, options_of, zeros_beside
 from .optimizer import Group, Parameters
 
 COEFFICIENTS = (3.4445, -4.775, 2.0315)
@@ -56,17 +56,11 @@ class Muon(RuledOptimizer):
             raise ValueError(
                 f"Adjust learning rate function {adjust_lr_fn} is not supported"
             )
-        options = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, options)
+        names = (
+            "lr weight_decay momentum nesterov ns_coefficients eps ns_steps "
+            "adjust_lr_fn"
+        )
+        super().__init__(params, options_of(locals(), names))
         for group in self.param_groups:
             for param in group["params"]:
                 if param.ndim != 2:

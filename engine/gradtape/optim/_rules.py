@@ -13,7 +13,7 @@ from .._overrides.torch_dispatch import dispatching
 from .._sparse.array import SparseArray
 from .._tensor.tensor import Tensor, wrap
 from .._tensor.write_observers import before_write
-from ._custom import scalar_dtype, scalar_of
+from ._helpers import scalar_dtype, scalar_of
 from .optimizer import Group, Optimizer
 
 PLAIN = frozenset((_dtypes.float16, _dtypes.float32, _dtypes.float64))
@@ -53,12 +53,15 @@ class RuledOptimizer(Optimizer):
     """Options that states saved by older versions lack."""
 
     capturable_what = "params and state_steps"
+    means: ClassVar[tuple[str, ...]] = ()
+    """What the state has beside the count of steps: means, which start with zeros."""
     sparse_name = ""  # in the refusal of sparse gradients, unless it is the class's
     capturable_more = ", 'xla'"
 
     def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
         """Return the state that a parameter starts with."""
-        raise NotImplementedError
+        means = {name: zeros_beside(param) for name in self.means}
+        return {"step": scalar(0.0), **means}
 
     @staticmethod
     def rule(
@@ -164,6 +167,11 @@ def _count_and_step(
     if "step" in state:
         state["step"] += 1
     return rule(F, group, param, grad, state, lr)
+
+
+def options_of(given: dict[str, Any], names: str) -> dict[str, Any]:
+    """Return the options among an optimizer's arguments, in the order files have."""
+    return {name: given[name] for name in names.split()}
 
 
 def numbers_of(group: Group) -> Group:

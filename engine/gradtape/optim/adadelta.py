@@ -10,8 +10,7 @@ from ._rules import (
     average_square,
     check_not_negative,
     check_rate,
-    scalar,
-    zeros_beside,
+    options_of,
 )
 from .optimizer import Group, Parameters
 
@@ -34,6 +33,8 @@ class Adadelta(RuledOptimizer):
 
     capturable_more = ""
 
+    means = ("square_avg", "acc_delta")
+
     def __init__(
         self,
         params: Parameters,
@@ -51,25 +52,8 @@ class Adadelta(RuledOptimizer):
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         check_not_negative({"epsilon value": eps, "weight_decay value": weight_decay})
-        options = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
-
-    def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
-        """Return the state that a parameter starts with."""
-        return {
-            "step": scalar(0.0),
-            "square_avg": zeros_beside(param),
-            "acc_delta": zeros_beside(param),
-        }
+        names = "lr rho eps weight_decay maximize capturable foreach differentiable"
+        super().__init__(params, options_of(locals(), names))
 
     @staticmethod
     def rule(

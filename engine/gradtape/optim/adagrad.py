@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 from .._sparse.array import SparseArray
 from .._tensor.tensor import Tensor
-from ._fused import check_fused, check_fused_member
+from ._helpers import check_fused, check_fused_member
 from ._rules import (
     RuledOptimizer,
     check_not_negative,
     check_rate,
     filled_beside,
+    options_of,
     scalar,
 )
 from .optimizer import Group, Parameters
@@ -62,18 +63,11 @@ class Adagrad(RuledOptimizer):
                 "epsilon value": eps,
             }
         )
-        options = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, options)
+        names = (
+            "lr lr_decay eps weight_decay initial_accumulator_value foreach "
+            "maximize differentiable fused"
+        )
+        super().__init__(params, options_of(locals(), names))
         if fused:
             check_fused(foreach, differentiable)
         for group in self.param_groups:

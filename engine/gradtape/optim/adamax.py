@@ -11,8 +11,7 @@ from ._rules import (
     check_not_negative,
     check_rate,
     move_towards,
-    scalar,
-    zeros_beside,
+    options_of,
 )
 from .optimizer import Group, Parameters
 
@@ -32,6 +31,8 @@ class Adamax(RuledOptimizer):
     tensor([0.7500], requires_grad=True)
     """
 
+    means = ("exp_avg", "exp_inf")
+
     def __init__(
         self,
         params: Parameters,
@@ -49,25 +50,8 @@ class Adamax(RuledOptimizer):
         check_not_negative({"epsilon value": eps})
         check_betas(betas)
         check_not_negative({"weight_decay value": weight_decay})
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, options)
-
-    def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
-        """Return the state that a parameter starts with."""
-        return {
-            "step": scalar(0.0),
-            "exp_avg": zeros_beside(param),
-            "exp_inf": zeros_beside(param),
-        }
+        names = "lr betas eps weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, options_of(locals(), names))
 
     @staticmethod
     def rule(

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .._tensor.tensor import Tensor
-from ._rules import RuledOptimizer, check_not_negative, check_rate, scalar, zeros_beside
+from ._rules import (
+    RuledOptimizer,
+    check_not_negative,
+    check_rate,
+    options_of,
+    scalar,
+    zeros_beside,
+)
 from .optimizer import Group, Parameters
 
 
@@ -42,18 +49,10 @@ class ASGD(RuledOptimizer):
     ) -> None:
         check_rate(lr)
         check_not_negative({"weight_decay value": weight_decay})
-        options = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, options)
+        names = (
+            "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        )
+        super().__init__(params, options_of(locals(), names))
 
     def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
         """Return the state that a parameter starts with."""

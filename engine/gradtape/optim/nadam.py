@@ -12,6 +12,7 @@ from ._rules import (
     check_not_negative,
     check_rate,
     move_towards,
+    options_of,
     scalar,
     zeros_beside,
 )
@@ -64,19 +65,11 @@ class NAdam(RuledOptimizer):
                 "momentum_decay value": momentum_decay,
             }
         )
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+        names = (
+            "lr betas eps weight_decay momentum_decay decoupled_weight_decay "
+            "maximize foreach capturable differentiable"
+        )
+        super().__init__(params, options_of(locals(), names))
 
     def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
         """Return the state that a parameter starts with."""

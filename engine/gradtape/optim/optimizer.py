@@ -2,34 +2,99 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable
+from copy import deepcopy
+from itertools import chain
 from typing import Any, TypeAlias
 
 from .._common.handles import RemovableHandle, register
 from .._common.messages import legacy_type_name
+from .._common.site import caller_site
 from .._dispatch.inplace import note_write
+from .._dtypes import float32
+from .._graph.observe import OptimizerStepped, notify, observers
 from .._modes.grad_mode import mode
 from .._tensor.tensor import Tensor
 from ..ops.tensor.queries import typename
-from ._announce import _global_optimizer_post_hooks as _global_optimizer_post_hooks
-from ._announce import _global_optimizer_pre_hooks as _global_optimizer_pre_hooks
-from ._announce import announced
-from ._announce import (
-    register_optimizer_step_post_hook as register_optimizer_step_post_hook,
-)
-from ._announce import (
-    register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
-)
-from ._custom import capturable_devices as _get_capturable_supported_devices  # noqa: F401
-from ._custom import fused_or_foreach as _default_to_fused_or_foreach  # noqa: F401
-from ._custom import number_of as _get_value  # noqa: F401
-from ._custom import scalar_dtype as _get_scalar_dtype  # noqa: F401
-from ._custom import scalar_of as _to_scalar  # noqa: F401
-from ._custom import use_grad_for_differentiable as _use_grad_for_differentiable  # noqa: F401
-from ._custom import view_as_real as _view_as_real  # noqa: F401
-from ._state_dict import fit_to, load_state, pack_state
+from ._helpers import capturable_devices as _get_capturable_supported_devices  # noqa: F401
+from ._helpers import fused_or_foreach as _default_to_fused_or_foreach  # noqa: F401
+from ._helpers import number_of as _get_value  # noqa: F401
+from ._helpers import scalar_dtype as _get_scalar_dtype  # noqa: F401
+from ._helpers import scalar_of as _to_scalar  # noqa: F401
+from ._helpers import use_grad_for_differentiable as _use_grad_for_differentiable  # noqa: F401
+from ._helpers import view_as_real as _view_as_real  # noqa: F401
+
+_global_optimizer_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+_global_optimizer_post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before each step of any optimizer.
+
+    A pair it returns takes the place of ``(args, kwargs)``.
+    """
+    return register(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after each step of any optimizer."""
+    return register(_global_optimizer_post_hooks, hook)
+
+
+def announced(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a step: hooks before and after, then an event for the observers."""
+
+    @functools.wraps(step)
+    def wrapper(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        profile = mode.now.profile
+        if profile is None:
+            return _between_hooks(step, self, args, kwargs)
+        kind = type(self).__name__
+        with profile.block(f"Optimizer.step#{kind}.step"):
+            return _between_hooks(step, self, args, kwargs)
+
+    wrapper.hooked = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _between_hooks(
+    step: Callable[..., Any],
+    optimizer: Optimizer,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    before = optimizer.__dict__["_optimizer_step_pre_hooks"]
+    after = optimizer.__dict__["_optimizer_step_post_hooks"]
+    if before or _global_optimizer_pre_hooks:
+        # Hooks see what the wrapped function gets: the optimizer comes first.
+        call: Any = ((optimizer, *args), kwargs)
+        hooks = (*_global_optimizer_pre_hooks.values(), *before.values())
+        for hook in hooks:
+            call = _checked(step, hook(optimizer, *call), call)
+        (_, *rest), kwargs = call
+        args = tuple(rest)
+    result = step(optimizer, *args, **kwargs)
+    if after or _global_optimizer_post_hooks:
+        for hook in list(chain(after.values(), _global_optimizer_post_hooks.values())):
+            hook(optimizer, (optimizer, *args), kwargs)
+    if observers:
+        notify(OptimizerStepped(optimizer, caller_site()))
+    return result
+
+
+def _checked(step: Callable[..., Any], changed: Any, call: Any) -> Any:
+    if changed is None:
+        return call
+    if isinstance(changed, tuple) and len(changed) == 2:  # pyright: ignore[reportUnknownArgumentType]
+        return changed  # pyright: ignore[reportUnknownVariableType]
+    raise RuntimeError(
+        f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
+        f"{changed}."
+    )
+
 
 Group: TypeAlias = dict[str, Any]
 Parameters: TypeAlias = Iterable[Any]
@@ -315,3 +380,125 @@ def _members(group: Group) -> list[Any]:
             raise ValueError(SOME_NAMES)
         group["param_names"] = names
     return members
+
+
+OTHER_GROUPS = "loaded state dict has a different number of parameter groups"
+OTHER_SIZES = (
+    "loaded state dict contains a parameter group that doesn't match the size of "
+    "optimizer's group"
+)
+
+
+def pack_state(optimizer: Optimizer) -> dict[str, Any]:
+    """Return state and groups with each parameter replaced by its number."""
+    hooks = optimizer.__dict__
+    for before in hooks["_optimizer_state_dict_pre_hooks"].values():
+        before(optimizer)
+    numbers: dict[int, int] = {}
+    total = 0
+    groups: list[dict[str, Any]] = []
+    for group in optimizer.param_groups:
+        for number, param in enumerate(group["params"], total):
+            numbers.setdefault(id(param), number)
+        packed = {key: value for key, value in group.items() if key != "params"}
+        packed["params"] = [numbers[id(param)] for param in group["params"]]
+        groups.append(packed)
+        total += len(packed["params"])
+    state = {
+        numbers[id(key)] if isinstance(key, Tensor) else key: value
+        for key, value in optimizer.state.items()
+    }
+    result: dict[str, Any] = {"state": state, "param_groups": groups}
+    for after in hooks["_optimizer_state_dict_post_hooks"].values():
+        changed = after(optimizer, result)
+        if changed is not None:
+            result = changed
+    return result
+
+
+def load_state(optimizer: Optimizer, loaded: dict[str, Any]) -> None:
+    """Give the optimizer the loaded groups and state; see ``load_state_dict``."""
+    hooks = optimizer.__dict__
+    loaded = loaded.copy()
+    for before in hooks["_optimizer_load_state_dict_pre_hooks"].values():
+        changed = before(optimizer, loaded)
+        if changed is not None:
+            loaded = changed
+    groups, saved = optimizer.param_groups, deepcopy(loaded["param_groups"])
+    by_number = _match(groups, saved)
+    state: defaultdict[Any, Any] = defaultdict(dict)
+    for key, value in loaded["state"].items():
+        param = by_number.get(key)
+        if param is None:
+            state[key] = value
+        else:
+            state[param] = _fit(
+                optimizer, param, value, key, loaded["param_groups"], None
+            )
+    for old, new in zip(saved, groups, strict=True):
+        old["params"] = new["params"]
+        if "param_names" in new:
+            old.setdefault("param_names", new["param_names"])
+    optimizer.__setstate__({"state": state, "param_groups": saved})
+    for after in hooks["_optimizer_load_state_dict_post_hooks"].values():
+        after(optimizer)
+
+
+def _match(
+    groups: list[dict[str, Any]], saved: list[dict[str, Any]]
+) -> dict[Any, Tensor]:
+    """Return the parameter of each number, or raise where the groups differ."""
+    if len(groups) != len(saved):
+        raise ValueError(OTHER_GROUPS)
+    sizes = [len(group["params"]) for group in groups]
+    if sizes != [len(group["params"]) for group in saved]:
+        raise ValueError(OTHER_SIZES)
+    return {
+        number: param
+        for old, new in zip(saved, groups, strict=True)
+        for number, param in zip(old["params"], new["params"], strict=True)
+    }
+
+
+def _fit(
+    optimizer: Optimizer,
+    param: Tensor,
+    value: Any,
+    number: Any,
+    groups: list[dict[str, Any]],
+    key: Hashable,
+) -> Any:
+    """Let the optimizer's policy see every tensor within ``value``."""
+    if isinstance(value, Tensor):
+        return optimizer._process_value_according_to_param_policy(
+            param, value, number, groups, key
+        )
+    if isinstance(value, dict):
+        return {
+            name: _fit(optimizer, param, each, number, groups, name)
+            for name, each in value.items()
+        }
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        kind: Any = type(value)
+        return kind(
+            _fit(optimizer, param, each, number, groups, None) for each in value
+        )
+    return value
+
+
+def fit_to(
+    param: Tensor,
+    value: Tensor,
+    number: Any,
+    groups: list[dict[str, Any]],
+    key: Hashable,
+) -> Tensor:
+    """Cast a loaded tensor to the parameter's dtype and device, except the counter."""
+    group = next((g for g in groups if number in g["params"]), {})
+    if key == "step":
+        if group.get("capturable", False) or group.get("fused", False):
+            return value.to(dtype=float32, device=param.device)
+        return value
+    if param.dtype.is_floating_point:
+        return value.to(dtype=param.dtype, device=param.device)
+    return value.to(device=param.device)

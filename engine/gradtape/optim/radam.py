@@ -12,8 +12,7 @@ from ._rules import (
     check_not_negative,
     check_rate,
     move_towards,
-    scalar,
-    zeros_beside,
+    options_of,
 )
 from .optimizer import Group, Parameters
 
@@ -40,6 +39,8 @@ class RAdam(RuledOptimizer):
         "decoupled_weight_decay": False,
     }
 
+    means = ("exp_avg", "exp_avg_sq")
+
     def __init__(
         self,
         params: Parameters,
@@ -58,26 +59,11 @@ class RAdam(RuledOptimizer):
         check_not_negative({"epsilon value": eps})
         check_betas(betas)
         check_not_negative({"weight_decay value": weight_decay})
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
-
-    def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
-        """Return the state that a parameter starts with."""
-        return {
-            "step": scalar(0.0),
-            "exp_avg": zeros_beside(param),
-            "exp_avg_sq": zeros_beside(param),
-        }
+        names = (
+            "lr betas eps weight_decay maximize foreach capturable "
+            "decoupled_weight_decay differentiable"
+        )
+        super().__init__(params, options_of(locals(), names))
 
     @staticmethod
     def rule(

@@ -11,6 +11,7 @@ from ._rules import (
     check_not_negative,
     check_rate,
     move_towards,
+    options_of,
     scalar,
     zeros_beside,
 )
@@ -62,19 +63,11 @@ class RMSprop(RuledOptimizer):
                 "alpha value": alpha,
             }
         )
-        options = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+        names = (
+            "lr momentum alpha eps centered weight_decay capturable foreach "
+            "maximize differentiable"
+        )
+        super().__init__(params, options_of(locals(), names))
 
     def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
         """Return the state that a parameter starts with."""

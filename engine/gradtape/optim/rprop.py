@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .._tensor.tensor import Tensor
-from ._rules import RuledOptimizer, check_rate, filled_beside, scalar, zeros_beside
+from ._rules import (
+    RuledOptimizer,
+    check_rate,
+    filled_beside,
+    options_of,
+    scalar,
+    zeros_beside,
+)
 from .optimizer import Group, Parameters
 
 
@@ -41,16 +48,8 @@ class Rprop(RuledOptimizer):
         check_rate(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        options = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, options)
+        names = "lr etas step_sizes foreach maximize differentiable capturable"
+        super().__init__(params, options_of(locals(), names))
 
     def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
         """Return the state that a parameter starts with."""

@@ -31,12 +31,13 @@ from ._ask import handle_torch_function as handle_torch_function
 from ._ask import has_torch_function as has_torch_function
 from ._ask import has_torch_function_unary as has_torch_function_unary
 from ._ask import has_torch_function_variadic as has_torch_function_variadic
-from ._guard import arm, entries
-from ._names import get_ignored_functions as get_ignored_functions
-from ._names import get_overridable_functions as get_overridable_functions
-from ._names import get_testing_overrides as get_testing_overrides
-from ._names import is_tensor_method_or_property as is_tensor_method_or_property
-from ._names import resolve_name as resolve_name
+from ._guard import entries
+from ._overridable import arm
+from ._overridable import get_ignored_functions as get_ignored_functions
+from ._overridable import get_overridable_functions as get_overridable_functions
+from ._overridable import get_testing_overrides as get_testing_overrides
+from ._overridable import is_tensor_method_or_property as is_tensor_method_or_property
+from ._overridable import resolve_name as resolve_name
 
 __all__ = [
     "BaseTorchFunctionMode",

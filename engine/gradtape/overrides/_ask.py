@@ -7,7 +7,7 @@ from typing import Any
 
 from .._modes.grad_mode import mode
 from .._overrides.modes import hand_over, takers
-from ._guard import arm
+from ._overridable import arm
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

@@ -5,27 +5,28 @@ programs need. So the functions change when the first of these comes up, a mode 
 class of its own mind: each gets a body that asks first, and keeps what it did before
 as ``plain``. The function objects stay, so that ``func is torch.add`` holds, whenever
 a name was imported.
+
+For the same reason a function is there twice: as a method it is an object of its own,
+as in PyTorch. Whoever answers for functions tells ``torch.Tensor.add`` from
+``torch.add`` by identity. Both run the same code.
 """
 
 from __future__ import annotations
 
 import inspect
-import threading
-from collections.abc import Callable
+from inspect import getattr_static
 from types import CodeType, FunctionType
 from typing import Any
 
+from .._graph.registry import FUNCTIONS
 from .._modes.grad_mode import mode
 from .._overrides.modes import hand_over, takers
 from .._overrides.torch_dispatch import answer_leaf, asked, dispatching
 from .._overrides.torch_function import NoAnswerError
-from .._tensor.extra import when_opinionated
-from ._methods import twin_of
+from .._tensor.tensor import Tensor
 
 entries: dict[FunctionType, Entry] = {}
 """The functions that ask, since :func:`arm`."""
-
-_lock = threading.Lock()
 
 
 class Entry:
@@ -175,21 +176,49 @@ def is_guardable(function: Any) -> bool:
     )
 
 
-when_arming: list[Callable[[], Callable[[], None]]] = []
-"""Take away what stands in the place of functions; return what puts it back."""
+# ---- a function as a method ----
 
 
-def arm(_owner: object = None) -> None:
-    """Let modes and classes have a say in whole functions, from now on."""
-    if not entries:
-        with _lock:
-            if not entries:
-                from ._overridable import guard_all  # late: it needs every function
+def twin_of(function: FunctionType) -> Any:
+    """Return another function that does the same."""
+    twin = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    twin.__kwdefaults__ = function.__kwdefaults__
+    twin.__qualname__ = function.__qualname__
+    twin.__module__ = function.__module__
+    twin.__doc__ = function.__doc__
+    twin.__dict__.update(function.__dict__)
+    return twin
 
-                again = [step_aside() for step_aside in when_arming]
-                guard_all()
-                for come_back in again:
-                    come_back()
+
+def part_methods() -> None:
+    """Give Tensor methods of its own where they were functions or other methods."""
+    seen = set(FUNCTIONS.values())
+    for name in {n: None for kind in Tensor.__mro__[:-1] for n in vars(kind)}:
+        found = getattr_static(Tensor, name)
+        if type(found) is FunctionType:
+            if found in seen:
+                twin = twin_of(found)
+                twin.__name__ = name
+                setattr(Tensor, name, twin)
+            seen.add(found)
+        elif type(found) is property and found.fget in seen:
+            read = twin_of(found.fget)  # pyright: ignore[reportArgumentType]
+            setattr(Tensor, name, property(read, found.fset, found.fdel, found.__doc__))
 
 
-when_opinionated.append(arm)
+def part_names() -> None:
+    """Make functions of several names several functions."""
+    for name, function in FUNCTIONS.items():
+        own = getattr(function, "__name__", name)
+        if type(function) is not FunctionType:
+            continue  # a class may have several names
+        if own != name and FUNCTIONS.get(own) is function:
+            twin = twin_of(function)
+            twin.__name__ = name
+            FUNCTIONS[name] = twin

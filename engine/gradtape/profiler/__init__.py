@@ -8,9 +8,9 @@ from ..autograd.profiler import KinetoStepTracker as KinetoStepTracker
 from ..autograd.profiler import record_function as record_function
 from ..autograd.profiler_util import DeviceType as DeviceType
 from . import itt as itt
-from ._schedule import ProfilerAction as ProfilerAction
-from ._schedule import schedule as schedule
-from ._schedule import tensorboard_trace_handler as tensorboard_trace_handler
+from .profiler import ProfilerAction as ProfilerAction
 from .profiler import _KinetoProfile as _KinetoProfile
 from .profiler import profile as profile
+from .profiler import schedule as schedule
 from .profiler import supported_activities as supported_activities
+from .profiler import tensorboard_trace_handler as tensorboard_trace_handler

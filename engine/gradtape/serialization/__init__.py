@@ -1,6 +1,11 @@
 """Saving and loading: ``save``, ``load``, and what programs set around them."""
 
 from ..ops.memory.memory_format import _get_layout as _get_layout
+from . import _moved_modules as _moved_modules
+from ._allowed import add_safe_globals as add_safe_globals
+from ._allowed import clear_safe_globals as clear_safe_globals
+from ._allowed import get_safe_globals as get_safe_globals
+from ._allowed import safe_globals as safe_globals
 from ._load import load as load
 from ._location import MAP_LOCATION as MAP_LOCATION
 from ._location import default_restore_location as default_restore_location
@@ -21,14 +26,10 @@ from ._options import skip_data as skip_data
 from ._records import _open_file_like as _open_file_like
 from ._records import _open_zipfile_reader as _open_zipfile_reader
 from ._records import _open_zipfile_writer as _open_zipfile_writer
-from ._safe_globals import add_safe_globals as add_safe_globals
-from ._safe_globals import clear_safe_globals as clear_safe_globals
-from ._safe_globals import get_safe_globals as get_safe_globals
-from ._safe_globals import safe_globals as safe_globals
-from ._save import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
-from ._save import save as save
-from ._source_change import SourceChangeWarning as SourceChangeWarning
-from ._unsafe_globals import (
+from ._refusals import SourceChangeWarning as SourceChangeWarning
+from ._safe_unpickler import (
     get_unsafe_globals_in_checkpoint as get_unsafe_globals_in_checkpoint,
 )
+from ._save import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
+from ._save import save as save
 from ._zip_reader import is_zip as _is_zipfile  # noqa: F401 - PyTorch's own name

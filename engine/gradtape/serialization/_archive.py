@@ -14,7 +14,7 @@ from ..ops.memory.typed_storage import TypedStorage, typed
 from ..ops.memory.untyped_storage import UntypedStorage
 from ._options import LoadEndianness, get_default_load_endianness, skipping
 from ._refusals import broken
-from ._unpickler import Reading
+from ._safe_unpickler import Reading
 from ._zip_reader import ZipReader
 
 _SIZE = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,10 @@ from ..ops.memory.pickling import coordinates_checked_last
 from ..ops.memory.typed_storage import TypedStorage, typed
 from ..ops.memory.untyped_storage import UntypedStorage
 from ._archive import storage_id, text_of
-from ._legacy_save import MAGIC_NUMBER, PROTOCOL_VERSION
 from ._options import skipping
-from ._refusals import TruncatedPickleError, broken
-from ._source_change import check_source
-from ._unpickler import Reading
+from ._pickler import content, dump
+from ._refusals import TruncatedPickleError, broken, check_source
+from ._safe_unpickler import Reading
 from ._zip_reader import read_into
 
 _TAR = (
@@ -133,3 +133,30 @@ def _left(file: Any) -> int:
     end = file.seek(0, os.SEEK_END) or file.tell()
     file.seek(here)
     return end - here
+
+
+# ---- writing it ----
+
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+
+_SYSTEM = {
+    "protocol_version": PROTOCOL_VERSION,
+    "little_endian": sys.byteorder == "little",
+    "type_sizes": {"short": 2, "int": 4, "long": 4},
+}
+
+
+def legacy_save(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
+    """Write an object in the old format: header, pickle, keys, then each storage."""
+    for part in (MAGIC_NUMBER, PROTOCOL_VERSION, _SYSTEM):
+        pickle_module.dump(part, file, protocol=protocol)
+    pickled, table = dump(obj, pickle_module, protocol, legacy=True)
+    file.write(pickled)
+    keys = sorted(table.storages)
+    pickle_module.dump(keys, file, protocol=protocol)
+    file.flush()
+    for key in keys:
+        storage = table.storages[key]
+        file.write(struct.pack("<q", storage.nbytes() // table.item_sizes[key]))
+        file.write(content(storage))

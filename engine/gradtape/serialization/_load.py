@@ -15,7 +15,7 @@ from ._legacy_load import legacy_load
 from ._location import MAP_LOCATION
 from ._options import check_dill
 from ._refusals import UNSAFE, BrokenPickleError, advised
-from ._unpickler import Reading
+from ._safe_unpickler import Reading
 from ._zip_reader import ZipReader, is_zip
 
 _TRUE = ("1", "y", "yes", "true")

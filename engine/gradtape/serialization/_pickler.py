@@ -17,7 +17,7 @@ from ..ops.memory.typed_storage import TypedStorage
 from ..ops.memory.untyped_storage import UntypedStorage
 from ._location import location_tag
 from ._names import name_in_file
-from ._source_change import source_of
+from ._refusals import source_of
 
 _TWO_DTYPES = (
     "Cannot save multiple tensors or storages that view the same data as different "

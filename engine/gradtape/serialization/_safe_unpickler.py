@@ -7,18 +7,21 @@ list alone: it imports no module and sets no attribute of anything else.
 from __future__ import annotations
 
 import io
+import os
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import OrderedDict
 from collections.abc import Callable
 from pickle import UnpicklingError
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ..nn.parameter import Parameter
-from ._allowed import allowed_globals, callables
-from ._names import torch_name
+from ..utils.serialization import config
+from ._allowed import allowed_globals, callables, users_globals
+from ._location import MAP_LOCATION, Restore, restorer
+from ._names import find, torch_name
 from ._pickle_machine import BYTE, UINT, PickleMachine, refuse_code
 from ._refusals import broken
-from ._safe_globals import users_globals
+from ._zip_reader import ZipReader, is_zip
 
 _NEVER = ("sys", "os", "posix", "nt")
 """Modules whose contents nobody can put on the list."""
@@ -182,3 +185,77 @@ class _Names(SafeUnpickler):
 
 _SIZES = dict(zip(b"\x80JKMGqrhj", (1, 4, 1, 2, 8, 1, 4, 1, 4), strict=True))
 """How many bytes follow the code of an operation."""
+
+
+# ---- how one file is read: which unpickler, and where its storages go --------
+
+
+class Reading(NamedTuple):
+    """What the caller of ``load`` asked for."""
+
+    map_location: MAP_LOCATION
+    module: Any
+    """The pickle module, or None for the safe unpickler."""
+    options: dict[str, Any]
+
+    @property
+    def restore(self) -> Restore:
+        """The function that brings storages to their place."""
+        return restorer(self.map_location)
+
+    def load(self, file: Any, persistent_load: Callable[[Any], Any] | None) -> Any:
+        """Return the object of the pickle that begins where the file stands.
+
+        Raises what the unpickler does.
+        """
+        if self.module is None:
+            encoding = self.options["encoding"]
+            return SafeUnpickler(file, persistent_load, encoding).load()
+        unpickler = _naming(self.module)(file, **self.options)
+        if persistent_load is not None:
+            unpickler.persistent_load = persistent_load
+        return unpickler.load()
+
+    def loads(self, content: bytes, persistent_load: Callable[[Any], Any]) -> Any:
+        """Return the object of a pickle in memory."""
+        return self.load(io.BytesIO(content), persistent_load)
+
+
+def _naming(pickle_module: Any) -> Any:
+    """Return a subclass of the module's unpickler that finds our things by any name."""
+
+    class Unpickler(pickle_module.Unpickler):
+        def find_class(self, module: str, name: str) -> Any:
+            if module.partition(".")[0] == "torch":
+                return find(module, name)
+            return super().find_class(module, name)
+
+    return Unpickler
+
+
+# ---- look into a file for what ``weights_only=True`` would refuse ------------
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """Return the full names in a file that are not on the list of the allowed.
+
+    Nothing in the file is called. Raises ValueError for what ``save`` did not write.
+
+    >>> import fractions, gradtape as torch
+    >>> torch.save(fractions.Fraction(1, 3), "third.pt")
+    >>> torch.serialization.get_unsafe_globals_in_checkpoint("third.pt")
+    ['fractions.Fraction']
+    """
+    if isinstance(f, str | os.PathLike):
+        with open(f, "rb") as file:
+            return get_unsafe_globals_in_checkpoint(file)
+    if not is_zip(f):
+        raise ValueError("Expected input to be a checkpoint returned by torch.save")
+    archive = ZipReader(f, config.save.compute_crc32)
+    if "constants.pkl" in archive:
+        raise ValueError(
+            "Expected input to be a checkpoint returned by torch.save but got a "
+            "torchscript checkpoint"
+        )
+    named = globals_named(archive.read("data.pkl"))
+    return list(named - allowed_globals().keys() - users_globals().keys())

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..utils.serialization import config
-from ._legacy_save import legacy_save
+from ._legacy_load import legacy_save
 from ._options import check_dill, skipping
 from ._pickler import content, dump
 from ._zip_writer import ZipWriter

@@ -9,7 +9,7 @@ than float32 and float64.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import pi, sqrt
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from .._dispatch.declare import FUNCTIONS
 from .._dtypes import dtype as DType
 from .._dtypes import float32, float64, get_default_dtype
 from .._tensor.tensor import Tensor
+from ..ops._support.signed import renamed
 from ..ops.memory.memory_format import layout as Layout
 from ..ops.memory.memory_format import strided
 
@@ -88,28 +89,6 @@ def exponential(
     return FUNCTIONS["exp"](-made.line(-middle / tau, (M - 1 - middle) / tau).abs())
 
 
-def cosine(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: Layout = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return ``sin(pi (n + 1/2) / M)``.
-
-    >>> import gradtape as torch
-    >>> torch.signal.windows.cosine(3)
-    tensor([0.5000, 1.0000, 0.5000])
-    """
-    made = _maker("cosine", M, sym, dtype, layout, device, requires_grad)
-    if M == 0:
-        return made.full(0)
-    step = pi / (M + 1 if not sym and M > 1 else M)
-    return made.line(0.5 * step, (M - 0.5) * step).sin()
-
-
 def gaussian(
     M: int,
     *,
@@ -153,82 +132,6 @@ def kaiser(
     line = FUNCTIONS["minimum"](limit, made.line(-limit.item(), last))
     under = limit * limit - line**2
     return FUNCTIONS["i0"](under.sqrt()) / FUNCTIONS["i0"](limit)
-
-
-def hamming(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: Layout = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return ``0.54 - 0.46 cos(2 pi n / (M - 1))``."""
-    return general_hamming(
-        M,
-        sym=sym,
-        dtype=dtype,
-        layout=layout,
-        device=device,
-        requires_grad=requires_grad,
-    )
-
-
-def hann(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: Layout = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return ``0.5 - 0.5 cos(2 pi n / (M - 1))``."""
-    return general_hamming(
-        M,
-        alpha=0.5,
-        sym=sym,
-        dtype=dtype,
-        layout=layout,
-        device=device,
-        requires_grad=requires_grad,
-    )
-
-
-def blackman(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: Layout = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return the sum of three cosines with weights 0.42, 0.5 and 0.08."""
-    made = _maker("blackman", M, sym, dtype, layout, device, requires_grad)
-    return _cosines(made, (0.42, 0.5, 0.08))
-
-
-def bartlett(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: Layout = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return a triangle from 0 over 1 to 0.
-
-    >>> import gradtape as torch
-    >>> torch.signal.windows.bartlett(5)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
-    """
-    made = _maker("bartlett", M, sym, dtype, layout, device, requires_grad)
-    if M < 2:
-        return made.full(1)
-    return 1 - made.line(-1, -1 + (M - 1) * (2 / made.period)).abs()
 
 
 def general_cosine(
@@ -278,15 +181,81 @@ def general_hamming(
     return _cosines(made, (alpha, 1.0 - alpha))
 
 
-def nuttall(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: Layout = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return the sum of four cosines with Nuttall's weights."""
-    made = _maker("general_cosine", M, sym, dtype, layout, device, requires_grad)
-    return _cosines(made, (0.3635819, 0.4891775, 0.1365995, 0.0106411))
+# ---- windows without parameters ----
+
+
+def _plain(
+    name: str, values: Callable[[_Maker], Tensor], doc: str, said: str = ""
+) -> Callable[..., Tensor]:
+    """Return a window whose samples are ``values(maker)``; errors call it ``said``."""
+
+    @renamed(name, doc)
+    def window(
+        M: int,
+        *,
+        sym: bool = True,
+        dtype: DType | None = None,
+        layout: Layout = strided,
+        device: Any = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        facts = (dtype, layout, device, requires_grad)
+        return values(_maker(said or name, M, sym, *facts))
+
+    return window
+
+
+def _sine(made: _Maker) -> Tensor:
+    if made.M == 0:
+        return made.full(0)
+    step = pi / (made.M + 1 if not made.sym and made.M > 1 else made.M)
+    return made.line(0.5 * step, (made.M - 0.5) * step).sin()
+
+
+def _triangle(made: _Maker) -> Tensor:
+    if made.M < 2:
+        return made.full(1)
+    return 1 - made.line(-1, -1 + (made.M - 1) * (2 / made.period)).abs()
+
+
+def _sum_of_cosines(
+    name: str, doc: str, *weights: float, said: str = "general_cosine"
+) -> Callable[..., Tensor]:
+    return _plain(name, lambda made: _cosines(made, weights), doc, said)
+
+
+cosine = _plain(
+    "cosine",
+    _sine,
+    """Return ``sin(pi (n + 1/2) / M)``.
+
+    >>> import gradtape as torch
+    >>> torch.signal.windows.cosine(3)
+    tensor([0.5000, 1.0000, 0.5000])
+    """,
+)
+bartlett = _plain(
+    "bartlett",
+    _triangle,
+    """Return a triangle from 0 over 1 to 0.
+
+    >>> import gradtape as torch
+    >>> torch.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """,
+)
+hamming = _sum_of_cosines(
+    "hamming", "Return ``0.54 - 0.46 cos(2 pi n / (M - 1))``.", 0.54, 1.0 - 0.54
+)
+hann = _sum_of_cosines("hann", "Return ``0.5 - 0.5 cos(2 pi n / (M - 1))``.", 0.5, 0.5)
+blackman = _sum_of_cosines(
+    "blackman",
+    "Return the sum of three cosines with weights 0.42, 0.5 and 0.08.",
+    *(0.42, 0.5, 0.08),
+    said="blackman",
+)
+nuttall = _sum_of_cosines(
+    "nuttall",
+    "Return the sum of four cosines with Nuttall's weights.",
+    *(0.3635819, 0.4891775, 0.1365995, 0.0106411),
+)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from .._common.warn import warn_once
 from .._tensor.tensor import Tensor
 from ..ops.creation.legacy_types import BY_FULL_NAME, TYPES, LegacyType, check_device
-from ..ops.sparse.legacy import sparse_new
+from ..ops.sparse.create import sparse_new
 
 _NAME: Final = "torch.sparse.SparseTensor"
 _DEPRECATED: Final = (

@@ -1,70 +1,45 @@
 """Special functions: gradtape.special mirrors torch.special."""
 
 from .._dispatch.declare import FUNCTIONS as _FUNCTIONS
-from ..ops.pointwise.special_bessel import airy_ai as airy_ai
-from ..ops.pointwise.special_bessel import bessel_j0 as bessel_j0
-from ..ops.pointwise.special_bessel import bessel_j1 as bessel_j1
-from ..ops.pointwise.special_bessel import bessel_y0 as bessel_y0
-from ..ops.pointwise.special_bessel import bessel_y1 as bessel_y1
-from ..ops.pointwise.special_bessel import i0 as i0
-from ..ops.pointwise.special_bessel import i0e as i0e
-from ..ops.pointwise.special_bessel import i1 as i1
-from ..ops.pointwise.special_bessel import i1e as i1e
-from ..ops.pointwise.special_bessel import modified_bessel_i0 as modified_bessel_i0
-from ..ops.pointwise.special_bessel import modified_bessel_i1 as modified_bessel_i1
-from ..ops.pointwise.special_bessel import modified_bessel_k0 as modified_bessel_k0
-from ..ops.pointwise.special_bessel import modified_bessel_k1 as modified_bessel_k1
-from ..ops.pointwise.special_bessel import (
-    scaled_modified_bessel_k0 as scaled_modified_bessel_k0,
-)
-from ..ops.pointwise.special_bessel import (
-    scaled_modified_bessel_k1 as scaled_modified_bessel_k1,
-)
-from ..ops.pointwise.special_bessel import spherical_bessel_j0 as spherical_bessel_j0
-from ..ops.pointwise.special_gamma import polygamma as polygamma
-from ..ops.pointwise.special_gamma import zeta as zeta
-from ..ops.pointwise.special_normal import entr as entr
-from ..ops.pointwise.special_normal import erfcx as erfcx
-from ..ops.pointwise.special_normal import log_ndtr as log_ndtr
-from ..ops.pointwise.special_normal import ndtr as ndtr
-from ..ops.pointwise.special_normal import ndtri as ndtri
-from ..ops.pointwise.special_normal import xlog1py as xlog1py
-from ..ops.pointwise.special_polynomials import (
-    chebyshev_polynomial_t as chebyshev_polynomial_t,
-)
-from ..ops.pointwise.special_polynomials import (
-    chebyshev_polynomial_u as chebyshev_polynomial_u,
-)
-from ..ops.pointwise.special_polynomials import (
-    chebyshev_polynomial_v as chebyshev_polynomial_v,
-)
-from ..ops.pointwise.special_polynomials import (
-    chebyshev_polynomial_w as chebyshev_polynomial_w,
-)
-from ..ops.pointwise.special_polynomials import (
-    hermite_polynomial_h as hermite_polynomial_h,
-)
-from ..ops.pointwise.special_polynomials import (
-    hermite_polynomial_he as hermite_polynomial_he,
-)
-from ..ops.pointwise.special_polynomials import (
-    laguerre_polynomial_l as laguerre_polynomial_l,
-)
-from ..ops.pointwise.special_polynomials import (
-    legendre_polynomial_p as legendre_polynomial_p,
-)
-from ..ops.pointwise.special_polynomials import (
-    shifted_chebyshev_polynomial_t as shifted_chebyshev_polynomial_t,
-)
-from ..ops.pointwise.special_polynomials import (
-    shifted_chebyshev_polynomial_u as shifted_chebyshev_polynomial_u,
-)
-from ..ops.pointwise.special_polynomials import (
-    shifted_chebyshev_polynomial_v as shifted_chebyshev_polynomial_v,
-)
-from ..ops.pointwise.special_polynomials import (
-    shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w,
-)
+from ..ops.pointwise import special as _special
+from ..ops.pointwise import special_gamma as _special_gamma
+
+airy_ai = _special.airy_ai
+bessel_j0 = _special.bessel_j0
+bessel_j1 = _special.bessel_j1
+bessel_y0 = _special.bessel_y0
+bessel_y1 = _special.bessel_y1
+chebyshev_polynomial_t = _special.chebyshev_polynomial_t
+chebyshev_polynomial_u = _special.chebyshev_polynomial_u
+chebyshev_polynomial_v = _special.chebyshev_polynomial_v
+chebyshev_polynomial_w = _special.chebyshev_polynomial_w
+entr = _special_gamma.entr
+erfcx = _special_gamma.erfcx
+hermite_polynomial_h = _special.hermite_polynomial_h
+hermite_polynomial_he = _special.hermite_polynomial_he
+i0 = _special.i0
+i0e = _special.i0e
+i1 = _special.i1
+i1e = _special.i1e
+laguerre_polynomial_l = _special.laguerre_polynomial_l
+legendre_polynomial_p = _special.legendre_polynomial_p
+log_ndtr = _special_gamma.log_ndtr
+modified_bessel_i0 = _special.modified_bessel_i0
+modified_bessel_i1 = _special.modified_bessel_i1
+modified_bessel_k0 = _special.modified_bessel_k0
+modified_bessel_k1 = _special.modified_bessel_k1
+ndtr = _special_gamma.ndtr
+ndtri = _special_gamma.ndtri
+polygamma = _special_gamma.polygamma
+scaled_modified_bessel_k0 = _special.scaled_modified_bessel_k0
+scaled_modified_bessel_k1 = _special.scaled_modified_bessel_k1
+shifted_chebyshev_polynomial_t = _special.shifted_chebyshev_polynomial_t
+shifted_chebyshev_polynomial_u = _special.shifted_chebyshev_polynomial_u
+shifted_chebyshev_polynomial_v = _special.shifted_chebyshev_polynomial_v
+shifted_chebyshev_polynomial_w = _special.shifted_chebyshev_polynomial_w
+spherical_bessel_j0 = _special.spherical_bessel_j0
+xlog1py = _special_gamma.xlog1py
+zeta = _special_gamma.zeta
 
 digamma = _FUNCTIONS["digamma"]
 erf = _FUNCTIONS["erf"]

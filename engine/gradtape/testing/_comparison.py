@@ -19,8 +19,8 @@ from ._pairs import (
     Pair,
     TensorLikePair,
     UnsupportedError,
+    default_tolerances,
 )
-from ._tolerances import default_tolerances
 
 _PAIRS = (
     NonePair,

@@ -12,7 +12,7 @@ from .._common.site import user_stacklevel
 from .._dtypes import bool_, finfo, iinfo, int64
 from .._dtypes import dtype as DType
 from .._tensor.tensor import Tensor
-from ..ops.creation.full import empty
+from ..ops.creation.factories import empty
 from ..ops.creation.random import randint
 from ..ops.views.reinterpret import view_as_real
 

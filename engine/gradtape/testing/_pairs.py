@@ -1,16 +1,21 @@
-"""The things ``assert_close`` can compare: None, bools, numbers and tensors."""
+"""Pairs of values that assert_close() compares, their tolerances, and what differs."""
 
 from __future__ import annotations
 
 import cmath
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
 from .._dtypes import (
+    bfloat16,
+    complex32,
+    complex64,
     complex128,
+    float16,
+    float32,
     float64,
     int64,
     promote_types,
@@ -18,11 +23,108 @@ from .._dtypes import (
     uint32,
     uint64,
 )
+from .._dtypes import dtype as DType
 from .._tensor.tensor import Tensor
 from ..ops.creation.from_data import as_tensor
 from ..ops.pointwise.comparison import isclose
-from ._mismatch import scalars_differ, tensors_differ
-from ._tolerances import default_tolerances
+
+PRECISIONS: dict[DType, tuple[float, float]] = {
+    float16: (1e-3, 1e-5),
+    bfloat16: (1.6e-2, 1e-5),
+    float32: (1.3e-6, 1e-5),
+    float64: (1e-7, 1e-7),
+    complex32: (1e-3, 1e-5),
+    complex64: (1.3e-6, 1e-5),
+    complex128: (1e-7, 1e-7),
+}
+"""Relative and absolute tolerance of each dtype; other dtypes must be equal."""
+
+
+def default_tolerances(
+    *inputs: Tensor | DType,
+    precisions: Mapping[DType, tuple[float, float]] | None = None,
+) -> tuple[float, float]:
+    """Return (rtol, atol) for values of these dtypes: those of the coarsest."""
+    table = PRECISIONS if precisions is None else precisions
+    found = [table.get(_dtype_of(each), (0.0, 0.0)) for each in inputs]
+    return max(rtol for rtol, _ in found), max(atol for _, atol in found)
+
+
+def _dtype_of(value: Any) -> DType:
+    if isinstance(value, Tensor):
+        return value.dtype
+    if isinstance(value, DType):
+        return value
+    raise TypeError(
+        f"Expected a torch.Tensor or a torch.dtype, but got {type(value)} instead."
+    )
+
+
+def scalars_differ(actual: Any, expected: Any, rtol: float, atol: float) -> str:
+    """Write how far two numbers are apart."""
+    distance = abs(actual - expected)
+    relative = float("inf") if expected == 0 else distance / abs(expected)
+    return _sentences(
+        "Scalars",
+        f"Expected {expected} but got {actual}.",
+        (distance, None, atol),
+        (relative, None, rtol),
+    )
+
+
+def tensors_differ(
+    actual: Tensor,
+    expected: Tensor,
+    matches: Tensor,
+    rtol: float,
+    atol: float,
+    what: str,
+) -> str:
+    """Write how many elements of two tensors differ, and where they do so most."""
+    count = matches.numel()
+    wrong = count - int(matches.sum())
+    a, b = actual.detach().flatten(), expected.detach().flatten()
+    if not (actual.is_floating_point() or actual.is_complex()):
+        a, b = a.to(int64), b.to(int64)
+    fine = matches.flatten()
+    distance = (a - b).abs()
+    distance[fine] = 0
+    relative = distance / b.abs()
+    relative[fine] = 0
+    return _sentences(
+        what,
+        f"Mismatched elements: {wrong} / {count} ({wrong / count:.1%})",
+        (*_greatest(distance, matches.shape), atol),
+        (*_greatest(relative, matches.shape), rtol),
+    )
+
+
+def _greatest(flat: Tensor, shape: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+    """Return the greatest value of a flat tensor and its index in ``shape``."""
+    value, at = flat.max(0)
+    return value.item(), tuple(map(int, np.unravel_index(int(at), shape)))
+
+
+def _sentences(
+    what: str,
+    extra: str,
+    absolute: tuple[float, tuple[int, ...] | None, float],
+    relative: tuple[float, tuple[int, ...] | None, float],
+) -> str:
+    exact = relative[2] == 0 and absolute[2] == 0
+    lines = [f"{what} are not {'equal' if exact else 'close'}!", "", extra]
+    for kind, (value, index, allowed) in (
+        ("absolute", absolute),
+        ("relative", relative),
+    ):
+        line = (
+            f"{kind.title()} difference: {value}"
+            if index is None
+            else f"Greatest {kind} difference: {value} at index {index}"
+        )
+        lines.append(line if exact else f"{line} (up to {allowed} allowed)")
+    return "\n".join(lines)
+
 
 Message: TypeAlias = str | Callable[[str], str] | None
 

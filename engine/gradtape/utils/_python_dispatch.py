@@ -18,8 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._modes.grad_mode import mode
-from .._tensor.tensor import Tensor
-from ..overrides._guard import arm
+from ..ops.tensor.subclasses import (
+    is_traceable_wrapper_subclass as is_traceable_wrapper_subclass,
+)
+from ..overrides._overridable import arm
 
 
 class TorchDispatchMode:
@@ -65,12 +67,6 @@ def _get_current_dispatch_mode() -> Any:  # pyright: ignore[reportUnusedFunction
 
 def _get_current_dispatch_mode_stack() -> list[Any]:  # pyright: ignore[reportUnusedFunction]
     return list(mode.now.dispatch)
-
-
-def is_traceable_wrapper_subclass(t: Any) -> bool:
-    """Tell whether a class of the user's says which tensors it keeps its values in."""
-    flattens = hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
-    return isinstance(t, Tensor) and flattens
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:

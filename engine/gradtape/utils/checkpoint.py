@@ -21,22 +21,19 @@ from ..nn import Sequential
 from ..ops.creation.random import get_rng_state, set_rng_state
 from ..random import fork_rng
 from . import _checkpoint_errors as errors
-from ._checkpoint_debug import debug_contexts
-from ._checkpoint_errors import CheckpointError
+from ._checkpoint_errors import CheckpointError, debug_contexts
 from ._checkpoint_frame import Frame, GraphExecGroup
 from ._checkpoint_reentrant import (
     CheckpointFunction,
+    DefaultDeviceType,
+    Surroundings,
     Unchecked,
     check_backward_validity,
     detach_variable,
-)
-from ._checkpoint_state import (
-    DefaultDeviceType,
-    Surroundings,
     get_device_states,
     set_device_states,
 )
-from ._checkpoint_state import infer_device_type as _infer_device_type
+from ._checkpoint_reentrant import infer_device_type as _infer_device_type
 from ._selective import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,

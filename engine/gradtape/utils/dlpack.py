@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from ..ops.creation.dlpack import from_dlpack as from_dlpack
-from ..ops.creation.dlpack import to_dlpack as to_dlpack
+from ..ops.creation.buffers import from_dlpack as from_dlpack
+from ..ops.creation.buffers import to_dlpack as to_dlpack
 
 # The kinds of memory that the protocol tells apart, under PyTorch's names.
 DLDeviceType = IntEnum(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._common.handles import RemovableHandle as RemovableHandle
-from ..nn.modules._backward_hook import BackwardHook as BackwardHook
+from .._tensor.hooks import warn_if_has_hooks as warn_if_has_hooks
+from ..nn.modules._base.backward_hooks import BackwardHook as BackwardHook
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,15 +23,3 @@ def unserializable_hook(f: F) -> F:
     """
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return f
-
-
-def warn_if_has_hooks(tensor: Any) -> None:
-    """Warn of every hook on a tensor's gradient that saving the tensor would lose."""
-    for hook in (tensor._backward_hooks or {}).values():
-        if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is "
-                "expected, you can decorate the function with "
-                "@torch.utils.hooks.unserializable_hook to suppress this warning",
-                stacklevel=2,
-            )

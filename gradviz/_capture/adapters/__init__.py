@@ -1,1 +1,1 @@
-"""adapters: say here what this room is for, and what must stay true in it."""
+"""What capture knows of each engine: one folder an engine."""

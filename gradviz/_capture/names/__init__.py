@@ -1,1 +1,1 @@
-"""names: say here what this room is for, and what must stay true in it."""
+"""What tensors, modules and frames are called, and who holds them."""

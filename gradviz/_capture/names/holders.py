@@ -13,7 +13,8 @@ from types import FrameType
 from typing import Any
 
 from gradviz._capture.names.tensors import locals_of
-from gradviz._capture.names.user_code import is_host_file, is_own_file
+from gradviz._capture.names.user_code import is_own_file
+from gradviz.program.log import is_host_file
 
 _DEPTH = 3  # "history[0]['loss']" and no further
 _ITEMS = 64  # of one container

@@ -12,7 +12,6 @@ from types import FrameType
 
 _PACKAGE = str(Path(__file__).parents[2]) + os.sep
 _DEMO = os.path.join(_PACKAGE, "demo") + os.sep
-_HOSTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel", "marimo"))
 
 
 class _Probing(threading.local):
@@ -53,8 +52,3 @@ def users_frame() -> FrameType | None:
     while frame is not None and is_own_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
-
-
-def is_host_file(file: str) -> bool:
-    """Tell whether a frame of this file is the notebook's, running the user's cell."""
-    return any(folder in file for folder in _HOSTS)

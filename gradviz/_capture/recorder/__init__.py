@@ -1,1 +1,1 @@
-"""recorder: say here what this room is for, and what must stay true in it."""
+"""From a log to graphs, a timeline and a live view, for both engines."""

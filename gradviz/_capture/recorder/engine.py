@@ -24,7 +24,11 @@ class RecordedLog(Protocol):
     next_index: int
     times: dict[int, int]
     """When events came, in nanoseconds since the log was made, by their index."""
-    passes_over: int
+
+    @property
+    def passes_over(self) -> int:
+        """How many passes have ended."""
+        ...
 
     @property
     def last_pass(self) -> Any:

@@ -42,6 +42,9 @@ class LogSource(StepSource):
         return self._known - facts.count()
 
     def hold(self) -> Any:
+        log = self._recorder.log
+        if log is not None:
+            self._recorder.engine.facts(log).settle()
         return nullcontext()
 
     def record(self) -> Recording:

@@ -1,1 +1,1 @@
-"""statistics: say here what this room is for, and what must stay true in it."""
+"""What an array holds: for the rules, for the view."""

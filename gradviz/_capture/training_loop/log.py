@@ -6,16 +6,15 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
+from gradviz._capture.context import LogContext
 from gradviz._capture.training_loop.composite_calls import CallPart
 from gradviz._capture.training_loop.custom_functions import FunctionPart
-from gradviz._capture.training_loop.module_hooks import HookPart
-from gradviz._capture.training_loop.modules import ModulePart
+from gradviz._capture.training_loop.modules import HookPart, ModulePart
 from gradviz._capture.training_loop.names import NamePart
 from gradviz._capture.training_loop.optimizers import OptimizerPart
 from gradviz._capture.training_loop.patches import Here, Part
 from gradviz._capture.training_loop.retained_graphs import CensusPart
 from gradviz._capture.training_loop.schedulers import SchedulePart
-from gradviz.program.log import Log
 from gradviz.program.values import RawSite
 
 
@@ -55,7 +54,7 @@ class LoopLog:
     Nothing here keeps a tensor alive, changes a result or raises into the program.
     """
 
-    def __init__(self, lib: Any, log: Log) -> None:
+    def __init__(self, lib: Any, log: LogContext) -> None:
         self.here = here = Here()
         self.optimizers = OptimizerPart(lib, log, here)
         self.schedules = SchedulePart(lib, log, here)

@@ -1,19 +1,20 @@
-"""Modules: where they were made, what they hold, when they ran, in which mode."""
+"""Modules: where they were made, what they hold, when they ran, who hooked them."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import weakref
+from collections.abc import Callable
 from itertools import islice
 from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any
 
 from gradviz._capture.names.tensors import locals_of
-from gradviz._capture.training_loop.module_calls import wrap_call
-from gradviz._capture.training_loop.patches import Anything, Part, unseen
-from gradviz.program.events import TrainingSwitched
+from gradviz._capture.training_loop.patches import Anything, Part, Place, unseen
+from gradviz.program.events import HookRegistered, TrainingSwitched
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite
 
@@ -33,7 +34,9 @@ class ModulePart(Part):
 
     subject = "Modules"
     call_code: CodeType | None = None  # of the wrapper that stands for __call__
-    quick: Any = None  # what knows a quicker way into modules, where an engine has one
+    fast_path: Any = (
+        None  # what knows a quicker way into modules, where an engine has one
+    )
 
     def install(self) -> None:
         self.on = True
@@ -46,8 +49,8 @@ class ModulePart(Part):
         self._plain = set(vars(base()))
         self.patches.set(base, "__init__", self._wrap_init(base.__init__))
         call = wrap_call(self, base.__call__)
-        if self.quick is not None:
-            call = self.quick.wrap(self, base.__call__, call)
+        if self.fast_path is not None:
+            call = self.fast_path.wrap(self, base.__call__, call)
         self.patches.set(base, "__call__", call)
         self.patches.set(base, "train", self._wrap_train(base.train))
         self.patches.set(base, "__setattr__", self._wrap_setattr(base.__setattr__))
@@ -250,7 +253,7 @@ class ModulePart(Part):
     # ---- attributes ------------------------------------------------------------------
 
     def _wrap_setattr(self, original: Anything) -> Anything:
-        here, quick = self.here, self.quick
+        here, fast_path = self.here, self.fast_path
 
         @unseen
         @functools.wraps(original)
@@ -263,8 +266,8 @@ class ModulePart(Part):
             ):
                 self.try_(self._attribute, module, name, value, sys._getframe(1))
             original(module, name, value)
-            if quick is not None:
-                quick.forget(module)
+            if fast_path is not None:
+                fast_path.forget(module)
 
         return set_attribute
 
@@ -289,3 +292,129 @@ class ModulePart(Part):
 
 
 _HARMLESS = frozenset({bool, int, float, str, bytes, type(None), complex})
+
+
+# ---- calls, each noted on the user's line --------------------------------------------
+
+
+def wrap_call(part: ModulePart, original: Anything) -> Anything:
+    """Return ``Module.__call__`` with a note of each call."""
+    here, log, known = part.here, part.log, part.rows.get
+    raw, left, find = log.program.raw, log.program.left, finder(part)
+    acquire, release = log.lock.acquire, log.lock.release
+    grad_enabled, forwards = part.lib.is_grad_enabled, part.forwards
+
+    @unseen
+    @functools.wraps(original)
+    def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        place = here.now
+        outer, around, outside = place.module, place.site, place.forward
+        if not part.on or log.muted:
+            place.site = None  # what may be seen inside is not of that line
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                place.site = around
+        try:
+            found = known(id(module))
+            row = part.row(module) if found is None else found[1]
+            if not row.calls:
+                part.describe(module, row)
+                part.note_forward(type(module))
+            row.calls += 1
+            place.site = code, lasti = find(sys._getframe(1), place)
+            place.forward = forwards.get(type(module))
+            training, grad = module.training, grad_enabled()
+            key, thread = row.key, place.thread
+            acquire()  # as Log.note() does, which would be another call
+            try:
+                index = log.next_index
+                log.next_index = index + 1
+                raw.append(
+                    ("module", index, code, lasti, thread, key, training, grad, outer)
+                )
+                if len(raw) > log.most or log.watchful:
+                    log.added(index)
+            finally:
+                release()
+            place.module = index
+        except Exception as error:
+            part.failed(error)
+            return original(module, *args, **kwargs)
+        try:
+            return original(module, *args, **kwargs)
+        finally:
+            place.module, place.site, place.forward = outer, around, outside
+            left[index] = log.next_index
+
+    part.call_code = call.__code__
+    return call
+
+
+def finder(part: ModulePart) -> Callable[[FrameType, Place], RawSite]:
+    """Return what finds the line that calls a module, from a frame outwards."""
+    users = part.log.user_files
+
+    def find(frame: FrameType, place: Place) -> RawSite:
+        around, outside, own = place.site, place.forward, part.call_code
+        while True:
+            code = frame.f_code
+            if around is not None and (code is outside or code is own):
+                return around  # nothing of the user's lies between
+            if users[code.co_filename] or frame.f_back is None:
+                return code, frame.f_lasti
+            frame = frame.f_back
+
+    return find
+
+
+_KINDS = {
+    "register_forward_pre_hook": "module_forward_pre",
+    "register_forward_hook": "module_forward",
+    "register_full_backward_pre_hook": "module_full_backward_pre",
+    "register_full_backward_hook": "module_full_backward",
+    "register_backward_hook": "module_backward",
+}
+
+
+class HookPart(Part):
+    """Logs the registration of hooks on modules; ``hook`` counts down from -1."""
+
+    subject = "Hooks of modules"
+    modules: ModulePart
+
+    def install(self) -> None:
+        self.on = True
+        self._count = 0
+        base = self.lib.nn.Module
+        for name, kind in _KINDS.items():
+            self.patches.set(base, name, self._wrap(getattr(base, name), kind))
+
+    def _wrap(self, original: Anything, kind: str) -> Anything:
+        @unseen
+        @functools.wraps(original)
+        def register(module: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            handle = original(module, hook, *args, **kwargs)
+            if self.on:
+                self.try_(self._registered, module, hook, kind)
+            return handle
+
+        return register
+
+    def _registered(self, module: Any, hook: Any, kind: str) -> None:
+        log = self.log
+        self._count += 1
+        log.append(
+            HookRegistered(
+                index=0,
+                site=log.site(),
+                stack=log.stack(),
+                thread=get_ident(),
+                kind=kind,
+                hook=-self._count,
+                code=getattr(inspect.unwrap(hook), "__code__", None),
+                target=self.modules.row(module).key,
+            )
+        )

@@ -13,7 +13,7 @@ from gradviz.program.events import Call
 from gradviz.program.values import Opaque, RawSite, Value
 
 if TYPE_CHECKING:
-    from gradviz.program.log import Log
+    from gradviz._capture.context import LogContext
 
 Anything: TypeAlias = Callable[..., Any]
 
@@ -106,7 +106,7 @@ class Part:
 
     subject = ""  # of the note: "Optimizers"
 
-    def __init__(self, lib: Any, log: Log, here: Here) -> None:
+    def __init__(self, lib: Any, log: LogContext, here: Here) -> None:
         self.lib = lib
         self.log = log
         self.here = here
@@ -168,7 +168,7 @@ class Part:
             return None
 
 
-def described(value: Any, lib: Any, log: Log, depth: int = 2) -> Any:
+def described(value: Any, lib: Any, log: LogContext, depth: int = 2) -> Any:
     """Return an argument as records hold it: a Value, a plain value or an Opaque."""
     if isinstance(value, lib.Tensor):
         return log.value(value)
@@ -184,7 +184,7 @@ _PLAIN = (bool, int, float, complex, str)
 _ITEMS = 64
 
 
-def log_library_function(lib: Any, log: Log, cls: Any, result: Any) -> None:
+def log_library_function(lib: Any, log: LogContext, cls: Any, result: Any) -> None:
     """Log which line of the user's made the node of a Function that a library wrote."""
     for each in result if isinstance(result, tuple) else (result,):
         node = grad_fn_of(each) if isinstance(each, lib.Tensor) else None

@@ -1,4 +1,4 @@
-"""All rules, one file each: every module here called ``gvNNN_slug`` has a ``RULE``."""
+"""All rules, one file each: every module here called ``gvNNN_slug`` makes one."""
 
 from __future__ import annotations
 
@@ -18,4 +18,9 @@ def all_rules() -> tuple[Rule, ...]:
         for name in names
         if name.startswith("gv")
     ]
-    return tuple(module.RULE for module in modules)
+    return tuple(
+        each
+        for module in modules
+        for each in vars(module).values()
+        if isinstance(each, Rule)
+    )

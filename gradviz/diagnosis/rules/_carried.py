@@ -7,9 +7,7 @@ from collections.abc import Iterable
 
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
 from gradviz.diagnosis.rules._lifetime import frames, line_of, loads
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Backward, Call, History, RawSite
 
 _STORING = ["add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put"]
 

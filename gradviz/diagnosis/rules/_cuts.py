@@ -19,9 +19,7 @@ from gradviz.diagnosis.rules._flow import (
     words,
 )
 from gradviz.diagnosis.rules._leaves import once
-from gradviz.program.events import Backward, Call, ModeSwitched
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Backward, Call, History, ModeSwitched, RawSite
 
 Kind = Literal[
     "block", "decorator", "left", "checkpoint", "sample", "library",

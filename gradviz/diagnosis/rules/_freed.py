@@ -13,9 +13,7 @@ from gradviz.diagnosis.rules._lifetime import (
     repeats,
     same_line,
 )
-from gradviz.program.events import Backward, Call, OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite, Value
+from gradviz.program import Backward, Call, History, Node, OptimizerCall, RawSite, Value
 
 Reason = Literal["same root", "shared trunk", "carried", "built outside"]
 

@@ -16,9 +16,7 @@ from gradviz.diagnosis.rules._lifetime import (
     rebound,
     same_line,
 )
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite, Value
+from gradviz.program import Call, History, Node, RawSite, Value
 
 Why = Literal["rebound", "converted", "intermediate"]
 

@@ -10,9 +10,7 @@ from typing import Literal
 
 from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._leaves import managed, once
-from gradviz.program.events import Backward, Call, Event, OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import Summary
+from gradviz.program import Backward, Call, Event, History, OptimizerCall, Summary
 
 State = Literal["clean", "fresh", "used", "mixed", "lost"]
 """Of one leaf's gradient: ``fresh`` is not used yet, ``used`` a step has seen it,

@@ -6,10 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import TypeVar
 
-from gradviz.program.events import Call, OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.records import Module
-from gradviz.program.values import Value
+from gradviz.program import Call, History, Module, OptimizerCall, Value
 
 T = TypeVar("T")
 

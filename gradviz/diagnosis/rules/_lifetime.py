@@ -8,9 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from gradviz.program.events import Backward, Call, Event, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite, Value
+from gradviz.program import (
+    Backward,
+    Call,
+    Event,
+    History,
+    ModuleCall,
+    Node,
+    RawSite,
+    Value,
+)
 
 CONVERSIONS = frozenset(
     [

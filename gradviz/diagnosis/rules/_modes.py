@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Literal
 
-from gradviz.program.events import Call, ModeSwitched
-from gradviz.program.history import History
+from gradviz.program import Call, History, ModeSwitched, RawSite
 from gradviz.program.places import Places
-from gradviz.program.values import RawSite
 
 How = Literal["block", "decorator", "left", "checkpoint", "sample", "library"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gradviz.program.values import Opaque
+from gradviz.program import Opaque
 
 
 def numbers_in(given: Any) -> Iterator[float]:

@@ -1,14 +1,16 @@
-"""Where tensors that an error is about came from, by records or by names."""
+"""Where tensors got their memory, dtype, device or shape, by records or by names."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Literal
 
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._lifetime import loads
-from gradviz.program.events import Call, Raised
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, Raised, RawSite, Value
 
 
 def raised_with(history: History, sentence: str) -> Raised | None:
@@ -86,3 +88,122 @@ def literal_in(history: History, site: RawSite | None) -> bool:
         isinstance(each, ast.Constant) and type(each.value) is int
         for each in ([] if statement is None else ast.walk(statement))
     )
+
+
+_MOVES = words("data.set to double float half bfloat16 cuda cpu type")
+
+Property = Literal["dtype", "device", "shape"]
+
+
+def origin(history: History, value: Value, what: Property) -> RawSite | None:
+    """Return the line that gave a tensor its dtype, device or shape.
+
+    Follows operands that had it already, back to the call where it came in.
+    """
+    if value.is_parameter:
+        return _of_parameter(history, value, what)
+    until = "one_hot" if what == "dtype" else None  # of integers it always makes some
+    call = origin_call(history, value, lambda each: getattr(each, what), until)
+    return None if call is None else call.site
+
+
+def origin_call(
+    history: History,
+    value: Value,
+    key: Callable[[Value], object],
+    until: str | None = None,
+) -> Call | None:
+    """Return the first call in the making of a tensor that gave it a property.
+
+    An op named ``until`` gave it anew, whatever its operands were.
+    """
+    wanted, found, limit = key(value), None, None
+    while True:
+        call = history.producer(value, before=limit)
+        if call is None:
+            return found
+        found, limit = call, call.index
+        if call.op == until:
+            return found
+        same = [
+            each
+            for each in call.inputs
+            if key(each) == wanted and each.tensor != value.tensor
+        ]
+        data = [each for each in same if not each.is_parameter]
+        if not data:
+            return found
+        value = data[0]
+
+
+def _of_parameter(history: History, value: Value, what: Property) -> RawSite | None:
+    """Return where a module was moved or converted, or else constructed."""
+    now = getattr(value, what)
+    for call in reversed(history.uses(value.tensor)):
+        moving = call.op in _MOVES and call.outputs and what != "shape"
+        before = call.inputs[0]
+        if moving and getattr(before, what) != now == getattr(call.outputs[0], what):
+            return call.site
+    return made_at(history, value.tensor)
+
+
+def made_at(history: History, parameter: int) -> RawSite | None:
+    """Return the line that constructed the module of a parameter, or the tensor."""
+    key = _leaves.parameters(history).get(parameter)
+    if key is not None and history.program.modules[key].site is not None:
+        return history.program.modules[key].site
+    facts = history.program.tensors.get(parameter)
+    if facts is not None and facts.made is not None:
+        return facts.made
+    call = history.producer(parameter)
+    return None if call is None else call.site
+
+
+def described(history: History, value: Value, fallback: str) -> str:
+    """Return "`x` of shape (3, 2)" for a tensor."""
+    return f"{history.name(value, fallback)} of shape {shape_text(value)}"
+
+
+def shape_text(value: Value) -> str:
+    """Return a shape as Python writes it."""
+    return str(tuple(value.shape))
+
+
+def assigned(history: History, attribute: str) -> tuple[RawSite | None, int | None]:
+    """Return site and line of the statement that sets an attribute of this name."""
+    site, target = set_where(history, lambda each: each.attr == attribute)
+    return site, None if target is None else target.lineno
+
+
+def set_where(
+    history: History, fits: Callable[[ast.Attribute], bool]
+) -> tuple[RawSite | None, ast.Attribute | None]:
+    """Return the first attribute that is set and fits, with the site of its statement.
+
+    Nothing runs where a plain attribute is set on a tensor: the source has to say it.
+    """
+    for code in _functions(history):
+        tree = history.places.tree(code.co_filename)
+        for each in [] if tree is None else ast.walk(tree):
+            if not isinstance(each, ast.Assign) or not _has(code, each.lineno):
+                continue
+            for one in each.targets:
+                if isinstance(one, ast.Attribute) and fits(one):
+                    return history.places.at_line(code, each.lineno), one
+    return None, None
+
+
+def _functions(history: History) -> Iterator[CodeType]:
+    """Yield the functions that the log has seen, then those defined inside them."""
+    sites = (site for call in history.calls for site in (call.site, *call.stack))
+    waiting = list(dict.fromkeys(site[0] for site in sites if site is not None))
+    seen = set[CodeType]()
+    for code in waiting:
+        if code not in seen:
+            seen.add(code)
+            yield code
+            waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+
+
+def _has(code: CodeType, line: int) -> bool:
+    return any(line == first for _, _, first in code.co_lines())

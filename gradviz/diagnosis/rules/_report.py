@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from gradviz.diagnosis.rule import Hit, Related, Severity
+from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts, is_dead
 from gradviz.diagnosis.rules._lifetime import none_ended_run
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +24,22 @@ class Words:
     related: tuple[Related, ...] = ()
 
 
-def hits(
-    history: History, kinds: Collection[Kind], words: Callable[[History, Cut], Words]
-) -> Iterator[Hit]:
-    """Yield a hit for every cut of these kinds that matters."""
-    for cut in cuts(history):
-        if cut.kind in kinds and not is_hack(cut):
-            severity, lost = _weight(history, cut)
-            if lost:
-                yield make(history, cut, words(history, cut), severity, lost)
+def cut_rule(
+    code: str, slug: str, *kinds: Kind
+) -> Callable[[Callable[[History, Cut], Words]], Rule]:
+    """Make a rule of the words for cuts of these kinds: it finds those that matter."""
+
+    def of(words: Callable[[History, Cut], Words]) -> Rule:
+        def check(history: History) -> Iterator[Hit]:
+            for cut in cuts(history):
+                if cut.kind in kinds and not is_hack(cut):
+                    severity, lost = _weight(history, cut)
+                    if lost:
+                        yield make(history, cut, words(history, cut), severity, lost)
+
+        return Rule(code, slug, "error", check)
+
+    return of
 
 
 def is_hack(cut: Cut) -> bool:

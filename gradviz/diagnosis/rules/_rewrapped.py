@@ -10,9 +10,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._flow import Flow
 from gradviz.diagnosis.rules._leaves import once
 from gradviz.diagnosis.rules._lifetime import frames
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 
 @dataclass(frozen=True, slots=True)

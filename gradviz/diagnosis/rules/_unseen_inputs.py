@@ -10,9 +10,7 @@ from gradviz.diagnosis.rules._cuts import is_dead
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._gradients import is_failed
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Backward, Call, History, Value
 
 _NO_VALUES = words(
     "zeros_like ones_like empty_like full_like rand_like randn_like randint_like "

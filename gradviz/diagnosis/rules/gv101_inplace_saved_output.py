@@ -28,17 +28,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis._overwrite_words import (
-    hits,
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
     rewrite_words,
     saved_words,
     write_words,
 )
-from gradviz.diagnosis._saved_writes import Overwrite
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -48,12 +45,6 @@ def _message(history: History, found: Overwrite) -> str:
     )
 
 
-def _fix(history: History, found: Overwrite) -> str:
-    return rewrite_words(history, found)
-
-
-def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "output", _message, _fix)
-
-
-RULE = Rule("GV101", "inplace-saved-output", "error", _check)
+RULE = overwrite_rule(
+    "GV101", "inplace-saved-output", "output", _message, rewrite_words
+)

@@ -28,17 +28,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis._overwrite_words import (
-    hits,
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
     rewrite_words,
     saved_words,
     write_words,
 )
-from gradviz.diagnosis._saved_writes import Overwrite
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -55,8 +52,4 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "input", _message, _fix)
-
-
-RULE = Rule("GV102", "inplace-saved-input", "error", _check)
+RULE = overwrite_rule("GV102", "inplace-saved-input", "input", _message, _fix)

@@ -27,13 +27,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis._memory import span
-from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
-from gradviz.diagnosis._saved_writes import Overwrite
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
+    saved_words,
+    write_words,
+)
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -65,8 +66,4 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "disjoint", _message, _fix)
-
-
-RULE = Rule("GV103", "inplace-disjoint-slice", "error", _check)
+RULE = overwrite_rule("GV103", "inplace-disjoint-slice", "disjoint", _message, _fix)

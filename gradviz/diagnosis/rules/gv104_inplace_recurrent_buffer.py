@@ -28,13 +28,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis._overwrite_words import hits, saved_words
-from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
+    saved_words,
+    written_tensor,
+)
 from gradviz.diagnosis._words import place, tensor_words
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -60,8 +61,4 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "recurrent", _message, _fix)
-
-
-RULE = Rule("GV104", "inplace-recurrent-buffer", "error", _check)
+RULE = overwrite_rule("GV104", "inplace-recurrent-buffer", "recurrent", _message, _fix)

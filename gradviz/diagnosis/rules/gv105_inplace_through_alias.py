@@ -29,21 +29,19 @@ References
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from gradviz.diagnosis._memory import numel
-from gradviz.diagnosis._overwrite_words import (
-    hits,
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
     rewrite_words,
     saved_words,
     write_words,
+    written_tensor,
 )
-from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -97,8 +95,4 @@ def viewed(text: str) -> str | None:
     return inner.id if isinstance(inner, ast.Name) else None
 
 
-def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "alias", _message, _fix)
-
-
-RULE = Rule("GV105", "inplace-through-alias", "error", _check)
+RULE = overwrite_rule("GV105", "inplace-through-alias", "alias", _message, _fix)

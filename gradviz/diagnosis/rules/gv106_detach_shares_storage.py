@@ -25,15 +25,17 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
-from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
+    saved_words,
+    write_words,
+    written_tensor,
+)
 from gradviz.diagnosis._views import through
 from gradviz.diagnosis._words import code, place, tensor_words
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Related
+from gradviz.program import Call, History
 
 _COPY = "Append `.clone()`: the copy may then be written."
 
@@ -79,8 +81,6 @@ def _detached_here(history: History, found: Overwrite) -> Related:
     return Related("detached here", None if call is None else call.site, _COPY)
 
 
-def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "detached", _message, _fix, _detached_here)
-
-
-RULE = Rule("GV106", "detach-shares-storage", "error", _check)
+RULE = overwrite_rule(
+    "GV106", "detach-shares-storage", "detached", _message, _fix, _detached_here
+)

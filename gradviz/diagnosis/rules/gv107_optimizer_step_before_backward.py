@@ -29,15 +29,11 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis._overwrite_words import hits, saved_words
-from gradviz.diagnosis._saved_writes import Overwrite
+from gradviz.diagnosis._saved_writes import Overwrite, overwrite_rule, saved_words
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._freed import built_at
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import History, OptimizerCall
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -64,8 +60,6 @@ def _computed(history: History, found: Overwrite) -> Related:
     return Related("computed before the step", site, "Move it behind the step.")
 
 
-def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "step", _message, _fix, _computed)
-
-
-RULE = Rule("GV107", "optimizer-step-before-backward", "error", _check)
+RULE = overwrite_rule(
+    "GV107", "optimizer-step-before-backward", "step", _message, _fix, _computed
+)

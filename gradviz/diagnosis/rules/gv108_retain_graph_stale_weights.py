@@ -30,16 +30,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis._overwrite_words import hits, saved_words
-from gradviz.diagnosis._saved_writes import Overwrite
+from gradviz.diagnosis._saved_writes import Overwrite, overwrite_rule, saved_words
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._freed import built_at, made_again
 from gradviz.diagnosis.rules._lifetime import repeats
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -86,8 +82,6 @@ def _walked(history: History, found: Overwrite) -> Related:
     return Related("walks the old graph", site, "Run the forward pass again before it.")
 
 
-def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "stale weights", _message, _fix, _walked)
-
-
-RULE = Rule("GV108", "retain-graph-stale-weights", "error", _check)
+RULE = overwrite_rule(
+    "GV108", "retain-graph-stale-weights", "stale weights", _message, _fix, _walked
+)

@@ -35,9 +35,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis._saved_writes import step_around
 from gradviz.diagnosis._unseen_writes import UnseenWrite, data_writes
 from gradviz.diagnosis._words import node_words, place, tensor_words
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: UnseenWrite) -> str:
@@ -53,7 +52,8 @@ def _message(history: History, found: UnseenWrite) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV109", "data-bypasses-version", "error")
+def check(history: History) -> Iterator[Hit]:
     told: set[RawSite | None] = set()
     for found in data_writes(history):
         assert found.call is not None
@@ -75,6 +75,3 @@ def _check(history: History) -> Iterator[Hit]:
             nodes=(found.node.key,),
             tensors=(found.value.tensor,),
         )
-
-
-RULE = Rule("GV109", "data-bypasses-version", "error", _check)

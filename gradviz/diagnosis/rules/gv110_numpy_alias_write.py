@@ -40,13 +40,12 @@ from gradviz.diagnosis._array_writes import (
 )
 from gradviz.diagnosis._unseen_writes import UnseenWrite, exports, silent_changes
 from gradviz.diagnosis._words import node_words, place, tensor_words
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call, Event
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, Event, History, RawSite
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV110", "numpy-alias-write", "error")
+def check(history: History) -> Iterator[Hit]:
     told: set[RawSite | None] = set()
     for found in silent_changes(history):
         if found.node.site not in told:
@@ -176,6 +175,3 @@ def _foreign_tensor(
             line = None if call.site is None else history.places.line(call.site)
             return call.site, line
     return None, None
-
-
-RULE = Rule("GV110", "numpy-alias-write", "error", _check)

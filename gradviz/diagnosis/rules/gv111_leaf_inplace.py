@@ -31,13 +31,14 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import code, place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History
 
 TEXT = "a leaf Variable that requires grad is being used in an in-place operation"
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV111", "leaf-inplace", "error")
+def check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT):
         if f"a view of {TEXT}" in failure.text:
             continue  # GV112 tells this one
@@ -56,6 +57,3 @@ def _check(history: History) -> Iterator[Hit]:
             related=[Related("created here", made_at)],
             written=written,
         )
-
-
-RULE = Rule("GV111", "leaf-inplace", "error", _check)

@@ -32,13 +32,14 @@ from collections.abc import Iterator
 from gradviz.diagnosis._refused import base_words, hit, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import code, place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History
 
 TEXT = "a view of a leaf Variable that requires grad is being used in an in-place"
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV112", "leaf-view-inplace", "error")
+def check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT):
         name = subject(history, written)
         line = history.line(failure.site)
@@ -57,6 +58,3 @@ def _check(history: History) -> Iterator[Hit]:
             related=[Related("view made here", made.site if made and bases else None)],
             written=written,
         )
-
-
-RULE = Rule("GV112", "leaf-view-inplace", "error", _check)

@@ -31,15 +31,16 @@ from collections.abc import Iterator
 from gradviz.diagnosis._refused import base_words, hit, refused, subject
 from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History
 
 TEXT = "is the output of a function that returns multiple views"
 
 _INDEX = "Take each part by its index (`h[0]`, `h[:, :2]`): such views may be written."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV113", "multi-view-inplace", "error")
+def check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT):
         of_base = "" if written is None else base_words(history, written)
         count = 0 if made is None else len(made.outputs)
@@ -56,6 +57,3 @@ def _check(history: History) -> Iterator[Hit]:
             ],
             written=written,
         )
-
-
-RULE = Rule("GV113", "multi-view-inplace", "error", _check)

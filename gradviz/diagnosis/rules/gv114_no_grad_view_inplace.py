@@ -31,15 +31,16 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._refused import base_words, hit, refused, subject
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History
 
 MODES = ("no_grad", "inference")
 
 _OUTSIDE = "Make the view with grad mode on."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV114", "no-grad-view-inplace", "error")
+def check(history: History) -> Iterator[Hit]:
     for mode in MODES:
         text = f"A view was created in {mode}"
         for failure, written, made in refused(history, text, "modified inplace"):
@@ -60,6 +61,3 @@ def _check(history: History) -> Iterator[Hit]:
                 ],
                 written=written,
             )
-
-
-RULE = Rule("GV114", "no-grad-view-inplace", "error", _check)

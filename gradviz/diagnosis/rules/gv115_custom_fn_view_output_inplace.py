@@ -37,9 +37,8 @@ from types import CodeType
 
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import code, place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History, RawSite, Value
 
 TEXT = "created inside a custom Function"
 HOOKED = "BackwardHookFunction"
@@ -47,7 +46,8 @@ HOOKED = "BackwardHookFunction"
 _NAMED = re.compile(r"Output \d+ of (\w+)")
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV115", "custom-fn-view-output-inplace", "error")
+def check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT, "modified inplace"):
         if HOOKED in failure.text:
             continue
@@ -128,6 +128,3 @@ def _copies(value: ast.expr | None) -> bool:
         and isinstance(value.func, ast.Attribute)
         and value.func.attr == "clone"
     )
-
-
-RULE = Rule("GV115", "custom-fn-view-output-inplace", "error", _check)

@@ -30,12 +30,12 @@ from collections.abc import Iterator
 from gradviz.diagnosis._raised import Failure
 from gradviz.diagnosis._refused import hit, refused
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import HookRegistered, ModuleCall
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History, HookRegistered, ModuleCall
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV116", "full-backward-hook-inplace", "error")
+def check(history: History) -> Iterator[Hit]:
     for failure, written, _ in refused(history, "BackwardHookFunction", "inplace"):
         hook = _hook(history, failure)
         module = (
@@ -77,6 +77,3 @@ def _hook(history: History, failure: Failure) -> HookRegistered | None:
         key=lambda hook: (entered.get(hook.target or -1, -1), hook.index),
         default=None,
     )
-
-
-RULE = Rule("GV116", "full-backward-hook-inplace", "error", _check)

@@ -32,10 +32,8 @@ from gradviz.diagnosis._memory import cells, numel, repeats
 from gradviz.diagnosis._refused import hit, hook_around, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History, Value
 
 TEXT = "more than one element of the written-to tensor refers to a single memory"
 
@@ -60,7 +58,8 @@ def layout(value: Value | None) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV117", "expanded-inplace", "error")
+def check(history: History) -> Iterator[Hit]:
     for failure, written, _ in refused(history, TEXT):
         if hook_around(history, failure) is not None:
             continue  # GV122 tells this one
@@ -78,6 +77,3 @@ def _check(history: History) -> Iterator[Hit]:
             ],
             written=written,
         )
-
-
-RULE = Rule("GV117", "expanded-inplace", "error", _check)

@@ -32,8 +32,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis._memory import cells, numel
 from gradviz.diagnosis._shared_cells import SharedWrite, shared_writes
 from gradviz.diagnosis._words import place, tensor_words
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History
 
 _OWN = "Append `.clone()`, so that each row has a place of its own."
 
@@ -59,7 +59,8 @@ def message(history: History, found: SharedWrite) -> str:
     )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV118", "expanded-row-write", "warning")
+def check(history: History) -> Iterator[Hit]:
     for found in shared_writes(history):
         if found.expanded:
             yield Hit(
@@ -73,6 +74,3 @@ def _check(history: History) -> Iterator[Hit]:
                 ),
                 tensors=(found.whole.tensor,),
             )
-
-
-RULE = Rule("GV118", "expanded-row-write", "warning", _check)

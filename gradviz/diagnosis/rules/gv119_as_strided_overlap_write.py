@@ -29,14 +29,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._shared_cells import shared_writes
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv118_expanded_row_write import message
-from gradviz.program.history import History
+from gradviz.program import History
 
 _OWN = "Append `.clone()`, so that each window has a place of its own."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV119", "as-strided-overlap-write", "warning")
+def check(history: History) -> Iterator[Hit]:
     for found in shared_writes(history):
         if not found.expanded:
             yield Hit(
@@ -50,6 +51,3 @@ def _check(history: History) -> Iterator[Hit]:
                 ),
                 tensors=(found.whole.tensor,),
             )
-
-
-RULE = Rule("GV119", "as-strided-overlap-write", "warning", _check)

@@ -31,17 +31,16 @@ from gradviz.diagnosis._memory import is_contiguous
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import code, place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History, Value
 
 TEXT = "view size is not compatible with input tensor's size and stride"
 
 _COPY = "Append `.contiguous()`, which copies into the order that view() wants."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV120", "view-noncontiguous", "error")
+def check(history: History) -> Iterator[Hit]:
     for failure, viewed, _ in refused(history, TEXT):
         made = _reordered(history, viewed)
         since = f" since {place(history, made.site)}" if made is not None else ""
@@ -88,6 +87,3 @@ def _gaps(viewed: Value) -> str:
     if not apart:
         return "its elements are not side by side"
     return f"dimensions {', '.join(apart)} cannot be merged without a copy"
-
-
-RULE = Rule("GV120", "view-noncontiguous", "error", _check)

@@ -32,10 +32,8 @@ from collections.abc import Iterable, Iterator
 
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import assigned, place, tensor_words
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History, RawSite, Value
 
 _LOOKS = frozenset(["size", "dim", "stride", "numel", "data_ptr", "is_contiguous"])
 _COMPARES = frozenset(["eq", "ne", "equal", "allclose", "isclose", "__eq__", "__ne__"])
@@ -44,7 +42,8 @@ _RESHAPES = frozenset(["reshape", "flatten", "ravel", "reshape_as"])
 _ORIGINAL = "Write to the original instead of the copy."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV121", "reshape-silently-copies", "warning")
+def check(history: History) -> Iterator[Hit]:
     told: set[RawSite | None] = set()
     for call in history.calls:
         if call.op not in _RESHAPES or not call.inputs or not call.outputs:
@@ -137,6 +136,3 @@ def _hit(history: History, call: Call, write: Call, *, used: bool) -> Hit:
         severity="info" if used else "warning",
         certainty=0.4 if used else 0.7,
     )
-
-
-RULE = Rule("GV121", "reshape-silently-copies", "warning", _check)

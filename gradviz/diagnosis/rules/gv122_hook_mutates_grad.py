@@ -36,17 +36,16 @@ from gradviz.diagnosis._gradient_sharing import sharer
 from gradviz.diagnosis._refused import hit, hook_around, refused
 from gradviz.diagnosis._rewrites import out_of_place
 from gradviz.diagnosis._words import node_words, place, tensor_words
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call, HookRan, HookRegistered
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History, HookRan, HookRegistered, RawSite
 
 REFUSED = "more than one element of the written-to tensor refers to a single memory"
 
 _KINDS = ("tensor", "node", "node_pre")
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV122", "hook-mutates-grad", "error")
+def check(history: History) -> Iterator[Hit]:
     changed = {event.hook for event in history.of(HookRan) if event.changed}
     told: set[RawSite | None] = set()
     for hook in history.of(HookRegistered):
@@ -130,6 +129,3 @@ def _hit(history: History, hook: HookRegistered, call: Call | None) -> Hit:
         severity="info" if shared is None else "error",
         certainty=0.5 if shared is None else 1.0,
     )
-
-
-RULE = Rule("GV122", "hook-mutates-grad", "error", _check)

@@ -34,15 +34,14 @@ from collections.abc import Iterator
 from gradviz.diagnosis._saved_writes import written_tensor
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import node_words, place, tensor_words
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call, HookRan, HookRegistered
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History, HookRan, HookRegistered, RawSite, Value
 
 _LATER = "Register the hook behind the write: it then sees the new value's gradient."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV123", "hook-before-inplace", "warning")
+def check(history: History) -> Iterator[Hit]:
     last_run = {event.hook: event.index for event in history.of(HookRan)}
     told: set[RawSite | None] = set()
     for hook in history.of(HookRegistered):
@@ -92,6 +91,3 @@ def _hit(history: History, hook: HookRegistered, value: Value, write: Call) -> H
         tensors=(value.tensor,),
         certainty=0.8,
     )
-
-
-RULE = Rule("GV123", "hook-before-inplace", "warning", _check)

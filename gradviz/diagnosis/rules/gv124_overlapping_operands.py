@@ -28,14 +28,14 @@ from collections.abc import Iterator
 from gradviz.diagnosis._memory import overlap
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import place, tensor_words
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History, Value
 
 TEXT = "some elements of the input tensor and the written-to tensor refer to a single"
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV124", "overlapping-operands", "error")
+def check(history: History) -> Iterator[Hit]:
     for failure, written, _ in refused(history, TEXT):
         inputs = () if failure.call is None else failure.call.inputs
         read = _read(written, inputs)
@@ -60,6 +60,3 @@ def _read(written: Value | None, inputs: tuple[Value, ...]) -> Value | None:
         ):
             return each
     return None
-
-
-RULE = Rule("GV124", "overlapping-operands", "error", _check)

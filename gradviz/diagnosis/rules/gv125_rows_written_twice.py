@@ -32,15 +32,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.op_families import plain
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _ADDING = words("add radd sub")
 
 
+@rule("GV125", "rows-written-twice", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that loses values so."""
     told = set[RawSite | None]()
@@ -88,6 +87,3 @@ def _hit(history: History, call: Call, rows: Value, index: Value, values: Value)
         severity=None if values.requires_grad else "info",
         certainty=0.9,
     )
-
-
-RULE = Rule("GV125", "rows-written-twice", "warning", check)

@@ -34,15 +34,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.diagnosis.op_families import plain
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import words
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 _ADDING = words("add sub lerp")
 
 
+@rule("GV126", "gradient-kept-by-reference", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that adds a gradient to itself."""
     reads: dict[int, list[Call]] = defaultdict(list)
@@ -80,6 +79,3 @@ def _hit(history: History, call: Call, reads: list[Call]) -> Hit:
         related=(Related("added to itself", call.site),),
         tensors=(reads[0].inputs[0].tensor,),
     )
-
-
-RULE = Rule("GV126", "gradient-kept-by-reference", "warning", check)

@@ -33,16 +33,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import first_difference, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, made_at, name_of
-from gradviz.program.history import History
+from gradviz.program import History
 
 _API = {"backward": "backward()", "grad": "autograd.grad()"}
 
 _AGAIN = "Run the forward pass again before it."
 
 
+@rule("GV201", "backward-twice", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per backward pass from a result that was used up."""
     for found in history.once(second_passes):
@@ -68,6 +69,3 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(found.freed.key,),
             explains=history.ended_by(found.second),
         )
-
-
-RULE = Rule("GV201", "backward-twice", "error", check)

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
     SecondPass,
     first_difference,
@@ -46,11 +46,10 @@ from gradviz.diagnosis.rules._lifetime import (
     name_of,
     same_line,
 )
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite
+from gradviz.program import Backward, History, Node, RawSite
 
 
+@rule("GV202", "shared-trunk-two-backwards", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per pass that failed in a part it shares with another result."""
     for found in history.once(second_passes):
@@ -160,6 +159,3 @@ def _fix(history: History, found: SecondPass, trunk: Node, once: str) -> str:
         f"compute the loss that is not to train the shared part from {detached}. If "
         f"both are to train it: {once[0].lower()}{once[1:]}"
     )
-
-
-RULE = Rule("GV202", "shared-trunk-two-backwards", "error", check)

@@ -33,16 +33,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at, stored_at
 from gradviz.diagnosis.rules._freed import Crossing, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, loop_site
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 _TAKE_OVER = "Use `.detach()` of what comes from the turn before."
 
 
+@rule("GV203", "hidden-state-not-detached", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per pass that entered the graph of an earlier turn."""
     for found in history.once(second_passes):
@@ -98,6 +98,3 @@ def _words(
         f"Cut the graph where one turn ends: `{code} = {code}.detach()`, before the "
         "next turn uses it (of a tuple, each tensor in it)."
     )
-
-
-RULE = Rule("GV203", "hidden-state-not-detached", "error", check)

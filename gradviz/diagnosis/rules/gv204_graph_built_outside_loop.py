@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
     SecondPass,
     built_at,
@@ -41,8 +41,7 @@ from gradviz.diagnosis.rules._freed import (
     steps_between,
 )
 from gradviz.diagnosis.rules._lifetime import describe
-from gradviz.program.history import History
-from gradviz.program.values import Node
+from gradviz.program import History, Node
 
 _ANEW = (
     "Compute it again for every pass: in a loop, move this line into it. Or `detach()` "
@@ -56,6 +55,7 @@ _DETACHED = "`.detach()` it here, if it is meant to be a constant."
 _ONCE = "Sum the losses of all turns, and call `backward()` once, after the loop."
 
 
+@rule("GV204", "graph-built-outside-loop", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per pass that failed in what was built before the loop."""
     for found in history.once(second_passes):
@@ -92,6 +92,3 @@ def _built_once(history: History, found: SecondPass) -> Node | None:
     if found.crossing is not None:
         return found.crossing.node
     return history.node(found.second.roots[0].node) if found.second.roots else None
-
-
-RULE = Rule("GV204", "graph-built-outside-loop", "error", check)

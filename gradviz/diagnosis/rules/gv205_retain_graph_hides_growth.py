@@ -37,14 +37,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at
 from gradviz.diagnosis.rules._freed import crossing_into, made_again
 from gradviz.diagnosis.rules._lifetime import line_of
-from gradviz.program.events import Backward
-from gradviz.program.history import History
+from gradviz.program import Backward, History
 
 
+@rule("GV205", "retain-graph-hides-growth", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per loop whose retained graphs grow."""
     loops: dict[object, list[Backward]] = defaultdict(list)
@@ -86,6 +86,3 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
         ),
         nodes=(crossing.node.key,),
     )
-
-
-RULE = Rule("GV205", "retain-graph-hides-growth", "warning", check)

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of as name_of_op
 from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._lifetime import (
@@ -40,14 +40,13 @@ from gradviz.diagnosis.rules._lifetime import (
     made_at,
     name_of,
 )
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 _REDUCTIONS = words("mean sum nanmean nansum logsumexp norm amax prod")
 _SENTENCE = "grad can be implicitly created only for"
 
 
+@rule("GV206", "non-scalar-backward", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per backward pass from a result that is no scalar."""
     for backward in failed_backwards(history, _SENTENCE):
@@ -154,6 +153,3 @@ def _unreduced(history: History, root: Value) -> RawSite | None:
         if asked and any(value.tensor in behind for value in call.outputs):
             return call.site
     return None
-
-
-RULE = Rule("GV206", "non-scalar-backward", "error", check)

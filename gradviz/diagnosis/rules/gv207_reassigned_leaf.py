@@ -34,21 +34,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import NoneRead, none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     rebound,
     same_line,
 )
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite
+from gradviz.program import Backward, Call, History, Node, RawSite
 
 _MOST = 64  # nodes of an update
 _NO_GRAPH = "does not require grad and does not have a grad_fn"
 
 
+@rule("GV207", "reassigned-leaf", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per name that moved from a leaf to a result."""
     for found in history.once(none_reads):
@@ -140,6 +139,3 @@ def _read_its_gradient(history: History, update: Call) -> bool:
                 if any(each.op == "grad.get" for each in uses):
                     return True
     return False
-
-
-RULE = Rule("GV207", "reassigned-leaf", "error", check)

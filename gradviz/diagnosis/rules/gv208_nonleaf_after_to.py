@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import none_reads
 from gradviz.diagnosis.rules._lifetime import CONVERSIONS, name_of, passes_through
-from gradviz.program.events import Call, OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import Call, History, OptimizerCall
 
 
+@rule("GV208", "nonleaf-after-to", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per tensor that only looks like a leaf."""
     for found in history.once(none_reads):
@@ -95,6 +95,3 @@ def _converts_parameter(call: Call, known: set[int]) -> bool:
         return False
     source = call.inputs[0]
     return source.is_parameter and source.requires_grad and source.tensor not in known
-
-
-RULE = Rule("GV208", "nonleaf-after-to", "warning", check)

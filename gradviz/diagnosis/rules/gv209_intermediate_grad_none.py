@@ -34,14 +34,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import name_of
-from gradviz.program.history import History
+from gradviz.program import History
 
 _ASK = "Ask for it instead: `torch.autograd.grad(loss, tensor)`."
 
 
+@rule("GV209", "intermediate-grad-none", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per tensor whose gradient was read and not kept."""
     for found in history.once(none_reads):
@@ -65,6 +66,3 @@ def check(history: History) -> Iterator[Hit]:
             tensors=(found.value.tensor,),
             explains=found.explains,
         )
-
-
-RULE = Rule("GV209", "intermediate-grad-none", "warning", check)

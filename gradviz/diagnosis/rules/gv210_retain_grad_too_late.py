@@ -31,18 +31,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     made_at,
     name_of,
     none_ended_run,
     passes_through,
 )
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Backward, Call, History, Value
 
 
+@rule("GV210", "retain-grad-too-late", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per retain_grad() that no backward pass followed."""
     for call in history.calls:
@@ -83,6 +82,3 @@ def _read_after(history: History, call: Call, value: Value) -> Call | None:
         if use.op == "grad.get" and use.index > call.index:
             return use
     return None
-
-
-RULE = Rule("GV210", "retain-grad-too-late", "warning", check)

@@ -31,15 +31,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
 from gradviz.diagnosis.rules._origins import raised_with, suspects
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, Value
 
 _LEAF = "Give the optimizer the leaf, and compute the result anew in each step."
 
 
+@rule("GV211", "optimizer-given-nonleaf", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit if an optimizer refused a tensor that is no leaf."""
     raised = raised_with(history, "can't optimize a non-leaf Tensor")
@@ -80,6 +80,3 @@ def _not_used(history: History) -> Iterator[Value]:
 
 def _is_result(value: Value) -> bool:
     return value.requires_grad and not value.is_leaf
-
-
-RULE = Rule("GV211", "optimizer-given-nonleaf", "error", check)

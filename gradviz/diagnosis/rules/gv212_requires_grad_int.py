@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._origins import (
     first_with,
@@ -37,12 +37,12 @@ from gradviz.diagnosis.rules._origins import (
     raised_with,
     suspects,
 )
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, Value
 
 _LITERAL = frozenset({"tensor", "as_tensor", "full", "Tensor"})
 
 
+@rule("GV212", "requires-grad-int", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit if the run ended because integers were to require grad."""
     raised = raised_with(history, "can require gradients")
@@ -73,6 +73,3 @@ def check(history: History) -> Iterator[Hit]:
 
 def _whole(value: Value) -> bool:
     return not value.dtype.startswith(("float", "bfloat", "complex"))
-
-
-RULE = Rule("GV212", "requires-grad-int", "error", check)

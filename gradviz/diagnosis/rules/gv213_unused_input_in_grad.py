@@ -33,20 +33,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import Flow
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     made_at,
     name_of,
 )
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 _LEAVE_OUT = "Leave it out here, or take None for it: `allow_unused=True`."
 
 
+@rule("GV213", "unused-input-in-grad", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per call that asked for the gradient of an unused tensor."""
     for backward in failed_backwards(history, "not have been used in the graph"):
@@ -188,6 +187,3 @@ def _relative(history: History, backward: Backward, unused: Value) -> Value | No
                 seen.add(value.tensor)
                 waiting.append(value)
     return None
-
-
-RULE = Rule("GV213", "unused-input-in-grad", "error", check)

@@ -29,13 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
 from gradviz.diagnosis.rules._origins import raised_with, suspects
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, Value
 
 
+@rule("GV214", "requires-grad-of-nonleaf", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit if the run ended because a result's switch was refused."""
     raised = raised_with(history, "change requires_grad flags of leaf variables")
@@ -63,6 +63,3 @@ def check(history: History) -> Iterator[Hit]:
 
 def _is_result(value: Value) -> bool:
     return value.requires_grad and not value.is_leaf
-
-
-RULE = Rule("GV214", "requires-grad-of-nonleaf", "error", check)

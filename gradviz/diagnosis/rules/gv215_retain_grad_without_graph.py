@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._origins import first_with, raised_with, suspects
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, Value
 
 
+@rule("GV215", "retain-grad-without-graph", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit if the run ended at a retain_grad() that had nothing to retain."""
     raised = raised_with(history, "can't retain_grad on Tensor")
@@ -65,6 +65,3 @@ def check(history: History) -> Iterator[Hit]:
 
 def _bare(value: Value) -> bool:
     return not value.requires_grad
-
-
-RULE = Rule("GV215", "retain-grad-without-graph", "error", check)

@@ -37,16 +37,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import name_of
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Call, History, Value
 
 _TURNS = 3  # of a loop: later ones tell the same story
 
 
+@rule("GV216", "new-leaf-after-no-grad", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per new leaf that keeps gradients from older ones."""
     reached = {leaf for each in history.backwards for leaf in each.leaves}
@@ -98,6 +97,3 @@ def _lost(history: History, made: Call, spared: set[int]) -> Iterator[Value]:
                 )
                 if asked or value.tensor in managed:
                     yield value
-
-
-RULE = Rule("GV216", "new-leaf-after-no-grad", "warning", check)

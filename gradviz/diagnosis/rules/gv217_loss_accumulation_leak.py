@@ -39,7 +39,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     is_of_gradients,
     keeps_nothing,
@@ -51,9 +51,7 @@ from gradviz.diagnosis.rules._lifetime import (
     passed_nodes,
     same_line,
 )
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _MOST = 400  # runs of a line that are looked at, from the last
 _NUMBERS = frozenset(
@@ -71,6 +69,7 @@ _NUMBERS = frozenset(
 )
 
 
+@rule("GV217", "loss-accumulation-leak", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that lengthens a graph in vain."""
     lines: dict[object, list[Call]] = defaultdict(list)
@@ -218,6 +217,3 @@ def _other(history: History, chain: list[Call]) -> Value | None:
             return value
         waiting += maker.inputs
     return None
-
-
-RULE = Rule("GV217", "loss-accumulation-leak", "warning", check)

@@ -37,7 +37,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import cuts, drops_graph
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
@@ -49,13 +49,12 @@ from gradviz.diagnosis.rules._lifetime import (
     outermost_module,
     passed_nodes,
 )
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.records import LiveRoot
+from gradviz.program import Call, History, LiveRoot
 
 _JOINS = frozenset(["cat", "stack", "concat", "concatenate", "hstack", "vstack"])
 
 
+@rule("GV218", "eval-without-no-grad", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose results pile up with their graphs."""
     reported: set[object] = set()
@@ -210,6 +209,3 @@ def _evaluation(history: History, made: list[Call]) -> bool:
         return False
     ended = history.program.script is not None and len(made) > 2
     return bool(history.backwards) or ended
-
-
-RULE = Rule("GV218", "eval-without-no-grad", "warning", check)

@@ -33,12 +33,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._lifetime import line_of, name_of
-from gradviz.program.events import Backward, Call, OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import Backward, Call, History, OptimizerCall
 
 
+@rule("GV219", "create-graph-backward-cycle", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose gradients have graphs, milder where cleared."""
     lines: dict[object, list[Backward]] = defaultdict(list)
@@ -82,6 +82,3 @@ def _cleared(history: History, backward: Backward) -> bool:
         if not leaves:
             return True
     return not leaves
-
-
-RULE = Rule("GV219", "create-graph-backward-cycle", "warning", check)

@@ -35,13 +35,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import made_at, name_of
-from gradviz.program.events import HookRegistered
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, HookRegistered, Value
 
 
+@rule("GV220", "hook-holds-its-graph", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per hook that keeps its own graph alive."""
     for event in history.of(HookRegistered):
@@ -72,6 +71,3 @@ def _leads_to_hook(history: History, held: Value, event: HookRegistered) -> bool
     if not nodes:  # no pass walked them
         return event.value.tensor in history.behind([held])
     return event.value.node in nodes
-
-
-RULE = Rule("GV220", "hook-holds-its-graph", "warning", check)

@@ -33,13 +33,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames, loop_site, name_of
 from gradviz.diagnosis.rules._modes import decorator_line
 from gradviz.diagnosis.rules._origins import raised_with, suspects
-from gradviz.program.events import Call, ModeSwitched
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, ModeSwitched, RawSite, Value
 
 _FIX = (
     "Use `torch.no_grad()` there instead of `inference_mode()`, or `clone()` the "
@@ -47,6 +45,7 @@ _FIX = (
 )
 
 
+@rule("GV221", "inference-tensor-in-autograd", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit if the run ended because of a tensor from inference mode."""
     raised = raised_with(history, "inference tensor")
@@ -110,6 +109,3 @@ def _made_at(
     )
     inside = [site for site in frames(maker) if site[0] in around]
     return inside[0] if inside else loop_site(history, maker)
-
-
-RULE = Rule("GV221", "inference-tensor-in-autograd", "error", check)

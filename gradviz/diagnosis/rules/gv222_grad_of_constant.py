@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._leaves import freezing
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
@@ -39,14 +39,13 @@ from gradviz.diagnosis.rules._lifetime import (
     name_of,
     rebound,
 )
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Backward, History, Value
 
 _REFUSED = "differentiated Tensors does not require grad"
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV222", "grad-of-constant", "error")
+def check(history: History) -> Iterator[Hit]:
     for backward in failed_backwards(history, _REFUSED):
         for value in backward.inputs:
             if not value.requires_grad:
@@ -91,6 +90,3 @@ def _hit(history: History, backward: Backward, value: Value) -> Hit:
         tensors=(value.tensor,),
         explains=history.ended_by(backward),
     )
-
-
-RULE = Rule("GV222", "grad-of-constant", "error", _check)

@@ -33,11 +33,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import describe
-from gradviz.program.history import History
+from gradviz.program import History
 
 
+@rule("GV223", "freed-before-recording", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit for the first pass of the log, if its graph was freed before it."""
     for backward in history.backwards[:1]:
@@ -56,6 +57,3 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(node.key,),
             explains=history.ended_by(backward),
         )
-
-
-RULE = Rule("GV223", "freed-before-recording", "error", check)

@@ -38,18 +38,17 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import rebound, same_line
-from gradviz.program.events import Backward, Call, Event
-from gradviz.program.history import History, following
+from gradviz.program import Backward, Call, Event, History, RawSite, Value, following
 from gradviz.program.places import over_lines
-from gradviz.program.values import RawSite, Value
 
 _NEAR = 20  # calls of one statement that are looked at
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV224", "update-not-kept", "warning")
+def check(history: History) -> Iterator[Hit]:
     gradients = _gradients(history)
     lines: dict[RawSite | None, _Line | None] = {}
     for number, call in enumerate(history.calls):
@@ -185,6 +184,3 @@ def _fix(history: History, name: str, site: RawSite | None) -> str:
         f"Write the new values into the tensor itself: `{step}` under "
         "`torch.no_grad()`, or give the parameters to an optimizer."
     )
-
-
-RULE = Rule("GV224", "update-not-kept", "warning", _check)

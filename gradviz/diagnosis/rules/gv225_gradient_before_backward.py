@@ -34,11 +34,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import LAST_RESORT, Hit, Rule
+from gradviz.diagnosis.rule import LAST_RESORT, Hit, rule
 from gradviz.diagnosis.rules._lifetime import name_of, none_ended_run
-from gradviz.program.history import History
+from gradviz.program import History
 
 
+@rule("GV225", "gradient-before-backward", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the read that ended the run."""
     reads = [each for each in history.calls if each.op == "grad.get" and each.inputs]
@@ -61,6 +62,3 @@ def check(history: History) -> Iterator[Hit]:
             explains=True,
             certainty=LAST_RESORT,
         )
-
-
-RULE = Rule("GV225", "gradient-before-backward", "error", check)

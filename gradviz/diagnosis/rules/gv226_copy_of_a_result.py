@@ -34,11 +34,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import put_away_at
-from gradviz.program.history import History
+from gradviz.program import History
 
 
+@rule("GV226", "copy-of-a-result", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the copy that failed."""
     for call in history.calls:
@@ -64,6 +65,3 @@ def check(history: History) -> Iterator[Hit]:
             tensors=(value.tensor,),
             explains=history.ended_by(call),
         )
-
-
-RULE = Rule("GV226", "copy-of-a-result", "error", check)

@@ -36,22 +36,21 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._bindings import keeps
 from gradviz.diagnosis.rules._lifetime import (
     frames,
     line_of,
     makers,
     passes_through,
 )
-from gradviz.diagnosis.rules._storing import keeps
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 _LEAST = 3  # kept losses
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV240", "losses-kept-with-graph", "warning")
+def check(history: History) -> Iterator[Hit]:
     for calls in history.once(_kept).values():
         found = next(filter(None, (_stored(history, each) for each in calls)), None)
         if len(calls) < _LEAST or found is None:
@@ -110,6 +109,3 @@ def _stored(history: History, call: Call) -> tuple[RawSite, str, int] | None:
             site = history.places.at_line(call.site[0], each.lineno)
             return site, ast.unparse(each), each.lineno
     return None
-
-
-RULE = Rule("GV240", "losses-kept-with-graph", "warning", _check)

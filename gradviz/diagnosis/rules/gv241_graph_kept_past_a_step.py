@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._saved_writes import Overwrite, overwrites
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at
 from gradviz.diagnosis.rules._freed import (
     built_at,
@@ -47,11 +47,11 @@ from gradviz.diagnosis.rules._freed import (
     made_again,
 )
 from gradviz.diagnosis.rules._lifetime import passes_through, repeats
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV241", "graph-kept-past-a-step", "error")
+def check(history: History) -> Iterator[Hit]:
     for found in overwrites(history):
         kept, why, fix = _kept(history, found)
         if kept is None:
@@ -87,6 +87,3 @@ def _kept(history: History, found: Overwrite) -> tuple[RawSite | None, str, str]
         return None, "", ""
     fix = "Detach it where one turn ends, and drop retain_graph=True."
     return carried_at(history, crossing, second), "of an earlier turn", fix
-
-
-RULE = Rule("GV241", "graph-kept-past-a-step", "error", _check)

@@ -34,15 +34,14 @@ import ast
 from bisect import bisect
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._storing import keeps
-from gradviz.program.events import HookRegistered, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._bindings import keeps
+from gradviz.program import History, HookRegistered, ModuleCall, Value
 
 _LEAST = 3  # backward passes that outputs alive are from
 
 
+@rule("GV242", "hook-keeps-outputs", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per hook that keeps what it is given."""
     told = set[object]()
@@ -98,6 +97,3 @@ def _grows(history: History, alive: list[Value]) -> bool:
     ends = [each.index for each in history.backwards]
     made = filter(None, (history.producer(value) for value in alive))
     return len({bisect(ends, call.index) for call in made}) >= _LEAST
-
-
-RULE = Rule("GV242", "hook-keeps-outputs", "warning", check)

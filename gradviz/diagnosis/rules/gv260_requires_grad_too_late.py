@@ -36,18 +36,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._leaves import last_seen
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     name_of,
     none_ended_run,
 )
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Backward, Call, History, Value
 
 
+@rule("GV260", "requires-grad-too-late", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per switch that came after the graph."""
     told: set[int] = set()
@@ -102,6 +101,3 @@ def _switch(history: History, value: Value) -> Call | None:
         if call.op in {"requires_grad_", "requires_grad.set"} and not call.error:
             return None if call.inputs[0].requires_grad else call
     return None
-
-
-RULE = Rule("GV260", "requires-grad-too-late", "warning", check)

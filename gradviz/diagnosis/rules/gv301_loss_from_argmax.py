@@ -32,20 +32,15 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._flow import name_of
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"index", "other"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV301", "loss-from-argmax", "index", "other")
+def words(history: History, cut: Cut) -> Words:
     call, source = cut.call, cut.crossings[0].source
     name = history.name(source, "its operand")
     buffer = call.inputs[0] if call.inputs else source
@@ -72,6 +67,3 @@ def _words(history: History, cut: Cut) -> Words:
         "target)`, a softmax); keep the positions for metrics.",
         call.site,
     )
-
-
-RULE = Rule("GV301", "loss-from-argmax", "error", _check)

@@ -33,14 +33,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import cuts
 from gradviz.diagnosis.rules._report import Words, is_hack, make
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
+from gradviz.program import Backward, Call, History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV302", "requires-grad-on-loss-hack", "error")
+def check(history: History) -> Iterator[Hit]:
     for cut in cuts(history):
         if not is_hack(cut):
             continue
@@ -69,6 +69,3 @@ def _setter(history: History, backward: Backward) -> Call | None:
         if made is not None:
             return made
     return None
-
-
-RULE = Rule("GV302", "requires-grad-on-loss-hack", "error", _check)

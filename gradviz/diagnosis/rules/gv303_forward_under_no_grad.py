@@ -35,19 +35,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"block", "library"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV303", "forward-under-no-grad", "block", "library")
+def words(history: History, cut: Cut) -> Words:
     site = cut.place
     move = "Move the forward pass out of the block; keep in it what is only measured."
     ran = Related("ran without gradients", cut.call.site, move)
@@ -67,6 +62,3 @@ def _words(history: History, cut: Cut) -> Words:
         site,
         related=(ran,),
     )
-
-
-RULE = Rule("GV303", "forward-under-no-grad", "error", _check)

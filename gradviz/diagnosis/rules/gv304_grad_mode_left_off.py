@@ -32,19 +32,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"left"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV304", "grad-mode-left-off", "left")
+def words(history: History, cut: Cut) -> Words:
     site = cut.place
     return Words(
         f"Gradients are off since `{history.text(site)}` in {history.line(site)}, and "
@@ -55,6 +50,3 @@ def _words(history: History, cut: Cut) -> Words:
         site,
         related=(Related("ran without gradients", cut.call.site),),
     )
-
-
-RULE = Rule("GV304", "grad-mode-left-off", "error", _check)

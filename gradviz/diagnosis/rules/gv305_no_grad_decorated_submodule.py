@@ -33,20 +33,15 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._modes import decorator_line
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"decorator"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV305", "no-grad-decorated-submodule", "decorator")
+def words(history: History, cut: Cut) -> Words:
     switch = cut.switch
     assert switch is not None
     assert switch.function is not None
@@ -64,6 +59,3 @@ def _words(history: History, cut: Cut) -> Words:
             Related("ran without gradients", cut.call.site),
         ),
     )
-
-
-RULE = Rule("GV305", "no-grad-decorated-submodule", "error", _check)

@@ -31,19 +31,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"detach"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV306", "detach-in-forward", "detach")
+def words(history: History, cut: Cut) -> Words:
     call = cut.call
     spelled = "`.data`" if call.op == "data.get" else f"`.{call.op}()`"
     return Words(
@@ -52,6 +46,3 @@ def _words(history: History, cut: Cut) -> Words:
         "not meant to learn.",
         call.site,
     )
-
-
-RULE = Rule("GV306", "detach-in-forward", "error", _check)

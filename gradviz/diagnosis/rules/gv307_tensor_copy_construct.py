@@ -28,19 +28,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"copy"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV307", "tensor-copy-construct", "copy")
+def words(history: History, cut: Cut) -> Words:
     call, source = cut.call, cut.crossings[0].source
     name = history.name(source, "a tensor")
     return Words(
@@ -50,6 +44,3 @@ def _words(history: History, cut: Cut) -> Words:
         "for a copy, `.to()` for another dtype or device.",
         call.site,
     )
-
-
-RULE = Rule("GV307", "tensor-copy-construct", "error", _check)

@@ -29,13 +29,11 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._flow import name_of
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 _FIX = (
     "Keep tensors: `torch.stack(values)` for a list of them. Use `.item()` only for "
@@ -47,11 +45,8 @@ _FIXES = {
 }
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"numbers"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV308", "stack-of-items", "numbers")
+def words(history: History, cut: Cut) -> Words:
     export, entry = cut.detour.export, cut.detour.entry
     fix = _FIXES.get(name_of(export), _FIX)
     back = f"they come back in {history.line(entry.site)}"
@@ -64,6 +59,3 @@ def _words(history: History, cut: Cut) -> Words:
         export.site,
         related=(Related("comes back as a constant", entry.site, fix),),
     )
-
-
-RULE = Rule("GV308", "stack-of-items", "error", _check)

@@ -28,12 +28,10 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 _FIX = (
     "Write this part with torch operations, or as an autograd.Function with a "
@@ -41,11 +39,8 @@ _FIX = (
 )
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"array"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV309", "numpy-roundtrip", "array")
+def words(history: History, cut: Cut) -> Words:
     export, entry = cut.detour.export, cut.detour.entry
     return Words(
         f"`{history.text(export.site)}` leaves the graph for NumPy, and the values "
@@ -54,6 +49,3 @@ def _words(history: History, cut: Cut) -> Words:
         export.site,
         related=(Related("comes back as a constant", entry.site, _FIX),),
     )
-
-
-RULE = Rule("GV309", "numpy-roundtrip", "error", _check)

@@ -28,19 +28,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"threshold"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV310", "threshold-cuts-gradient", "threshold")
+def words(history: History, cut: Cut) -> Words:
     call = cut.call
     return Words(
         f"`{history.text(call.site)}` in {history.line(call.site)} is a yes or no "
@@ -49,6 +43,3 @@ def _words(history: History, cut: Cut) -> Words:
         "estimator: `soft + (hard - soft).detach()`.",
         call.site,
     )
-
-
-RULE = Rule("GV310", "threshold-cuts-gradient", "error", _check)

@@ -30,19 +30,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"cast"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV311", "learnable-index", "cast")
+def words(history: History, cut: Cut) -> Words:
     call = cut.call
     name = history.name(cut.crossings[0].source, "a value with a graph")
     return Words(
@@ -52,6 +46,3 @@ def _words(history: History, cut: Cut) -> Words:
         "softmax.",
         call.site,
     )
-
-
-RULE = Rule("GV311", "learnable-index", "error", _check)

@@ -32,11 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node
+from gradviz.program import Backward, History, Node
 
 _STEPS = ("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Fix", "Heaviside")
 _DRAWS = ("Normal", "Bernoulli", "Poisson", "Uniform", "Exponential")
@@ -45,7 +43,8 @@ _LAYERS = ("Addmm", "Mm", "Convolution", "Linear")
 _TURNS = ("TBackward", "TransposeBackward", "PermuteBackward")
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV312", "round-zero-gradient", "warning")
+def check(history: History) -> Iterator[Hit]:
     if not any(_is_flat(node) for node in history.program.nodes.values()):
         return
     walks = [(each, *_walk(history, each)) for each in history.backwards if each.nodes]
@@ -163,6 +162,3 @@ def _fix(node: Node) -> str:
         "torch.randn_like(std)`, or `rsample()` of a distribution; where there is "
         "none, use a loss with `log_prob(sample)`."
     )
-
-
-RULE = Rule("GV312", "round-zero-gradient", "warning", _check)

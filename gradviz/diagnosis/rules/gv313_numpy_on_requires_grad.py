@@ -28,14 +28,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._raised import failing, own_site
-from gradviz.program.history import History
+from gradviz.diagnosis._raised import failing, own_site
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History
 
 _SENTENCE = "Can't call numpy() on Tensor that requires grad"
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV313", "numpy-on-requires-grad", "error")
+def check(history: History) -> Iterator[Hit]:
     for call in failing(history, _SENTENCE):
         value = call.inputs[0] if call.inputs else None
         name = "The tensor" if value is None else history.name(value, "The tensor")
@@ -55,6 +56,3 @@ def _check(history: History) -> Iterator[Hit]:
             severity=None if ended else "info",
             explains=ended,
         )
-
-
-RULE = Rule("GV313", "numpy-on-requires-grad", "error", _check)

@@ -35,13 +35,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
 from gradviz.diagnosis.rules._flow import Flow, name_of
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History, following
-from gradviz.program.values import Value
+from gradviz.program import Backward, Call, History, Value, following
 
 _API = {"grad": "torch.autograd.grad", "backward": "backward"}
 _FAR = 4  # passes after a gradient in which it may still be a term
@@ -50,7 +48,8 @@ _ENDING = {"detach", "detach_", "data.get", "item", "numpy", "tolist"}
 _JOINS = {"add", "add_", "radd", "iadd", "sub", "sub_", "rsub", "stack"}
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV314", "gradient-penalty-no-create-graph", "warning")
+def check(history: History) -> Iterator[Hit]:
     for grad in sampled(history.backwards):
         after = following(history.backwards, grad.index)
         constant = _constants(history, grad) if after else []
@@ -217,6 +216,3 @@ def _hit(history: History, grad: Backward, root: Backward, term: Call | None) ->
         related=related,
         explains=history.ended_by(root),
     )
-
-
-RULE = Rule("GV314", "gradient-penalty-no-create-graph", "warning", _check)

@@ -29,19 +29,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"checkpoint"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV315", "checkpoint-without-grad-input", "checkpoint")
+def words(history: History, cut: Cut) -> Words:
     site = cut.place
     return Words(
         f"`{history.text(site)}` runs its block without gradients, and none of its "
@@ -51,6 +46,3 @@ def _words(history: History, cut: Cut) -> Words:
         site,
         related=(Related("ran without gradients", cut.call.site),),
     )
-
-
-RULE = Rule("GV315", "checkpoint-without-grad-input", "error", _check)

@@ -33,15 +33,15 @@ import ast
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, is_dead
-from gradviz.diagnosis.rules._provenance import set_where
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._origins import set_where
+from gradviz.program import Backward, Call, History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV316", "nothing-requires-grad", "error")
+def check(history: History) -> Iterator[Hit]:
     explained = {cut.backward.index for cut in cuts(history)}
     for backward in history.backwards:
         if (
@@ -109,6 +109,3 @@ def _made(history: History, tensor: int) -> Call | None:
     if call is None or call.inputs or not call.outputs:
         return None
     return call if call.outputs[0].dtype.startswith(("float", "bfloat")) else None
-
-
-RULE = Rule("GV316", "nothing-requires-grad", "error", _check)

@@ -29,19 +29,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._report import Words, hits
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._report import Words, cut_rule
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
-    return hits(history, {"sample"}, _words)
-
-
-def _words(history: History, cut: Cut) -> Words:
+@cut_rule("GV317", "sample-cuts-gradient", "sample")
+def words(history: History, cut: Cut) -> Words:
     site = cut.place
     return Words(
         f"`{history.text(site)}` draws without gradients: what its distribution was "
@@ -49,6 +43,3 @@ def _words(history: History, cut: Cut) -> Words:
         "Use `rsample()`, or a loss with `log_prob(sample)`.",
         site,
     )
-
-
-RULE = Rule("GV317", "sample-cuts-gradient", "error", _check)

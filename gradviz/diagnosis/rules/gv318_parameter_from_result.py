@@ -35,13 +35,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._rewrapped import rewraps
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV318", "parameter-from-result", "warning")
+def check(history: History) -> Iterator[Hit]:
     for found in rewraps(history):
         names = _leaves.listed(history, found.lost)
         count = len(history.backwards)
@@ -78,6 +79,3 @@ def _check(history: History) -> Iterator[Hit]:
             tensors=tuple(sorted(found.lost)),
             certainty=0.9,
         )
-
-
-RULE = Rule("GV318", "parameter-from-result", "warning", _check)

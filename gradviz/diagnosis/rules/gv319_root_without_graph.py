@@ -32,11 +32,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._lifetime import name_of
-from gradviz.program.history import History
+from gradviz.program import History
 
 
+@rule("GV319", "root-without-graph", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit for each pass from a tensor of unknown origin without a graph."""
     results: set[int] = set()
@@ -59,6 +60,3 @@ def check(history: History) -> Iterator[Hit]:
                 certainty=0.6,
             )
         results |= {each.tensor for each in backward.results if each}
-
-
-RULE = Rule("GV319", "root-without-graph", "error", check)

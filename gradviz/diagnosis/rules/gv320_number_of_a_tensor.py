@@ -36,20 +36,19 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.diagnosis.op_families import of_op, plain
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.diagnosis.rules._numbers import numbers_in
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 _NUMBERS = words("float item")
 _SUMS = words("add radd sub rsub sum")
 _NEAR = 8  # calls after the conversion that may take its number
 
 
+@rule("GV320", "number-of-a-tensor", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose number reached a loss."""
     found = list(_entered(history))
@@ -130,6 +129,3 @@ def _hit(history: History, export: Call, entry: Call, backward: Backward) -> Hit
         explains=is_dead(backward) and history.ended_by(backward),
         certainty=0.6,
     )
-
-
-RULE = Rule("GV320", "number-of-a-tensor", "warning", check)

@@ -30,11 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._flow import ARRAYS, NUMBERS, name_of
-from gradviz.program.history import History
+from gradviz.program import History
 
 
+@rule("GV321", "backward-of-a-number", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the last conversion before the end."""
     raised = history.raised
@@ -62,6 +63,3 @@ def check(history: History) -> Iterator[Hit]:
             tensors=(call.inputs[0].tensor,),
             explains=True,
         )
-
-
-RULE = Rule("GV321", "backward-of-a-number", "error", check)

@@ -36,13 +36,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import blamed, is_dead, sampled
 from gradviz.diagnosis.rules._flow import Crossing, Flow, name_of, words
 from gradviz.diagnosis.rules._gradients import any_nonzero, is_failed
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Backward, Call, History, Value
 
 _SPLITS = words(
     "chunk split tensor_split unbind unsafe_chunk unsafe_split getitem narrow select "
@@ -51,7 +49,8 @@ _SPLITS = words(
 _FAR = 12  # calls between a piece and the cut
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV340", "part-cut-off", "warning")
+def check(history: History) -> Iterator[Hit]:
     if not any(name_of(call) in _SPLITS for call in history.calls):
         return
     flow, reported = history.once(Flow), set[int]()
@@ -123,6 +122,3 @@ def _hit(
         tensors=(piece.tensor,),
         certainty=0.6,
     )
-
-
-RULE = Rule("GV340", "part-cut-off", "warning", _check)

@@ -34,19 +34,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.op_families import plain
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import blamed, cuts, sampled
 from gradviz.diagnosis.rules._flow import Crossing, Flow, words
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 _SUMS = words("add radd iadd sub rsub isub")
 _SCALINGS = words("mul rmul imul div truediv itruediv neg")
 _CUTS = ("index", "threshold", "cast", "copy", "detach")
 
 
+@rule("GV341", "term-without-graph", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such a term."""
     flow = history.once(Flow)
@@ -128,6 +127,3 @@ def _hit(
         tensors=(crossing.source.tensor,),
         certainty=0.7,
     )
-
-
-RULE = Rule("GV341", "term-without-graph", "warning", check)

@@ -24,10 +24,11 @@ from dataclasses import replace
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind, selected_away
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History
 
 
+@rule("GV401", "nan-where-unselected-branch", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the derivatives that a selection multiplied with 0."""
     for birth in of_kind(history, "branch"):
@@ -46,6 +47,3 @@ def check(history: History) -> Iterator[Hit]:
             "`torch.where(mask, x, 1.0)`, and select again afterwards.",
         )
         yield replace(found, related=(Related("selected here", site), *found.related))
-
-
-RULE = Rule("GV401", "nan-where-unselected-branch", "error", check)

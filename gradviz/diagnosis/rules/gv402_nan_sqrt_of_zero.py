@@ -19,28 +19,20 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.nonfinite import Birth
+from gradviz.program import History
 
 
-def check(history: History) -> Iterator[Hit]:
-    """Yield the roots whose derivative was infinite."""
-    for birth in of_kind(history, "root"):
-        assert birth.node is not None
-        yield words.hit(
-            history,
-            birth,
-            f"The forward values are finite, but {birth.node.name} of "
-            f"{words.source_of(history, birth)} returned a gradient of "
-            f"{words.kind_of(birth)}{words.place(birth)}: the operand of the root is 0 "
-            f"there, where its derivative is infinite.",
-            "Use `torch.linalg.vector_norm` for a norm (its gradient at 0 is 0), or "
-            "add a small constant inside the root: `(x + 1e-12).sqrt()`.",
-        )
-
-
-RULE = Rule("GV402", "nan-sqrt-of-zero", "error", check)
+@words.birth_rule("GV402", "nan-sqrt-of-zero", "root")
+def told(history: History, birth: Birth) -> words.Told:
+    """Tell of the roots whose derivative was infinite."""
+    assert birth.node is not None
+    return words.Told(
+        f"The forward values are finite, but {birth.node.name} of "
+        f"{words.source_of(history, birth)} returned a gradient of "
+        f"{words.kind_of(birth)}{words.place(birth)}: the operand of the root is 0 "
+        f"there, where its derivative is infinite.",
+        "Use `torch.linalg.vector_norm` for a norm (its gradient at 0 is 0), or "
+        "add a small constant inside the root: `(x + 1e-12).sqrt()`.",
+    )

@@ -19,28 +19,20 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.nonfinite import Birth
+from gradviz.program import History
 
 
-def check(history: History) -> Iterator[Hit]:
-    """Yield the roots with a bad gradient on their diagonal."""
-    for birth in of_kind(history, "pairwise"):
-        assert birth.node is not None
-        yield words.hit(
-            history,
-            birth,
-            f"{birth.node.name} of {words.source_of(history, birth)} returned "
-            f"{words.kind_of(birth)} for {words.share(birth)}, first"
-            f"{words.place(birth)}: the diagonal holds the distance of each point to "
-            f"itself, 0, where the derivative of the root is infinite.",
-            "Use `torch.cdist(x, x)`, or add a small constant inside the root, or take "
-            "the root of the pairs `i < j` only.",
-        )
-
-
-RULE = Rule("GV403", "nan-pairwise-distance-diagonal", "error", check)
+@words.birth_rule("GV403", "nan-pairwise-distance-diagonal", "pairwise")
+def told(history: History, birth: Birth) -> words.Told:
+    """Tell of the roots with a bad gradient on their diagonal."""
+    assert birth.node is not None
+    return words.Told(
+        f"{birth.node.name} of {words.source_of(history, birth)} returned "
+        f"{words.kind_of(birth)} for {words.share(birth)}, first"
+        f"{words.place(birth)}: the diagonal holds the distance of each point to "
+        f"itself, 0, where the derivative of the root is infinite.",
+        "Use `torch.cdist(x, x)`, or add a small constant inside the root, or take "
+        "the root of the pairs `i < j` only.",
+    )

@@ -18,39 +18,31 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.op_families import plain
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def check(history: History) -> Iterator[Hit]:
-    """Yield the inverse functions at or beyond the edge of their domain."""
-    for birth in of_kind(history, "angle"):
-        extent = words.operands(history, birth.call)
-        where = words.source_of(history, birth)
-        op = plain(birth.call.op) if birth.call is not None else "the function"
-        if birth.node is not None:
-            what = (
-                f"{birth.node.name} of {where} returned a gradient of "
-                f"{words.kind_of(birth)}{words.place(birth)}: its operand is at the "
-                f"edge of the domain of {op}, where the derivative is infinite"
-            )
-        else:
-            what = (
-                f"{where} gave {words.kind_of(birth)}{words.place(birth)}: its operand "
-                f"is at the edge of the domain of {op} or outside"
-            )
-        yield words.hit(
-            history,
-            birth,
-            f"{what}{f' ({extent})' if extent else ''}.",
-            "Clamp the operand to the inside of the domain first: for acos and asin, "
-            "`x.clamp(-1 + 1e-6, 1 - 1e-6)`.",
+@words.birth_rule("GV404", "inf-acos-at-boundary", "angle")
+def told(history: History, birth: Birth) -> words.Told:
+    """Tell of the inverse functions at or beyond the edge of their domain."""
+    extent = words.operands(history, birth.call)
+    where = words.source_of(history, birth)
+    op = plain(birth.call.op) if birth.call is not None else "the function"
+    if birth.node is not None:
+        what = (
+            f"{birth.node.name} of {where} returned a gradient of "
+            f"{words.kind_of(birth)}{words.place(birth)}: its operand is at the "
+            f"edge of the domain of {op}, where the derivative is infinite"
         )
-
-
-RULE = Rule("GV404", "inf-acos-at-boundary", "error", check)
+    else:
+        what = (
+            f"{where} gave {words.kind_of(birth)}{words.place(birth)}: its operand "
+            f"is at the edge of the domain of {op} or outside"
+        )
+    return words.Told(
+        f"{what}{f' ({extent})' if extent else ''}.",
+        "Clamp the operand to the inside of the domain first: for acos and asin, "
+        "`x.clamp(-1 + 1e-6, 1 - 1e-6)`.",
+    )

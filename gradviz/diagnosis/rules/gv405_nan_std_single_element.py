@@ -18,27 +18,19 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.nonfinite import Birth
+from gradviz.program import History
 
 
-def check(history: History) -> Iterator[Hit]:
-    """Yield the deviations over too few elements."""
-    for birth in of_kind(history, "spread"):
-        shape = birth.call.inputs[0].shape if birth.call and birth.call.inputs else ()
-        yield words.hit(
-            history,
-            birth,
-            f"{words.source_of(history, birth)} gave {words.kind_of(birth)} for "
-            f"{words.share(birth)}: over the reduced dimensions its operand of shape "
-            f"{shape} has a single element, and N - 1 is 0.",
-            "Pass `correction=0`, or skip batches with a single element "
-            "(`DataLoader(..., drop_last=True)`).",
-        )
-
-
-RULE = Rule("GV405", "nan-std-single-element", "error", check)
+@words.birth_rule("GV405", "nan-std-single-element", "spread")
+def told(history: History, birth: Birth) -> words.Told:
+    """Tell of the deviations over too few elements."""
+    shape = birth.call.inputs[0].shape if birth.call and birth.call.inputs else ()
+    return words.Told(
+        f"{words.source_of(history, birth)} gave {words.kind_of(birth)} for "
+        f"{words.share(birth)}: over the reduced dimensions its operand of shape "
+        f"{shape} has a single element, and N - 1 is 0.",
+        "Pass `correction=0`, or skip batches with a single element "
+        "(`DataLoader(..., drop_last=True)`).",
+    )

@@ -17,27 +17,19 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.nonfinite import Birth
+from gradviz.program import History
 
 
-def check(history: History) -> Iterator[Hit]:
-    """Yield the powers of negative numbers."""
-    for birth in of_kind(history, "power"):
-        extent = words.operands(history, birth.call)
-        yield words.hit(
-            history,
-            birth,
-            f"{words.source_of(history, birth)} gave NaN for {words.share(birth)}, "
-            f"first{words.place(birth)}: a fractional power of a negative number has "
-            f"no real value{f' ({extent})' if extent else ''}.",
-            "Keep the operand at or above 0 (`x.clamp(min=1e-12)`), or use "
-            "`x.sign() * x.abs() ** p` if negative operands are meant.",
-        )
-
-
-RULE = Rule("GV406", "nan-negative-fractional-power", "error", check)
+@words.birth_rule("GV406", "nan-negative-fractional-power", "power")
+def told(history: History, birth: Birth) -> words.Told:
+    """Tell of the powers of negative numbers."""
+    extent = words.operands(history, birth.call)
+    return words.Told(
+        f"{words.source_of(history, birth)} gave NaN for {words.share(birth)}, "
+        f"first{words.place(birth)}: a fractional power of a negative number has "
+        f"no real value{f' ({extent})' if extent else ''}.",
+        "Keep the operand at or above 0 (`x.clamp(min=1e-12)`), or use "
+        "`x.sign() * x.abs() ** p` if negative operands are meant.",
+    )

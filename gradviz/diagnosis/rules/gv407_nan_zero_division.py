@@ -18,28 +18,22 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite import Birth
-from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.op_families import numbers_in
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.program import History
 
 
-def check(history: History) -> Iterator[Hit]:
-    """Yield the divisions by zero."""
-    for birth in of_kind(history, "division"):
-        what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
-        yield words.hit(
-            history,
-            birth,
-            f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
-            f"{words.how_many(birth)}: {_why(history, birth)}.",
-            "Keep the divisor away from 0: `d.clamp(min=1e-8)` or `d + 1e-8` for what "
-            "is positive, `torch.where(d == 0, 1.0, d)` otherwise.",
-        )
+@words.birth_rule("GV407", "nan-zero-division", "division")
+def told(history: History, birth: Birth) -> words.Told:
+    """Tell of the divisions by zero."""
+    what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
+    return words.Told(
+        f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
+        f"{words.how_many(birth)}: {_why(history, birth)}.",
+        "Keep the divisor away from 0: `d.clamp(min=1e-8)` or `d + 1e-8` for what "
+        "is positive, `torch.where(d == 0, 1.0, d)` otherwise.",
+    )
 
 
 def _why(history: History, birth: Birth) -> str:
@@ -57,6 +51,3 @@ def _why(history: History, birth: Birth) -> str:
             return f"{name} is 0"
         return f"{name} has a 0 there{f' (it {extent})' if extent else ''}"
     return "it divides by 0 there"
-
-
-RULE = Rule("GV407", "nan-zero-division", "error", check)

@@ -19,12 +19,10 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.nonfinite_kinds import lowest_of, of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.nonfinite import Birth
+from gradviz.diagnosis.nonfinite_kinds import lowest_of
+from gradviz.program import History
 
 _TOGETHER = (
     "Compute the logarithm together with what underflows (log_softmax, logsigmoid, "
@@ -38,24 +36,19 @@ _POSITIVE = (
 )
 
 
-def check(history: History) -> Iterator[Hit]:
-    """Yield the logarithms of zero."""
-    for birth in of_kind(history, "log"):
-        extent = words.operands(history, birth.call)
-        where = words.source_of(history, birth)
-        lowest = lowest_of(birth.call) if birth.call is not None else None
-        sign = "a negative number" if lowest is not None and lowest < -1e-30 else "0"
-        if birth.node is not None:
-            what = f"{birth.node.name} of {where} returned a gradient of "
-        else:
-            what = f"{where} gave {'' if birth.is_nan else '-'}"
-        yield words.hit(
-            history,
-            birth,
-            f"{what}{words.kind_of(birth)}{words.place(birth)}: it takes the "
-            f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
-            _POSITIVE if sign != "0" else _TOGETHER,
-        )
-
-
-RULE = Rule("GV408", "nan-log-of-zero", "error", check)
+@words.birth_rule("GV408", "nan-log-of-zero", "log")
+def told(history: History, birth: Birth) -> words.Told:
+    """Tell of the logarithms of zero."""
+    extent = words.operands(history, birth.call)
+    where = words.source_of(history, birth)
+    lowest = lowest_of(birth.call) if birth.call is not None else None
+    sign = "a negative number" if lowest is not None and lowest < -1e-30 else "0"
+    if birth.node is not None:
+        what = f"{birth.node.name} of {where} returned a gradient of "
+    else:
+        what = f"{where} gave {'' if birth.is_nan else '-'}"
+    return words.Told(
+        f"{what}{words.kind_of(birth)}{words.place(birth)}: it takes the "
+        f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
+        _POSITIVE if sign != "0" else _TOGETHER,
+    )

@@ -19,42 +19,34 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.nonfinite import Birth
+from gradviz.program import History
 
 _LIMITS = {"float16": "11.1", "float64": "709.8"}
 
 
-def check(history: History) -> Iterator[Hit]:
-    """Yield the exponentials that overflowed."""
-    for birth in of_kind(history, "exp"):
-        call = birth.call
-        dtype = call.outputs[0].dtype if call and call.outputs else "float32"
-        extent = words.operands(history, call)
-        detail = f"{extent}; " if extent else ""
-        limit = _LIMITS.get(dtype, "88.7")
-        where = words.source_of(history, birth)
-        if birth.node is None:
-            what = f"{where} overflowed to {words.kind_of(birth)}{words.place(birth)}"
-        else:
-            what = (
-                f"{where} overflowed to Inf, which later ops hid, but its derivative "
-                f"is Inf as well: {birth.node.name} made {words.kind_of(birth)} of a "
-                f"finite gradient{words.place(birth)}"
-            )
-        yield words.hit(
-            history,
-            birth,
-            f"{what} ({detail}{dtype} holds exp up to {limit}).",
-            "Use the function that is safe by itself (torch.softmax, logsumexp, "
-            "sigmoid, softplus), or keep its operand small: subtract the maximum of "
-            "weights that are normalised afterwards, clamp a learned logarithm "
-            "(`log_scale.clamp(max=10)`).",
+@words.birth_rule("GV409", "nan-exp-overflow", "exp")
+def told(history: History, birth: Birth) -> words.Told:
+    """Tell of the exponentials that overflowed."""
+    call = birth.call
+    dtype = call.outputs[0].dtype if call and call.outputs else "float32"
+    extent = words.operands(history, call)
+    detail = f"{extent}; " if extent else ""
+    limit = _LIMITS.get(dtype, "88.7")
+    where = words.source_of(history, birth)
+    if birth.node is None:
+        what = f"{where} overflowed to {words.kind_of(birth)}{words.place(birth)}"
+    else:
+        what = (
+            f"{where} overflowed to Inf, which later ops hid, but its derivative "
+            f"is Inf as well: {birth.node.name} made {words.kind_of(birth)} of a "
+            f"finite gradient{words.place(birth)}"
         )
-
-
-RULE = Rule("GV409", "nan-exp-overflow", "error", check)
+    return words.Told(
+        f"{what} ({detail}{dtype} holds exp up to {limit}).",
+        "Use the function that is safe by itself (torch.softmax, logsumexp, "
+        "sigmoid, softplus), or keep its operand small: subtract the maximum of "
+        "weights that are normalised afterwards, clamp a learned logarithm "
+        "(`log_scale.clamp(max=10)`).",
+    )

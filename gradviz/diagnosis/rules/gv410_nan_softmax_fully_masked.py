@@ -24,8 +24,8 @@ from dataclasses import replace
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History
 
 _MASK = (
     "Mask less: `masked_fill` fills where the mask is True, so it has to say what to "
@@ -33,6 +33,7 @@ _MASK = (
 )
 
 
+@rule("GV410", "nan-softmax-fully-masked", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the softmax calls that met a fully masked row."""
     for birth in of_kind(history, "masked"):
@@ -63,6 +64,3 @@ def _where(history: History, index: int) -> str:
         return "for a row"
     row = ", ".join(str(each) for each in bad[0].first_bad[:-1])
     return f"in {bad[0].nans} of {bad[0].count} elements, first in row [{row}]"
-
-
-RULE = Rule("GV410", "nan-softmax-fully-masked", "error", check)

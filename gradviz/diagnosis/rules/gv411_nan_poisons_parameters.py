@@ -26,13 +26,12 @@ from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.op_families import is_fill
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import History, OptimizerCall, Value
 
 
+@rule("GV411", "nan-poisons-parameters", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the bad data that reached a loss."""
     for birth in of_kind(history, "data"):
@@ -98,6 +97,3 @@ def _step(history: History, birth: Birth) -> str:
         if each.what == "step" and each.optimizer == event.optimizer
     ]
     return f" It came in with step {steps.index(event.index) + 1} of {len(steps)}."
-
-
-RULE = Rule("GV411", "nan-poisons-parameters", "error", check)

@@ -23,10 +23,8 @@ from itertools import takewhile
 
 from gradviz.diagnosis.gradient_flow import magnitude, norm_of
 from gradviz.diagnosis.op_families import function_of
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun, Summary
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Backward, Call, History, Node, NodeRun, Summary
 
 _HALVES = ("float16", "bfloat16")
 _SCALING = (
@@ -42,6 +40,7 @@ _LARGER = "Use a larger factor, or scale the loss: `scaler.scale(loss).backward(
 _SCALE = "Scale the loss that it begins with: `scaler.scale(loss).backward()`."
 
 
+@rule("GV412", "half-precision-underflow", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the first underflow of each pass."""
     for backward in history.backwards:
@@ -133,6 +132,3 @@ def _made_small(
             least, found = outgoing / incoming, history.node(run.node)
     if found is not None:
         yield Related("made small here", found.site, _LARGER)
-
-
-RULE = Rule("GV412", "half-precision-underflow", "warning", check)

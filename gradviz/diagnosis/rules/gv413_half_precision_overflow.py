@@ -18,28 +18,20 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.nonfinite import Birth
+from gradviz.program import History
 
 
-def check(history: History) -> Iterator[Hit]:
-    """Yield what overflowed in float16."""
-    for birth in of_kind(history, "half"):
-        extent = words.operands(history, birth.call)
-        what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
-        yield words.hit(
-            history,
-            birth,
-            f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
-            f"{words.place(birth)}: float16 ends at 65504"
-            f"{f' ({extent})' if extent else ''}.",
-            "Compute this in float32 or bfloat16 (`x.float()`, or `torch.autocast`), "
-            "or scale the values down first.",
-        )
-
-
-RULE = Rule("GV413", "half-precision-overflow", "error", check)
+@words.birth_rule("GV413", "half-precision-overflow", "half")
+def told(history: History, birth: Birth) -> words.Told:
+    """Tell of what overflowed in float16."""
+    extent = words.operands(history, birth.call)
+    what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
+    return words.Told(
+        f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
+        f"{words.place(birth)}: float16 ends at 65504"
+        f"{f' ({extent})' if extent else ''}.",
+        "Compute this in float32 or bfloat16 (`x.float()`, or `torch.autocast`), "
+        "or scale the values down first.",
+    )

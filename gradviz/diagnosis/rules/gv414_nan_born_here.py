@@ -25,8 +25,8 @@ from gradviz.diagnosis.growth import Growth, growth
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.op_families import numbers_in
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 _SHRINK = (
     "Scale the repeated weight so that it keeps the norm (orthogonal initialisation), "
@@ -34,6 +34,7 @@ _SHRINK = (
 )
 
 
+@rule("GV414", "nan-born-here", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the births that no other rule explains."""
     for birth in of_kind(history, "other"):
@@ -87,6 +88,3 @@ def _fix(birth: Birth) -> str:
             "max or min read them: `0 * inf` and `inf - inf` are NaN."
         )
     return "Limit or rescale the operands of this line before it."
-
-
-RULE = Rule("GV414", "nan-born-here", "error", check)

@@ -32,9 +32,8 @@ from gradviz.diagnosis.gradient_flow import (
     user_place,
     weights_words,
 )
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History, RawSite
 
 _LEAST = 6  # nodes in a chain
 _LEAVES = 1e-5  # the smallest gradient of a leaf over the largest
@@ -50,6 +49,7 @@ _FIX_OVER_STEPS = (
 )
 
 
+@rule("GV501", "vanishing-gradient", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the longest decline of each pass."""
     for backward in history.backwards:
@@ -120,6 +120,3 @@ def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
         severity=None if starves else "info",
         certainty=0.6,
     )
-
-
-RULE = Rule("GV501", "vanishing-gradient", "warning", check)

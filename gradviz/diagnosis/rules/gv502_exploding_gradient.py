@@ -32,9 +32,8 @@ from gradviz.diagnosis.gradient_flow import (
     weights_words,
 )
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History, OptimizerCall
 
 _LEAST = 6
 _RATIO = 1e5
@@ -46,6 +45,7 @@ _FIX = (
 )
 
 
+@rule("GV502", "exploding-gradient", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the steepest growth of each pass, and repeated lines that overflowed."""
     stepped = next((e.index for e in history.of(OptimizerCall) if e.what == "step"), 0)
@@ -96,6 +96,3 @@ def _hit(history: History, chain: Chain) -> Hit:
         nodes=(node.key,),
         certainty=0.6,
     )
-
-
-RULE = Rule("GV502", "exploding-gradient", "warning", check)

@@ -22,17 +22,16 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.gradient_flow import is_activation, origin, user_place
 from gradviz.diagnosis.op_families import of_op, plain
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.diagnosis.rules._leaves import steps
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun, RawSite, Value
+from gradviz.program import Call, History, Node, NodeRun, RawSite, Value
 
 _RELUS = ("relu", "relu6", "threshold", "clamp", "clamp_min")
 _BY_CHANCE = 8  # fewer units than this may all be negative without a cause
 
 
+@rule("GV503", "dead-relu", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the ReLUs that were dead in the last passes."""
     runs: dict[object, list[tuple[Node, NodeRun]]] = {}
@@ -174,6 +173,3 @@ def _leaves(history: History, layer: Call) -> list[Value]:
 def _below_zero(value: Value) -> bool:
     summary = value.summary
     return summary is not None and summary.maximum is not None and summary.maximum < 0
-
-
-RULE = Rule("GV503", "dead-relu", "warning", check)

@@ -30,10 +30,8 @@ from gradviz.diagnosis.gradient_flow import (
     vanishes,
 )
 from gradviz.diagnosis.op_families import function_of, numbers_in
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite, Value
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Backward, History, Node, RawSite, Value
 
 _FAR = 8.0  # beyond it sigmoid and tanh bend by less than a thousandth
 _LARGE = 10.0
@@ -46,6 +44,7 @@ _SCALE = "Scale it into the range between the bounds."
 _MILDER = "Bring the operand into the range first, or leave the bound out."
 
 
+@rule("GV504", "saturated-tanh", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the squashing functions that swallowed their gradients."""
     clamps: dict[RawSite | None, list[tuple[Backward, Node, bool]]] = {}
@@ -120,6 +119,3 @@ def _since(history: History, large: Value | None, site: RawSite | None) -> str:
         f" {name} is that large since `{history.text(site)}` "
         f"({history.line(site)}): up to {magnitude(large.summary):g}."
     )
-
-
-RULE = Rule("GV504", "saturated-tanh", "warning", check)

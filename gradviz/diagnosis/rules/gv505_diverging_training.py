@@ -22,10 +22,11 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite_kinds import of_kind, runaway
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History
 
 
+@rule("GV505", "diverging-training", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the overflows after parameters had run away."""
     for birth in of_kind(history, "diverged"):
@@ -42,6 +43,3 @@ def check(history: History) -> Iterator[Hit]:
             "Lower the learning rate, or clip the gradients before the step.",
             optimizer.site,
         )
-
-
-RULE = Rule("GV505", "diverging-training", "error", check)

@@ -23,13 +23,12 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.gradient_flow import magnitude, origin, without_gradient
 from gradviz.diagnosis.op_families import of_op, plain
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 
+@rule("GV506", "zero-factors", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the first pair of weights of each line that hold each other at 0."""
     still = history.once(without_gradient)
@@ -102,6 +101,3 @@ def _hit(
         tensors=(first[1].tensor, second[1].tensor),
         certainty=0.8,
     )
-
-
-RULE = Rule("GV506", "zero-factors", "warning", check)

@@ -24,11 +24,9 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.gradient_flow import is_activation
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Backward, History, RawSite, Value
 
 _KINKS = (
     "relu", "relu6", "leaky_relu", "prelu", "hardtanh", "threshold", "abs", "clamp",
@@ -37,6 +35,7 @@ _KINKS = (
 _LAYERS = ("ReLU", "ReLU6", "LeakyReLU", "PReLU", "Hardtanh", "Threshold", "RReLU")
 
 
+@rule("GV507", "second-derivative-of-kinks", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per activation that a second derivative of 0 comes from."""
     first: dict[int, Backward] = {}  # by a tensor that it gave
@@ -87,6 +86,3 @@ def _hits(history: History, second: Backward, first: list[Backward]) -> Iterator
         nodes=tuple(node.key for node in kinks),
         certainty=0.9,
     )
-
-
-RULE = Rule("GV507", "second-derivative-of-kinks", "warning", check)

@@ -38,19 +38,18 @@ from math import prod
 
 from gradviz.diagnosis.gradient_flow import all_zero, leaf_norms, without_gradient
 from gradviz.diagnosis.op_families import function_of, of_op, plain
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._flow import dimension, words
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun, Value
+from gradviz.program import Backward, Call, History, Node, NodeRun, Value
 
 _ROUNDING = words("floordiv floor_divide floor round trunc ceil fix long int short")
 _MASKS = words("where masked_fill maximum minimum")
 _FAR = 20  # calls from a factor back to the one that made it 0
 
 
+@rule("GV508", "gradient-ends-in-zeros", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per call that stops the gradients of parameters."""
     wanted = _leaves.wanted(history)
@@ -199,6 +198,3 @@ def _is_over_one(node: Node, call: Call) -> bool:
         over = call.arguments[1]
         return isinstance(over, tuple | list) and prod(over) == 1  # pyright: ignore[reportUnknownArgumentType]
     return False
-
-
-RULE = Rule("GV508", "gradient-ends-in-zeros", "warning", check)

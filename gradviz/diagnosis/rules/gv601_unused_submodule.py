@@ -41,23 +41,21 @@ import ast
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, ends_graph
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
-from gradviz.program.events import Call, ModuleCall
-from gradviz.program.history import History
+from gradviz.program import Call, History, Module, ModuleCall, RawSite
 from gradviz.program.places import over_lines
-from gradviz.program.records import Module
-from gradviz.program.values import RawSite
 
 _FAR = 50  # values followed from an unused result
 _CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV601", "unused-submodule", "warning")
+def check(history: History) -> Iterator[Hit]:
     idle = _idle(history)
     if not idle:
         return
@@ -259,6 +257,3 @@ def _is_installed(site: RawSite | None) -> bool:
 
 def _severity(history: History, optional: bool):
     return "info" if optional or len(_leaves.steps(history)) < 2 else "warning"
-
-
-RULE = Rule("GV601", "unused-submodule", "warning", _check)

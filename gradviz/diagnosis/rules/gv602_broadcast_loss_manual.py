@@ -31,12 +31,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.diagnosis.rules._provenance import described, origin, shape_text
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.diagnosis.rules._origins import described, origin, shape_text
+from gradviz.program import Call, History, Value
 
 _ARITHMETIC = words("sub rsub mul rmul div rdiv add radd subtract multiply isub")
 _REDUCTIONS = words("mean sum nanmean norm max median logsumexp")
@@ -49,7 +47,8 @@ _PAIRING = words("unsqueeze getitem view reshape expand expand_as")
 _FAR = 12  # calls between the broadcast and the number it ends as
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV602", "broadcast-loss-manual", "warning")
+def check(history: History) -> Iterator[Hit]:
     for call in history.calls:
         pair = broadcast_pair(call) if name_of(call) in _ARITHMETIC else None
         if pair is not None and not _is_meant(history, call, pair):
@@ -152,6 +151,3 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
         ),
         tensors=(tall.tensor, flat.tensor),
     )
-
-
-RULE = Rule("GV602", "broadcast-loss-manual", "warning", _check)

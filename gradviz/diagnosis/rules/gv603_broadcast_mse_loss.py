@@ -29,16 +29,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import words
-from gradviz.diagnosis.rules._provenance import described, origin
+from gradviz.diagnosis.rules._origins import described, origin
 from gradviz.diagnosis.rules.gv602_broadcast_loss_manual import broadcast_pair, hit
-from gradviz.program.history import History
+from gradviz.program import History
 
 _LOSSES = words("mse_loss l1_loss smooth_l1_loss huber_loss poisson_nll_loss")
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV603", "broadcast-mse-loss", "warning")
+def check(history: History) -> Iterator[Hit]:
     for call in history.calls:
         if call.op not in _LOSSES or len(call.inputs) < 2 or call.error is not None:
             continue
@@ -66,6 +67,3 @@ def _check(history: History) -> Iterator[Hit]:
 def _together(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     pairs = zip_longest(reversed(one), reversed(other), fillvalue=1)
     return tuple(max(pair) for pair in pairs)[::-1]
-
-
-RULE = Rule("GV603", "broadcast-mse-loss", "warning", _check)

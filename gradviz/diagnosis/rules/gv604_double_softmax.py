@@ -34,12 +34,10 @@ from collections.abc import Iterator
 from math import e, log
 
 from gradviz.diagnosis._words import layer_or_call
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import dimension, name_of, words
 from gradviz.diagnosis.rules._origins import behind
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program import Call, History, Value
 
 _SECOND = {
     "cross_entropy": "softmax",
@@ -55,7 +53,8 @@ _LAYERS = words("Softmax Softmax2d Sigmoid")
 _NOT_HERE = "Return the scores here, and take probabilities only where they are read."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV604", "double-softmax", "warning")
+def check(history: History) -> Iterator[Hit]:
     for call in history.calls:
         first = _SECOND.get(name_of(call))
         if first is not None and call.inputs:
@@ -118,6 +117,3 @@ def _limit(first: Call) -> str:
     classes = shape[1] if len(shape) > 1 else (*shape, 2)[0]
     least = log(1 + (classes - 1) / e)
     return f"with {classes} classes the loss cannot fall below {least:.2f}"
-
-
-RULE = Rule("GV604", "double-softmax", "warning", _check)

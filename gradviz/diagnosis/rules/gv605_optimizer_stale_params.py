@@ -35,18 +35,16 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import returns
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._lifetime import frames
-from gradviz.diagnosis.rules._provenance import made_at
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.records import Module, Optimizer
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rules._origins import made_at
+from gradviz.program import Call, History, Module, Optimizer, RawSite
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV605", "optimizer-stale-params", "warning")
+def check(history: History) -> Iterator[Hit]:
     program = history.program
     stepped = {step.optimizer: step.index for step in _leaves.steps(history)}
     makers = [each for key, each in program.optimizers.items() if key in stepped]
@@ -153,6 +151,3 @@ def _hit(
         related=(Related("took its parameters here", first.site, fix),),
         tensors=tuple(sorted(tensors)),
     )
-
-
-RULE = Rule("GV605", "optimizer-stale-params", "warning", _check)

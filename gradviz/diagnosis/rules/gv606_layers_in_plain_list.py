@@ -31,13 +31,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
-from gradviz.diagnosis.rules._provenance import made_at
-from gradviz.program.history import History
-from gradviz.program.records import Module
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rules._origins import made_at
+from gradviz.program import History, Module, RawSite
 
 _INSTEAD = {
     "list": "nn.ModuleList",
@@ -46,7 +44,8 @@ _INSTEAD = {
 }
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV606", "layers-in-plain-list", "warning")
+def check(history: History) -> Iterator[Hit]:
     known = _leaves.managed(history)
     trained = _leaves.trained(history) - by_hand(history)
     for module in history.program.modules.values():
@@ -96,6 +95,3 @@ def _assigned(history: History, site: RawSite | None, attribute: str) -> int | N
                 if isinstance(target, ast.Attribute) and target.attr == attribute:
                     return each.lineno
     return None
-
-
-RULE = Rule("GV606", "layers-in-plain-list", "warning", _check)

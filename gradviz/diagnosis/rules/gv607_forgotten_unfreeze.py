@@ -37,17 +37,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead
-from gradviz.program.events import Backward, OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import Backward, History, Optimizer, OptimizerCall, RawSite
 from gradviz.program.places import over_lines
-from gradviz.program.records import Optimizer
-from gradviz.program.values import RawSite
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV607", "forgotten-unfreeze", "warning")
+def check(history: History) -> Iterator[Hit]:
     yield from _dead_passes(history)
     for key, optimizer in history.program.optimizers.items():
         steps = [each for each in _leaves.steps(history) if each.optimizer == key]
@@ -220,6 +218,3 @@ def _alias(history: History, site: RawSite) -> ast.Assign | None:
         if isinstance(each, ast.Assign) and isinstance(each.value, ast.Name)
     )
     return next((c for c in copies if names & set(map(ast.unparse, c.targets))), None)
-
-
-RULE = Rule("GV607", "forgotten-unfreeze", "warning", _check)

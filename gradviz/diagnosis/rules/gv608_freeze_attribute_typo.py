@@ -31,15 +31,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._provenance import assigned, made_at
-from gradviz.program.history import History
-from gradviz.program.records import Module
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rules._origins import assigned, made_at
+from gradviz.program import History, Module, RawSite
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV608", "freeze-attribute-typo", "warning")
+def check(history: History) -> Iterator[Hit]:
     trained = _leaves.trained(history)
     for module in history.program.modules.values():
         inside = _leaves.all_parameters(history, module)
@@ -83,6 +82,3 @@ def _hit(
         f"Call `{module.name or 'module'}.requires_grad_(False)` (or True).",
         tensors=tuple(sorted(inside)),
     )
-
-
-RULE = Rule("GV608", "freeze-attribute-typo", "warning", _check)

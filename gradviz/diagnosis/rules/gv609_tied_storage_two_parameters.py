@@ -33,15 +33,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._provenance import made_at
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.diagnosis.rules._origins import made_at
+from gradviz.program import Call, History, RawSite, Value
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV609", "tied-storage-two-parameters", "warning")
+def check(history: History) -> Iterator[Hit]:
     wanted = _leaves.wanted(history)
     trained = _leaves.trained(history)
     seen = _leaves.last_seen(history)
@@ -137,6 +136,3 @@ def _tie(history: History, one: Value, other: Value) -> Call | None:
             if tied and target.tensor in (one.tensor, other.tensor):
                 return call
     return None
-
-
-RULE = Rule("GV609", "tied-storage-two-parameters", "warning", _check)

@@ -38,16 +38,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, OptimizerCall, RawSite
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV610", "gradients-not-zeroed", "warning")
+def check(history: History) -> Iterator[Hit]:
     lines = set[RawSite | None]()
     for moment in moments(history):
         if moment.what == "clip" or moment.event.site in lines:
@@ -120,6 +119,3 @@ def _optimizer(history: History, moment: Moment) -> str:
     key = moment.event.optimizer if isinstance(moment.event, OptimizerCall) else 0
     row = history.program.optimizers.get(key)
     return row.name if row is not None and row.name else "optimizer"
-
-
-RULE = Rule("GV610", "gradients-not-zeroed", "warning", _check)

@@ -32,14 +32,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import History, OptimizerCall
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV611", "zero-grad-before-step", "warning")
+def check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
         lost = {k: leaf for k, leaf in moment.leaves.items() if leaf.state == "lost"}
         live = [leaf for leaf in moment.leaves.values() if leaf.state in _LIVE]
@@ -92,6 +92,3 @@ def _hit(history: History, moment: Moment, lost: dict[int, Leaf]) -> Hit:
         ),
         tensors=tuple(lost),
     )
-
-
-RULE = Rule("GV611", "zero-grad-before-step", "warning", _check)

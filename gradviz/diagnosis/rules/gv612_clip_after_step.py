@@ -35,15 +35,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
-from gradviz.program.events import Call, Event
-from gradviz.program.history import History
+from gradviz.program import Call, Event, History
 
 _BEHIND = "Move it behind the clipping."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV612", "clip-after-step", "warning")
+def check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
         used = [leaf for leaf in moment.leaves.values() if leaf.state == "used"]
         fresh = any(leaf.state in ("fresh", "mixed") for leaf in moment.leaves.values())
@@ -98,6 +98,3 @@ def _hit(history: History, moment: Moment, leaf: Leaf) -> Hit:
         symptom=step,
         related=(Related("applied here, unclipped", step, _BEHIND),),
     )
-
-
-RULE = Rule("GV612", "clip-after-step", "warning", _check)

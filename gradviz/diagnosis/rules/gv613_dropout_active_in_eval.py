@@ -34,18 +34,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
-from gradviz.program.events import Call, ModuleCall, TrainingSwitched
-from gradviz.program.history import History
+from gradviz.program import Call, History, ModuleCall, TrainingSwitched
 
 _FUNCTIONS = words(
     "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"
 )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV613", "dropout-active-in-eval", "warning")
+def check(history: History) -> Iterator[Hit]:
     yield from _layers(history)
     yield from _functions(history)
 
@@ -120,6 +120,3 @@ def _drops_by_default(history: History, call: Call) -> bool:
     given = call.arguments[2:3] or (call.keywords.get("training", True),)
     text = history.text(call.site)
     return given[0] is True and "training" not in text and "True" not in text
-
-
-RULE = Rule("GV613", "dropout-active-in-eval", "warning", _check)

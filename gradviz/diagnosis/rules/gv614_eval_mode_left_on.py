@@ -39,18 +39,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.events import Backward, ModuleCall, OptimizerCall, TrainingSwitched
-from gradviz.program.history import History
-from gradviz.program.records import Module
+from gradviz.program import (
+    Backward,
+    History,
+    Module,
+    ModuleCall,
+    OptimizerCall,
+    TrainingSwitched,
+)
 
 _MODAL = ("Dropout", "BatchNorm", "InstanceNorm", "RReLU", "LSTM", "GRU", "Transformer")
 
 _BACK = "Call `.train()` before it."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV614", "eval-mode-left-on", "warning")
+def check(history: History) -> Iterator[Hit]:
     switches: dict[int, TrainingSwitched] = {}  # module -> the switch to its mode
     trained_before: set[int] = set()
     evaluated: set[int] = set()  # since the switch
@@ -148,6 +154,3 @@ def _modal(history: History, module: Module) -> list[Module]:
     for key in module.children.values():
         found += _modal(history, history.program.modules[key])
     return found
-
-
-RULE = Rule("GV614", "eval-mode-left-on", "warning", _check)

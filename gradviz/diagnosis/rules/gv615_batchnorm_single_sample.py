@@ -31,18 +31,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import loader_of
-from gradviz.diagnosis.rules._provenance import origin_call, shape_text
-from gradviz.diagnosis.rules._raised import failing
-from gradviz.program.events import Call, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.diagnosis.rules._origins import origin_call, shape_text
+from gradviz.program import Call, History, ModuleCall, Value
 
 _SENTENCE = "Expected more than 1 value per channel when training"
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV615", "batchnorm-single-sample", "error")
+def check(history: History) -> Iterator[Hit]:
     for call in failing(history, _SENTENCE):
         if not call.inputs:
             continue
@@ -94,6 +93,3 @@ def _related(history: History, call: Call) -> tuple[Related, ...]:
         return ()
     module = history.program.modules.get(around.module)
     return () if module is None else (Related("layer made here", module.site),)
-
-
-RULE = Rule("GV615", "batchnorm-single-sample", "error", _check)

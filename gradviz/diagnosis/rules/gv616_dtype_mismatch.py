@@ -30,12 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._provenance import origin
-from gradviz.diagnosis.rules._raised import failing
-from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._origins import origin
+from gradviz.program import Backward, Call, History, Value
 
 _SENTENCES = (
     "same dtype",
@@ -56,7 +54,8 @@ _SENTENCES = (
 _INTEGERS = ("indices", "type Long", "dtype to be Long")
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV616", "dtype-mismatch", "error")
+def check(history: History) -> Iterator[Hit]:
     for call in failing(history, *_SENTENCES):
         yield from _hit(history, call, call)
     for backward in history.backwards:
@@ -143,6 +142,3 @@ def _fix(odd: Value, others: list[Value], integers: bool) -> str:
     if "int" in odd.dtype and "float" in wanted:
         return "Make it a float where it is created: `1.0` for `1`, or `.float()`."
     return f"Give both one dtype: `.to(torch.{wanted})`, or `dtype=` on creation."
-
-
-RULE = Rule("GV616", "dtype-mismatch", "error", _check)

@@ -30,12 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._provenance import origin
-from gradviz.diagnosis.rules._raised import failing
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._origins import origin
+from gradviz.program import Call, History, Value
 
 _SENTENCES = (
     "to be on the same device",
@@ -45,7 +43,8 @@ _SENTENCES = (
 )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV617", "device-mismatch", "error")
+def check(history: History) -> Iterator[Hit]:
     for call in failing(history, *_SENTENCES):
         if len({each.device for each in call.inputs}) > 1:
             yield _hit(history, call)
@@ -75,6 +74,3 @@ def _odd(operands: list[Value]) -> Value:
     behind = [each for each in operands if each.device == "cpu"] or operands
     data = [each for each in behind if not each.is_parameter]
     return (data or behind)[0]
-
-
-RULE = Rule("GV617", "device-mismatch", "error", _check)

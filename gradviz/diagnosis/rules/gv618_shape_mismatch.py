@@ -30,13 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._origins import behind
-from gradviz.diagnosis.rules._provenance import origin, shape_text
-from gradviz.diagnosis.rules._raised import failing
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._origins import behind, origin, shape_text
+from gradviz.program import Call, History, Value
 
 _ROWS = "Expected input batch_size"
 _SENTENCES = (
@@ -53,7 +50,8 @@ _SENTENCES = (
 )
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV618", "shape-mismatch", "error")
+def check(history: History) -> Iterator[Hit]:
     for call in failing(history, *_SENTENCES):
         if len(call.inputs) > 1:
             yield _hit(history, call)
@@ -120,6 +118,3 @@ def _fix(layer: Value | None, call: Call) -> str:
     if call.op == "linear" and len(layer.shape) == 2 and given:
         size = f", `nn.Linear({given[-1]}, {layer.shape[0]})`"
     return f"Give the layer the size that it gets{size}, or reshape what goes into it."
-
-
-RULE = Rule("GV618", "shape-mismatch", "error", _check)

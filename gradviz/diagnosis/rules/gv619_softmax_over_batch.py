@@ -35,11 +35,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from gradviz.diagnosis._words import layer_or_call
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import dimension, name_of, words
 from gradviz.diagnosis.rules._origins import behind
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.program import Call, History
 
 _SOFTMAX = words("softmax log_softmax")
 _LAYERS = words("Softmax LogSoftmax Softmin")
@@ -47,7 +46,8 @@ _SAME_PLACES = words("log add clamp clamp_min float double clone contiguous")
 _FAR = 6  # calls between the softmax and the loss
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV619", "softmax-over-batch", "warning")
+def check(history: History) -> Iterator[Hit]:
     for loss in history.calls:
         classes = _classes(loss)
         made = None if classes is None else _softmax_of(history, loss)
@@ -92,6 +92,3 @@ def _hit(history: History, made: Call, loss: Call, dim: int, classes: int) -> Hi
             Related("runs here", made.site),
         ),
     )
-
-
-RULE = Rule("GV619", "softmax-over-batch", "warning", _check)

@@ -33,14 +33,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
+from gradviz.program import History, OptimizerCall
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV620", "step-without-backward", "warning")
+def check(history: History) -> Iterator[Hit]:
     if history.backwards:
         return
     steps: dict[int, list[OptimizerCall]] = defaultdict(list)
@@ -67,6 +67,3 @@ def _hit(history: History, key: int, steps: list[OptimizerCall]) -> Hit:
         symptom=steps[0].site,
         line=line,
     )
-
-
-RULE = Rule("GV620", "step-without-backward", "warning", _check)

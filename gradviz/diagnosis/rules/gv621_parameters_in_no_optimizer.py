@@ -33,14 +33,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
-from gradviz.diagnosis.rules._provenance import made_at
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._origins import made_at
+from gradviz.program import History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV621", "parameters-in-no-optimizer", "info")
+def check(history: History) -> Iterator[Hit]:
     if len(history.program.optimizers) != 1 or len(_leaves.steps(history)) < 2:
         return
     (optimizer,) = history.program.optimizers.values()
@@ -67,6 +68,3 @@ def _check(history: History) -> Iterator[Hit]:
         tensors=tuple(sorted(before)),
         certainty=0.5,
     )
-
-
-RULE = Rule("GV621", "parameters-in-no-optimizer", "info", _check)

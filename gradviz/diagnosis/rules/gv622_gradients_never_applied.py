@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import (
     moves,
@@ -43,12 +43,11 @@ from gradviz.diagnosis.rules._loop_helpers import (
     read_gradients,
     wasted_passes,
 )
-from gradviz.program.events import Backward, ScheduleCall
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
+from gradviz.program import Backward, History, Optimizer, ScheduleCall
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV622", "gradients-never-applied", "warning")
+def check(history: History) -> Iterator[Hit]:
     if moves(history) or not history.backwards:
         return
     read = read_gradients(history)
@@ -92,6 +91,3 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         ),
         line=line,
     )
-
-
-RULE = Rule("GV622", "gradients-never-applied", "warning", _check)

@@ -35,13 +35,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import moves, rate_words, schedules
-from gradviz.program.events import Event, ScheduleCall
-from gradviz.program.history import History
+from gradviz.program import Event, History, ScheduleCall
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV623", "scheduler-before-optimizer", "warning")
+def check(history: History) -> Iterator[Hit]:
     for events in schedules(history).values():
         made, steps = events[0], events[1:]
         moved = moves(history).get(made.optimizer, [])
@@ -77,6 +77,3 @@ def _hit(
         ),
         severity="warning" if again else "info",
     )
-
-
-RULE = Rule("GV623", "scheduler-before-optimizer", "warning", _check)

@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words, schedules
-from gradviz.program.events import ScheduleCall
-from gradviz.program.history import History
+from gradviz.program import History, ScheduleCall
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV624", "scheduler-of-another-optimizer", "warning")
+def check(history: History) -> Iterator[Hit]:
     optimizers = history.program.optimizers
     for events in schedules(history).values():
         steps = [each for each in events if each.what == "step"]
@@ -68,6 +68,3 @@ def _hit(history: History, made: ScheduleCall, step: ScheduleCall, other: int) -
             Related("scheduler steps here", step.site),
         ),
     )
-
-
-RULE = Rule("GV624", "scheduler-of-another-optimizer", "warning", _check)

@@ -27,15 +27,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import OptimizerCall, ScheduleCall
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History, OptimizerCall, ScheduleCall
 
 _MANY = 3
 _FAINT = 1e-5  # of the largest rate so far
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV625", "zero-learning-rate", "warning")
+def check(history: History) -> Iterator[Hit]:
     yield from _faded(history)
     zero: dict[int, ScheduleCall] = {}  # optimizer -> who set its rates to 0
     steps: dict[int, int] = {}
@@ -105,6 +105,3 @@ def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
         symptom=step.site,
         related=(Related("steps without effect", step.site),),
     )
-
-
-RULE = Rule("GV625", "zero-learning-rate", "warning", _check)

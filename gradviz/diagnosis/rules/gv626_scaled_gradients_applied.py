@@ -35,13 +35,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._scaled_gradients import meetings
-from gradviz.program.events import OptimizerCall
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._loop_helpers import meetings
+from gradviz.program import History, OptimizerCall
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV626", "scaled-gradients-applied", "warning")
+def check(history: History) -> Iterator[Hit]:
     for met in meetings(history):
         if isinstance(met.event, OptimizerCall):
             row = history.program.optimizers.get(met.event.optimizer)
@@ -57,6 +57,3 @@ def _check(history: History) -> Iterator[Hit]:
                 related=(Related("loss scaled here", met.scale.site),),
             )
             return
-
-
-RULE = Rule("GV626", "scaled-gradients-applied", "warning", _check)

@@ -36,13 +36,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._scaled_gradients import meetings
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._loop_helpers import meetings
+from gradviz.program import Call, History
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV627", "clip-before-unscale", "warning")
+def check(history: History) -> Iterator[Hit]:
     for met in meetings(history):
         call = met.event
         if not isinstance(call, Call):
@@ -59,6 +59,3 @@ def _check(history: History) -> Iterator[Hit]:
             related=(Related("loss scaled here", met.scale.site),),
         )
         return
-
-
-RULE = Rule("GV627", "clip-before-unscale", "warning", _check)

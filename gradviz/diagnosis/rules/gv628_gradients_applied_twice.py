@@ -30,15 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
-from gradviz.program.events import Backward, Call, OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Backward, Call, History, OptimizerCall, RawSite
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV628", "gradients-applied-twice", "warning")
+def check(history: History) -> Iterator[Hit]:
     closures = {site for each in history.backwards for site in each.stack}
     told: set[RawSite | None] = set()
     inside = _with_passes_inside(history)
@@ -100,6 +99,3 @@ def _hit(history: History, step: OptimizerCall, used: dict[int, Leaf]) -> Hit:
         ),
         tensors=tuple(used),
     )
-
-
-RULE = Rule("GV628", "gradients-applied-twice", "warning", _check)

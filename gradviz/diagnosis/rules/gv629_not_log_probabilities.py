@@ -27,11 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import words
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 _LOSSES = words("nll_loss nll_loss_nd nll_loss2d kl_div")
 _PROBABILITIES = words("softmax sigmoid softmin")
@@ -40,7 +38,8 @@ _ROUNDING = 1e-3
 _OF_LOGS = "Give it the logarithm: `log_softmax` of what the softmax was given."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV629", "not-log-probabilities", "warning")
+def check(history: History) -> Iterator[Hit]:
     told: set[RawSite | None] = set()
     for call in history.calls:
         if call.op not in _LOSSES or not call.inputs or call.site in told:
@@ -74,6 +73,3 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         related=() if made is None else (Related("the loss", call.site, _OF_LOGS),),
         tensors=(call.inputs[0].tensor,),
     )
-
-
-RULE = Rule("GV629", "not-log-probabilities", "warning", _check)

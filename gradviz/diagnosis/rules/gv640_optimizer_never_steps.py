@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand, is_failed
 from gradviz.diagnosis.rules._loop_helpers import (
     moves,
@@ -48,12 +48,11 @@ from gradviz.diagnosis.rules._loop_helpers import (
     read_gradients,
     wasted_passes,
 )
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
+from gradviz.program import Backward, History, Optimizer
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV640", "optimizer-never-steps", "warning")
+def check(history: History) -> Iterator[Hit]:
     stepped = moves(history)
     if history.raised is not None or not any(
         len(made) > 1 for made in stepped.values()
@@ -100,6 +99,3 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         line=line,
         certainty=0.8,
     )
-
-
-RULE = Rule("GV640", "optimizer-never-steps", "warning", _check)

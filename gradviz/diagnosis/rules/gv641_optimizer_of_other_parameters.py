@@ -35,18 +35,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
-from gradviz.diagnosis.rules._provenance import made_at
-from gradviz.program.events import Call, OptimizerCall
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rules._origins import made_at
+from gradviz.program import Call, History, Optimizer, OptimizerCall, RawSite
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV641", "optimizer-of-other-parameters", "warning")
+def check(history: History) -> Iterator[Hit]:
     optimizers = history.program.optimizers
     known = _leaves.managed(history)
     born = _leaves.births(history)
@@ -118,6 +116,3 @@ def _of_copies(
 def _is_used(history: History, tensor: int, since: int) -> bool:
     """Return whether a graph was built on a tensor since then."""
     return any(call.nodes and call.index > since for call in history.uses(tensor))
-
-
-RULE = Rule("GV641", "optimizer-of-other-parameters", "warning", _check)

@@ -33,14 +33,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, Rule
+from gradviz.diagnosis._raised import own_site
+from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import bound_at
 from gradviz.diagnosis.rules._flow import words
-from gradviz.diagnosis.rules._provenance import described, made_at
-from gradviz.diagnosis.rules._raised import own_site
-from gradviz.program.events import Call, Raised
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.diagnosis.rules._origins import described, made_at
+from gradviz.program import Call, History, Raised, RawSite, Value
 
 _KINDS = words(
     "RuntimeError IndexError ValueError TypeError AttributeError NotImplementedError "
@@ -54,7 +52,8 @@ _COMPARE = (
 _UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state = …`."
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV642", "call-refused", "error")
+def check(history: History) -> Iterator[Hit]:
     raised = history.raised
     if raised is None or raised.kind not in _KINDS:
         return
@@ -130,6 +129,3 @@ def _related(history: History, call: Call | None) -> tuple[Related, ...]:
         if site is not None:
             sites[site] = None
     return tuple(Related("made here", site) for site in sites)
-
-
-RULE = Rule("GV642", "call-refused", "error", _check)

@@ -33,16 +33,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
-from gradviz.diagnosis.rules._provenance import made_at
-from gradviz.program.history import History
+from gradviz.diagnosis.rules._origins import made_at
+from gradviz.program import History
 
 _LEAST = 2  # steps of each of the two
 
 
+@rule("GV643", "optimizer-given-twice", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per optimizer that repeats an earlier one's parameters."""
     made = moves(history)
@@ -78,6 +79,3 @@ def check(history: History) -> Iterator[Hit]:
             tensors=tuple(sorted(known)),
             certainty=0.9,
         )
-
-
-RULE = Rule("GV643", "optimizer-given-twice", "warning", check)

@@ -35,16 +35,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._words import variable
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._origins import behind
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.program import Call, History
 
 _SAME_PLACES = words("softmax log_softmax dropout relu tanh clamp float double clone")
 
 
+@rule("GV644", "classes-in-another-dimension", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per loss of a layer's scores as they are."""
     for loss in history.calls:
@@ -87,6 +87,3 @@ def _hit(history: History, loss: Call, layer: Call) -> Hit:
         severity="info" if mixes else None,
         certainty=0.8,
     )
-
-
-RULE = Rule("GV644", "classes-in-another-dimension", "warning", check)

@@ -37,17 +37,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
-from gradviz.program.events import ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, ModuleCall, RawSite
 
 _LEAST = 2  # leaves of one line
 
 
+@rule("GV645", "parameter-made-in-forward", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such leaves."""
     seen, made = _leaves.last_seen(history), defaultdict[RawSite, list[int]](list)
@@ -72,6 +71,3 @@ def check(history: History) -> Iterator[Hit]:
                 tensors=tuple(leaves),
                 certainty=0.9,
             )
-
-
-RULE = Rule("GV645", "parameter-made-in-forward", "warning", check)

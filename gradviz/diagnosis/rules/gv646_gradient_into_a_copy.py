@@ -32,19 +32,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
-from gradviz.diagnosis.rules._provenance import made_at
-from gradviz.program.events import Backward, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.records import Module
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rules._origins import made_at
+from gradviz.program import Backward, History, Module, ModuleCall, RawSite
 
 _LEAST = 2  # passes into the copy
 
 
+@rule("GV646", "gradient-into-a-copy", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that calls such a copy with its graph."""
     idle = _leaves.copies(history) & _leaves.trained(history)
@@ -96,6 +94,3 @@ def _is_kept_up(history: History, own: set[int], first: Backward) -> bool:
     """Return whether a copy was written after a pass: what replaces a layer is not."""
     seen = _leaves.last_seen(history)
     return any(history.writes(seen[each].storage, after=first.index) for each in own)
-
-
-RULE = Rule("GV646", "gradient-into-a-copy", "warning", check)

@@ -39,15 +39,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._loop_helpers import moves
-from gradviz.program.history import History
-from gradviz.program.records import Optimizer
+from gradviz.program import History, Optimizer
 
 _LEAST = 3  # optimizers of one line
 
 
+@rule("GV647", "optimizer-made-anew", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes them."""
     found, stepped = defaultdict[object, list[Optimizer]](list), moves(history)
@@ -82,6 +82,3 @@ def _may_be_meant(history: History, optimizer: Optimizer) -> bool:
         for storage in mine
         for call, _ in history.writes(storage, after=optimizer.made)
     )
-
-
-RULE = Rule("GV647", "optimizer-made-anew", "warning", check)

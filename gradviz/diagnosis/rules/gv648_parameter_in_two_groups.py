@@ -36,11 +36,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History, RawSite
 
 
+@rule("GV648", "parameter-in-two-groups", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the group that has the parameters of another in it."""
     raised = history.raised
@@ -113,6 +113,3 @@ def _hit(
         explains=True,
         line=group.lineno,
     )
-
-
-RULE = Rule("GV648", "parameter-in-two-groups", "error", check)

@@ -33,11 +33,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._words import layer_or_call
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import dimension, name_of, words
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _SAME_PLACES = words("dropout clone contiguous float double to unsqueeze getitem")
 _PRODUCTS = words("mul rmul multiply")
@@ -46,6 +44,7 @@ _NAMES = ("dim", "axis")
 _FAR = 6  # calls between the softmax and the product
 
 
+@rule("GV649", "weights-over-the-batch", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per softmax that does so."""
     told = set[RawSite | None]()
@@ -119,6 +118,3 @@ def _hit(history: History, made: Call, summed: Call, dim: int) -> Hit:
         related=(Related("added up here", summed.site),),
         certainty=0.7,
     )
-
-
-RULE = Rule("GV649", "weights-over-the-batch", "warning", check)

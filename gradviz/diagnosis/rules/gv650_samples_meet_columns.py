@@ -33,13 +33,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.diagnosis.rules._origins import behind
-from gradviz.diagnosis.rules._provenance import described
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.diagnosis.rules._origins import behind, described
+from gradviz.program import Call, History, RawSite, Value
 
 _ARITHMETIC = words("mul rmul multiply add radd sub rsub div rdiv truediv rtruediv")
 _SAME_PLACES = _ARITHMETIC | words("sqrt pow exp log neg square reciprocal rsqrt clamp")
@@ -47,6 +44,7 @@ _LOOKUPS = words("getitem gather index_select take embedding")
 _FAR = 8  # calls between the look-up and the arithmetic
 
 
+@rule("GV650", "samples-meet-columns", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that does so."""
     told = set[RawSite | None]()
@@ -95,6 +93,3 @@ def _hit(
         tensors=(flat.tensor, tall.tensor),
         certainty=0.8,
     )
-
-
-RULE = Rule("GV650", "samples-meet-columns", "warning", check)

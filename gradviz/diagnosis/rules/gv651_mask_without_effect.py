@@ -33,14 +33,13 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.gradient_flow import origin
 from gradviz.diagnosis.op_families import numbers_in, of_op, plain
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import Call, History, RawSite
 
 _SMALL = 1e-2  # nearer to 0 than scores that mean something
 
 
+@rule("GV651", "mask-without-effect", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that masks so."""
     told = set[RawSite | None]()
@@ -79,6 +78,3 @@ def _hit(history: History, fill: Call, softmax: Call, number: float) -> Hit:
         symptom=softmax.site,
         certainty=0.8,
     )
-
-
-RULE = Rule("GV651", "mask-without-effect", "warning", check)

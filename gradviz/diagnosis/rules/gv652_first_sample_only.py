@@ -32,15 +32,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.op_families import plain
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 _COMPARING = words("sub rsub mse_loss l1_loss smooth_l1_loss huber_loss")
 
 
+@rule("GV652", "first-sample-only", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that takes the first sample so."""
     told = set[RawSite | None]()
@@ -83,6 +82,3 @@ def _hit(history: History, call: Call, use: Call) -> Hit:
         tensors=(batch.tensor,),
         certainty=0.7,
     )
-
-
-RULE = Rule("GV652", "first-sample-only", "warning", check)

@@ -35,15 +35,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import name_of
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _LOSSES = frozenset(["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
 
 
+@rule("GV660", "loss-of-itself", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose loss is 0 by construction."""
     told: set[RawSite | None] = set()
@@ -86,6 +85,3 @@ def _hit(history: History, call: Call, one: Value, other: Value) -> Hit:
         ),
         tensors=(one.tensor, other.tensor),
     )
-
-
-RULE = Rule("GV660", "loss-of-itself", "error", check)

@@ -37,16 +37,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Dropped, Leaf, dropped, moments
-from gradviz.program.events import ScalerCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite, ScalerCall
 
 _LEAST = 2  # steps that must agree
 
 
+@rule("GV661", "accumulated-gradients-dropped", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that clears what was to add up."""
     steps = [each for each in _leaves.steps(history) if each.states]
@@ -105,6 +104,3 @@ def _hit(
         ),
         certainty=0.8,
     )
-
-
-RULE = Rule("GV661", "accumulated-gradients-dropped", "warning", check)

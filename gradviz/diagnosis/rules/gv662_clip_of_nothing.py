@@ -34,12 +34,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.history import History, following
-from gradviz.program.values import RawSite
+from gradviz.program import History, RawSite, following
 
 
+@rule("GV662", "clip-of-nothing", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that clips nothing."""
     told: set[RawSite | None] = set()
@@ -64,6 +64,3 @@ def check(history: History) -> Iterator[Hit]:
             symptom=step.site,
             related=(Related("applied here, unclipped", step.site),),
         )
-
-
-RULE = Rule("GV662", "clip-of-nothing", "error", check)

@@ -38,13 +38,11 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.op_families import plain
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._leaves import last_seen, once
 from gradviz.diagnosis.rules._lifetime import same_line
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.program import Call, History, RawSite
 from gradviz.program.places import over_lines
-from gradviz.program.values import RawSite
 
 _MIXING = ("copy_", "add_", "lerp_", "iadd")
 
@@ -52,6 +50,7 @@ _COPIES = "copies its weights onto themselves", "copied onto itself here"
 _MIXES = "averages its weights with themselves", "averaged with itself here"
 
 
+@rule("GV663", "state-restored-from-itself", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that put references aside, or named one model twice."""
     told: set[RawSite | None] = set()
@@ -223,6 +222,3 @@ def _weights(history: History) -> dict[int, int]:
     """Return the parameters by their memory."""
     last = last_seen(history).values()
     return {each.storage: each.tensor for each in last if each.is_parameter}
-
-
-RULE = Rule("GV663", "state-restored-from-itself", "error", check)

@@ -22,9 +22,8 @@ import re
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import named, return_place, returned
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import CustomFunction, History
 
 _ERROR = re.compile(
     r"unction (\w+) returned an incorrect number of gradients "
@@ -32,6 +31,7 @@ _ERROR = re.compile(
 )
 
 
+@rule("GV801", "custom-fn-wrong-number-of-grads", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the passes that this error ended."""
     for event in history.backwards:
@@ -71,6 +71,3 @@ def _inputs(custom: CustomFunction, expected: int) -> str:
 
 def _count(number: int, word: str) -> str:
     return f"1 {word}" if number == 1 else f"{number} {word}s"
-
-
-RULE = Rule("GV801", "custom-fn-wrong-number-of-grads", "error", check)

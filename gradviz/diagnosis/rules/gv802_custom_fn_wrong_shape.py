@@ -21,8 +21,8 @@ import re
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import named, return_place, returned
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History
 
 _ERROR = re.compile(
     r"unction (\w+) returned an invalid gradient at index (\d+) - "
@@ -30,6 +30,7 @@ _ERROR = re.compile(
 )
 
 
+@rule("GV802", "custom-fn-wrong-shape", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the passes that this error ended."""
     for event in history.backwards:
@@ -54,6 +55,3 @@ def check(history: History) -> Iterator[Hit]:
             related=(Related("forward takes its inputs here", forward),),
             explains=True,
         )
-
-
-RULE = Rule("GV802", "custom-fn-wrong-shape", "error", check)

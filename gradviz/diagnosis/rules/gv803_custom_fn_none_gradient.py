@@ -25,11 +25,11 @@ from gradviz.diagnosis.custom_functions import (
     returned,
     tensor_positions,
 )
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, NodeRun, Value
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import CustomFunction, History, NodeRun, Value
 
 
+@rule("GV803", "custom-fn-none-gradient", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the inputs that got None."""
     for event in history.backwards:
@@ -88,6 +88,3 @@ def _name(history: History, custom: CustomFunction, index: int) -> str:
     value = custom.inputs[index] if index < len(custom.inputs) else None
     name = history.name(value, "") if isinstance(value, Value) else ""
     return f" ({name})" if name else ""
-
-
-RULE = Rule("GV803", "custom-fn-none-gradient", "warning", check)

@@ -20,12 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, Value
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, CustomFunction, History, Value
 
 
+@rule("GV804", "custom-fn-missing-mark-dirty", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the writes of forward to unmarked inputs."""
     silent = {
@@ -59,6 +58,3 @@ def _hit(
         nodes=outer.nodes,
         tensors=(value.tensor,),
     )
-
-
-RULE = Rule("GV804", "custom-fn-missing-mark-dirty", "warning", check)

@@ -21,11 +21,11 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import custom_nodes, own_nodes, place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
-from gradviz.program.values import ContextTensor, CustomFunction, Node, RawSite
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import ContextTensor, CustomFunction, History, Node, RawSite
 
 
+@rule("GV805", "custom-fn-tensor-on-ctx", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the attributes that changed."""
     for node, custom in custom_nodes(history):
@@ -95,6 +95,3 @@ def _siblings(tree: ast.Module | None, code: object) -> list[ast.FunctionDef]:
 
 def _starts(method: ast.FunctionDef) -> int:
     return min([method.lineno, *(each.lineno for each in method.decorator_list)])
-
-
-RULE = Rule("GV805", "custom-fn-tensor-on-ctx", "error", check)

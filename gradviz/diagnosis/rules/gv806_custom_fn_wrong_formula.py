@@ -30,14 +30,14 @@ from gradviz.diagnosis.custom_functions import (
     returned,
 )
 from gradviz.diagnosis.random_draws import draws
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, DerivativeCheck, RawSite
+from gradviz.program import CustomFunction, DerivativeCheck, History, RawSite
 
 _FLAT = 1e-6  # of a slope
 
 
+@rule("GV806", "custom-fn-wrong-formula", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the Functions whose check failed, each once."""
     found = [(custom, node.site) for node, custom in custom_nodes(history)]
@@ -130,6 +130,3 @@ def _assigned(statement: ast.Assign | ast.AugAssign) -> list[str]:
         statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     )
     return [each.id for each in targets if isinstance(each, ast.Name)]
-
-
-RULE = Rule("GV806", "custom-fn-wrong-formula", "error", check)

@@ -27,11 +27,11 @@ from gradviz.diagnosis.custom_functions import (
     second_pass,
     twice_differentiated,
 )
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History, RawSite
 
 
+@rule("GV807", "custom-fn-once-differentiable", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the decorators that stand in the way of a second derivative."""
     for first, node in twice_differentiated(history):
@@ -73,6 +73,3 @@ def _decorator(
         if "once_differentiable" in ast.unparse(each):
             return place(history, code, each.lineno)
     return (code, 0), None
-
-
-RULE = Rule("GV807", "custom-fn-once-differentiable", "error", check)

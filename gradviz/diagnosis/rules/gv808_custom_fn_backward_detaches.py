@@ -21,14 +21,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import second_pass, twice_differentiated
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Backward, Call, Event, ModeSwitched
-from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, Node
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import (
+    Backward,
+    Call,
+    CustomFunction,
+    Event,
+    History,
+    ModeSwitched,
+    Node,
+)
 
 _CUTS = ("detach", "detach_", "data.get", "item", "tolist", "numpy", "__array__")
 
 
+@rule("GV808", "custom-fn-backward-detaches", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the cuts inside backward functions that were differentiated."""
     for first, node in twice_differentiated(history):
@@ -92,6 +99,3 @@ def _saved(history: History, node: Node, custom: CustomFunction) -> Iterator[Eve
             and any(value.tensor in saved for value in call.outputs)
         ):
             yield call
-
-
-RULE = Rule("GV808", "custom-fn-backward-detaches", "warning", check)

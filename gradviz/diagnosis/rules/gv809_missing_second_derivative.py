@@ -22,14 +22,13 @@ import re
 from collections.abc import Iterator
 
 from gradviz.diagnosis.op_families import function_of
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Backward, History, Node
 
 _ERROR = re.compile(r"derivative for '(\w+)' is not implemented")
 
 
+@rule("GV809", "missing-second-derivative", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the passes that this error ended."""
     for event in history.backwards:
@@ -66,6 +65,3 @@ def _forward(
             if node is not None and function_of(node.name) == op:
                 return node, event
     return None, None
-
-
-RULE = Rule("GV809", "missing-second-derivative", "error", check)

@@ -21,14 +21,14 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import is_wrong
 from gradviz.diagnosis.gradient_flow import origin
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History
 
 _CHECKS = ("gradcheck", "gradgradcheck")
 _COARSE = ("float32", "float16", "bfloat16", "complex64")
 
 
+@rule("GV810", "gradcheck-float32", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the failed checks on coarse inputs."""
     for call in failed_checks(history):
@@ -66,6 +66,3 @@ def failed_checks(history: History) -> Iterator[Call]:
 
 def _disagrees(error: str | None) -> bool:
     return error is not None and error.startswith("GradcheckError")
-
-
-RULE = Rule("GV810", "gradcheck-float32", "error", check)

@@ -21,13 +21,12 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.op_families import numbers_in
 from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import Call, History, RawSite
 
 
+@rule("GV811", "gradcheck-nondeterministic", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the draws inside of failed checks."""
     for call in failed_checks(history):
@@ -92,6 +91,3 @@ def _backward_draw(history: History) -> tuple[RawSite | None, int | None]:
         if site is not None:
             return site, line
     return None, None
-
-
-RULE = Rule("GV811", "gradcheck-nondeterministic", "error", check)

@@ -24,14 +24,13 @@ from math import isclose
 from types import CodeType
 
 from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call
-from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History, RawSite, Value
 
 _ROUNDING = 1e-5  # of norms, in float32 and in float64
 
 
+@rule("GV812", "checkpoint-rng-mismatch", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the checkpoints whose two runs differ."""
     inside: dict[int, list[Call]] = {}
@@ -191,6 +190,3 @@ def _blame(
         return site, line, f"{why} does not restore.", _DRAW
     why = "It depends on something that changed in between."
     return before.site, None, why, _SAME
-
-
-RULE = Rule("GV812", "checkpoint-rng-mismatch", "error", check)

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.program.events import HookRan, HookRegistered
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History, HookRan, HookRegistered
 
 
+@rule("GV815", "hook-registered-repeatedly", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the lines that registered a hook again and again."""
     groups: dict[object, list[HookRegistered]] = {}
@@ -62,6 +62,3 @@ def _hit(history: History, hooks: list[HookRegistered]) -> Hit:
         tensors=(value.tensor,) if value is not None else (),
         certainty=0.9 if changes else 0.6,
     )
-
-
-RULE = Rule("GV815", "hook-registered-repeatedly", "warning", check)

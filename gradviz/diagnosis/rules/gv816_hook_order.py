@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import HookRan, HookRegistered
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History, HookRan, HookRegistered
 
 
+@rule("GV816", "hook-order", "info")
 def check(history: History) -> Iterator[Hit]:
     """Yield the retained tensors whose gradient a hook replaced."""
     replaced = {event.hook for event in history.of(HookRan) if event.returned}
@@ -48,6 +48,3 @@ def check(history: History) -> Iterator[Hit]:
             "this one.",
             related=(Related("kept here", call.site),),
         )
-
-
-RULE = Rule("GV816", "hook-order", "info", check)

@@ -32,9 +32,8 @@ import re
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import return_place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Backward, HookRan, HookRegistered
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Backward, History, HookRan, HookRegistered
 
 _SIZE = re.compile(r"hook '(.+)' has changed the size of value")
 _TYPE = re.compile(r"hook '(.+)' has changed the type of value(?: \((.+)\))?")
@@ -43,6 +42,7 @@ _OF_MODULES = "module_full_backward", "module_full_backward_pre"
 _COUNT = re.compile(r"hook returned an invalid number of grad_\w+, (.+)")
 
 
+@rule("GV817", "hook-result-refused", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the passes that such a result ended."""
     for event in history.backwards:
@@ -96,6 +96,3 @@ def _hit(history: History, event: Backward, hook: HookRegistered, why: str) -> H
         tensors=() if hook.value is None else (hook.value.tensor,),
         explains=history.ended_by(event),
     )
-
-
-RULE = Rule("GV817", "hook-result-refused", "error", check)

@@ -35,17 +35,23 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._gradient_sharing import consumers
 from gradviz.diagnosis.custom_functions import return_place
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program.events import Backward, HookRan, HookRegistered, ModuleCall
-from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program import (
+    Backward,
+    History,
+    HookRan,
+    HookRegistered,
+    ModuleCall,
+    RawSite,
+)
 
 _OF_MODULE = "module_full_backward"
 _WRAPPER = "BackwardHookFunction"  # the node that a module's hooks sit on
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV840", "hook-zeroes-gradient", "warning")
+def check(history: History) -> Iterator[Hit]:
     ran = {each.hook for each in history.of(HookRan) if each.changed or each.returned}
     hooks: dict[int, list[HookRegistered]] = defaultdict(list)
     for hook in history.of(HookRegistered):
@@ -147,6 +153,3 @@ def _place(history: History, hook: HookRegistered) -> tuple[RawSite | None, int 
             return call.site, None
     site, line = return_place(history, hook.code)
     return (hook.site, None) if site is None else (site, line)
-
-
-RULE = Rule("GV840", "hook-zeroes-gradient", "warning", _check)

@@ -39,15 +39,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import return_place
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program.events import Backward
-from gradviz.program.history import History
-from gradviz.program.values import Node, NodeRun
+from gradviz.program import Backward, History, Node, NodeRun
 
 
-def _check(history: History) -> Iterator[Hit]:
+@rule("GV841", "custom-fn-zero-gradient", "warning")
+def check(history: History) -> Iterator[Hit]:
     turns: dict[str, list[tuple[Backward, Node, NodeRun]]] = defaultdict(list)
     moved = set[int]()
     for backward in history.backwards:
@@ -91,6 +90,3 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
         tensors=tuple(sorted(lost)),
         certainty=0.7,
     )
-
-
-RULE = Rule("GV841", "custom-fn-zero-gradient", "warning", _check)

@@ -42,14 +42,14 @@ from collections.abc import Iterator
 from types import CodeType
 
 from gradviz.diagnosis.custom_functions import place, return_place
-from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Raised
-from gradviz.program.history import History
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History, Raised
 
 _CERTAINTY = 0.4  # a rule that knows more about the exception goes first
 _TOLD = "incorrect number of gradients", "invalid gradient at index"
 
 
+@rule("GV842", "custom-fn-refused", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the exceptions at the border of a Function."""
     yield from _applied(history)
@@ -117,6 +117,3 @@ def _is_inside(history: History, code: CodeType | None) -> bool:
         for raised in history.of(Raised)
         for site in (raised.site, *raised.stack)
     )
-
-
-RULE = Rule("GV842", "custom-fn-refused", "error", check)

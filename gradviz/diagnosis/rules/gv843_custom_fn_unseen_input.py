@@ -43,12 +43,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
-from gradviz.program.history import History
+from gradviz.program import History
 
 
+@rule("GV843", "custom-fn-unseen-input", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per Function."""
     for each in unseen_inputs(history):
@@ -78,6 +79,3 @@ def check(history: History) -> Iterator[Hit]:
             explains=history.ended_by(each.backward),
             certainty=0.8,
         )
-
-
-RULE = Rule("GV843", "custom-fn-unseen-input", "warning", check)

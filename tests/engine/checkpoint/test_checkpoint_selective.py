@@ -72,14 +72,14 @@ def test_what_was_kept_is_not_computed_again() -> None:
     x = gradtape.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
     keep = contexts(gradtape, [gradtape.ops.aten.mm.default])
     y = run(gradtape, lambda x: gradtape.mm(x.cos(), x).sin().exp(), x, context_fn=keep)
-    kernel = gradtape._dispatch.declare.OPS["mm"].invoke
+    kernel = gradtape._dispatch.declare.OPS["mm"].ordered
     try:
-        gradtape._dispatch.declare.OPS["mm"].invoke = lambda *a: (
+        gradtape._dispatch.declare.OPS["mm"].ordered = lambda *a: (
             ran.append("mm") or kernel(*a)
         )
         y.sum().backward()
     finally:
-        gradtape._dispatch.declare.OPS["mm"].invoke = kernel
+        gradtape._dispatch.declare.OPS["mm"].ordered = kernel
     assert ran == []
     expected = gradtape.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
     gradtape.mm(expected.cos(), expected).sin().exp().sum().backward()

@@ -12,7 +12,7 @@ import pytest
 
 import gradtape as gt
 from gradtape.utils.data import DataLoader, TensorDataset
-from gradtape.utils.data._utils import channel
+from gradtape.utils.data._utils import pool
 
 from ..oracle import describe
 
@@ -60,9 +60,7 @@ TENSORS = {
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("apart", [True, False])
 def test_tensors_arrive_as_they_were_sent(size, apart, monkeypatch):
-    monkeypatch.setattr(
-        channel, "_HAS_MEMORY_FILES", apart and channel._HAS_MEMORY_FILES
-    )
+    monkeypatch.setattr(pool, "_HAS_MEMORY_FILES", apart and pool._HAS_MEMORY_FILES)
     wanted = {name: make(size) for name, make in TENSORS.items()}
     found = through_a_worker(lambda: wanted)
     for name, tensor in wanted.items():

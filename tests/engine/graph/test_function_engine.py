@@ -11,7 +11,7 @@ import pytest
 
 import gradtape as gt
 from gradtape._graph.observe import OpCalled, StorageWritten
-from gradtape.autograd._function.attribute_names import ENGINE_READERS
+from gradtape.autograd._function.node import ENGINE_READERS
 from gradtape.autograd.function import InplaceFunction, NestedIOFunction
 from gradtape.autograd.graph import Node
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradtape.ops._support.tie_gradients import shared_by_few
+from gradtape.ops._support.reduction import shared_by_few
 
 from ..oracle import assert_same
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+pytest.importorskip("torch.utils._python_dispatch")
+
 from ..oracle import assert_same
 from .test_torch_dispatch import wrapper_of
-
-pytest.importorskip("torch.utils._python_dispatch")
 
 
 def kept(t: Any, says: dict[str, Any], **options: Any) -> Any:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import gradtape
-from gradtape._random.counts import binomial, poisson
-from gradtape._random.gamma import dirichlet, standard_gamma
+from gradtape._random.counts import binomial, dirichlet, poisson, standard_gamma
 
 from ..oracle import assert_same
 from .generators import Pair, error_of, torch

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gradviz
-from gradviz import cli, export, ir
+from gradviz import cli, export, ir, snapshots
 from gradviz.analysis.align import align
 from gradviz.analysis.passes import passes
 from gradviz.analysis.subgraph import joined, subgraph
@@ -200,7 +200,7 @@ def test_the_command_answers_as_diff_does(tmp_path: Path, capsys: Any, bundle: A
     page = tmp_path / "diff.html"
     assert cli.main(["diff", a, b, "--html", str(page)]) == 1
     assert "before → after: " in capsys.readouterr().out
-    assert [part.label for part in export.load(page).parts] == ["before", "after"]
+    assert [part.label for part in snapshots.load(page).parts] == ["before", "after"]
     assert cli.main(["diff", a, "--passes", "0", "7"]) == 2
     assert "no pass 7" in capsys.readouterr().err
 

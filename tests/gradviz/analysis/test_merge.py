@@ -13,7 +13,7 @@ import pytest
 import gradviz
 from gradviz import cli, ir
 from gradviz.errors import GradvizError
-from gradviz.flow.rank_text import ranks_text
+from gradviz.flow.ranks import ranks_text
 from gradviz.ir.validate import validate
 from tests.architecture.layers import ROOT
 from tests.gradviz.watching import flows

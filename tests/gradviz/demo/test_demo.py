@@ -122,7 +122,7 @@ def test_the_page_is_opened_unless_told_otherwise(
 ):
     pages: list[Path] = []
     monkeypatch.setattr(train, "_EPOCHS", 1)
-    monkeypatch.setattr("gradviz._browser.open_page", pages.append)
+    monkeypatch.setattr("gradviz.showing.browser.open_page", pages.append)
     output = tmp_path / "page.html"
     assert cli.main(["demo", *options, "--output", str(output)]) == 0
     assert pages == [output] * opened

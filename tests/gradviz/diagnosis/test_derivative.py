@@ -9,7 +9,7 @@ import pytest
 
 import gradviz
 from gradviz._capture import capture
-from gradviz._services import services_of
+from gradviz.services import services_of
 
 
 def cube(lib: Any, factor: float) -> Any:

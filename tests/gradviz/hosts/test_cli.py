@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradviz import cli, export
+from gradviz import cli, export, snapshots
 from tests.gradviz import samples
 
 pytestmark = pytest.mark.usefixtures("bundle")
@@ -61,9 +61,11 @@ def test_show_prints_the_table(recording: Path, capsys):
 
 def test_show_opens_the_page(recording: Path, monkeypatch, capsys):
     opened: list[Path] = []
-    monkeypatch.setattr("gradviz._browser.open_page", lambda p: not opened.append(p))
+    monkeypatch.setattr(
+        "gradviz.showing.browser.open_page", lambda p: not opened.append(p)
+    )
     assert cli.main(["show", str(recording)]) == 0
-    assert export.load(opened[0]) == samples.cnn()
+    assert snapshots.load(opened[0]) == samples.cnn()
     assert capsys.readouterr().out == f"{opened[0]}\n"
 
 
@@ -149,7 +151,7 @@ def test_an_interrupted_command_ends_with_one_sentence(monkeypatch, capsys):
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gradviz.export.load", interrupt)
+    monkeypatch.setattr("gradviz.snapshots.load", interrupt)
     assert cli.main(["show", "x.json"]) == 130
     assert capsys.readouterr().err == "gradviz: interrupted.\n"
 

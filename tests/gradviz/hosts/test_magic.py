@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import gradviz
-from gradviz import magic, widget
+from gradviz import widget
+from gradviz.notebook import magic
 from gradviz.render.mime import SNAPSHOT
 from tests.gradviz.hosts.notebooks import Cells, KeptComm, kept_comms, notebook_shell
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradviz.notebook.magic_text import record_in_place, split_options
+from gradviz.notebook.magic import record_in_place, split_options
 
 
 @pytest.mark.parametrize(

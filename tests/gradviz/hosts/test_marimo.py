@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import gradviz
-from gradviz import _show, widget
+from gradviz import widget
+from gradviz.showing import show as showing
 from gradviz.widget import GradvizWidget
 from tests.gradviz import samples
 from tests.gradviz.hosts.notebooks import kept_comms
@@ -43,7 +44,7 @@ def test_a_graph_is_shown_as_a_widget_below_the_cell(outputs: list[Any], capsys:
 
 
 def test_a_later_state_takes_its_place(outputs: list[Any]):
-    later = _show.show_live(samples.mlp())
+    later = showing.show_live(samples.mlp())
     later(samples.cnn())
     (shown,) = outputs
     assert shown.snapshot == samples.cnn()
@@ -53,6 +54,6 @@ def test_a_script_that_imports_marimo_is_no_notebook(
     outputs: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setattr(sys.modules["marimo"], "running_in_notebook", lambda: False)
-    monkeypatch.setattr("gradviz._browser.open_page", lambda page: True)
+    monkeypatch.setattr("gradviz.showing.browser.open_page", lambda page: True)
     gradviz.show(samples.mlp())
     assert outputs == []

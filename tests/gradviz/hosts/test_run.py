@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gradviz import cli, export
+from gradviz import cli, snapshots
 from gradviz.cli import run as _cli_run
 
 pytestmark = pytest.mark.usefixtures("bundle", "recorders")
@@ -65,7 +65,7 @@ def test_a_module_cannot_tell_the_difference(script: Script, capsys, name: str):
     )
     assert run(*command, "--html", "out.html") == 0
     assert capsys.readouterr().out == python.stdout
-    assert export.load("out.html").title == name
+    assert snapshots.load("out.html").title == name
 
 
 def test_a_script_may_come_from_standard_input(script: Script, capsys, monkeypatch):
@@ -76,13 +76,13 @@ def test_a_script_may_come_from_standard_input(script: Script, capsys, monkeypat
     captured = capsys.readouterr()
     assert captured.out == "['-', 'a'] False\n"
     assert 'File "<stdin>", line 3, in <module>' in captured.err
-    assert export.load("stdin.html").title == "<stdin>"
+    assert snapshots.load("stdin.html").title == "<stdin>"
 
 
 def test_the_page_and_the_data_are_written(script: Script, recorders, capsys):
     path = script("print('hello')")
     assert run(path, "--html", "a.html", "--json", "b.json", "--title", "T") == 0
-    assert export.load("a.html").title == export.load("b.json").title == "T"
+    assert snapshots.load("a.html").title == snapshots.load("b.json").title == "T"
     captured = capsys.readouterr()
     assert captured.out == "hello\n"
     assert captured.err == (
@@ -94,7 +94,7 @@ def test_the_page_and_the_data_are_written(script: Script, recorders, capsys):
 
 def test_without_outputs_the_page_is_named_after_the_script(script: Script):
     run(script("pass"))
-    assert export.load("script.html").title == "script.py"
+    assert snapshots.load("script.html").title == "script.py"
     Path("script.html").unlink()
     run(script("pass"), "--json", "only.json")
     assert not Path("script.html").exists()
@@ -124,7 +124,7 @@ def test_exit_codes_are_kept(
     error = capsys.readouterr().err
     assert error.startswith(words + "gradviz: recorded 6 nodes")
     assert "raised" not in error
-    assert export.load("x.json").nodes
+    assert snapshots.load("x.json").nodes
 
 
 RAISING = {
@@ -152,7 +152,7 @@ def test_what_a_script_raises_looks_as_under_python(script: Script, capsys, kind
     assert without_depth("".join(trace)) == without_depth(python.stderr)
     assert last.startswith("gradviz: recorded 6 nodes")
     assert "until the script raised: " in last
-    assert export.load("x.json").nodes
+    assert snapshots.load("x.json").nodes
 
 
 def without_depth(trace: str) -> str:
@@ -169,7 +169,7 @@ def test_an_interrupted_script_keeps_its_recording(script: Script, capsys):
     assert run(script("raise KeyboardInterrupt"), "--json", "x.json") == 130
     error = capsys.readouterr().err
     assert error.index("KeyboardInterrupt") < error.index("Ctrl-C again gives it up")
-    assert export.load("x.json").nodes
+    assert snapshots.load("x.json").nodes
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
@@ -183,7 +183,7 @@ def test_a_terminated_script_keeps_its_recording(script: Script, capsys, name: s
         signal.signal(getattr(signal, name), before)
     error = capsys.readouterr().err
     assert error.index(f"Terminated: {name}") < error.index(f"{name} again gives it up")
-    assert export.load("x.json").nodes
+    assert snapshots.load("x.json").nodes
 
 
 def test_what_a_script_does_on_a_signal_stays_its_own(script: Script):
@@ -303,7 +303,7 @@ def test_an_output_lost_on_the_way_is_kept_elsewhere(script: Script, capsys):
     assert "there is no folder out" in complaint
     kept = Path(summary.rsplit(": ", 1)[1])
     assert kept.name == "x.json"
-    assert export.load(kept).nodes
+    assert snapshots.load(kept).nodes
 
 
 # ---- whose argument is it ----

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradviz import cli, export, ir
+from gradviz import cli, ir, snapshots
 from gradviz.render.text import to_text
 
 
@@ -21,7 +21,7 @@ def record(text: str, *options: str) -> tuple[int, ir.Snapshot]:
     """Run the script under the engine; return its exit status and the recording."""
     Path("script.py").write_text(textwrap.dedent(text))
     arguments = ["script.py", "--engine", "gradtape", "--json", "out.json", *options]
-    return cli.main(["run", *arguments]), export.load("out.json")
+    return cli.main(["run", *arguments]), snapshots.load("out.json")
 
 
 def node(snapshot: ir.Snapshot, call: str) -> ir.OpNode:

@@ -185,7 +185,7 @@ HUGE = {
 }
 CHILD = """
 import json, resource, zlib
-from gradviz import ir_columns
+from gradviz.ir import columns as ir_columns
 from gradviz.errors import SnapshotError
 
 def bomb(mebibytes):

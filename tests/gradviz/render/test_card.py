@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from gradviz import ir
 from gradviz.render import html as page
 from gradviz.render.card import card, is_failure
-from gradviz.render.findings import findings_text
 from gradviz.render.mime import HTML, mimebundle
 from gradviz.render.text import to_text
+from gradviz.text.findings import findings_text
 from tests.gradviz import samples
 from tests.gradviz.ir import strategies
 

@@ -10,7 +10,7 @@ import pytest
 
 import gradviz
 import gradviz.errors as errors
-from gradviz import export, ir
+from gradviz import export, ir, snapshots
 from gradviz.errors import ExportError, SnapshotError
 from gradviz.ir import columns as ir_columns
 from tests.gradviz import samples
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.usefixtures("bundle")
 def test_what_is_exported_loads_again(tmp_path: Path, name: str, form: str):
     snapshot = samples.SAMPLES[name]()
     path = export.write_as(form, snapshot, tmp_path / f"x.{form}")
-    assert repr(export.load(path)) == repr(snapshot)
+    assert repr(snapshots.load(path)) == repr(snapshot)
 
 
 def test_packed_columns_load_too(tmp_path: Path):
     path = tmp_path / "x.bin"
     path.write_bytes(ir_columns.pack(samples.cnn()))
-    assert export.load(path) == samples.cnn()
+    assert snapshots.load(path) == samples.cnn()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ class Holder:
 
 def test_a_recorder_is_asked_for_its_snapshot(tmp_path: Path):
     path = export.export_json(Holder(samples.mlp()), tmp_path / "x.json")
-    assert export.load(path) == samples.mlp()
+    assert snapshots.load(path) == samples.mlp()
 
 
 def test_anything_else_is_captured(tmp_path: Path, monkeypatch):
@@ -144,7 +144,7 @@ def test_impossible_names_are_refused(tmp_path: Path, name: str):
     path = Path(name) if name.startswith("~") else tmp_path / name
     assert "cannot be written" in refused(path)
     with pytest.raises(SnapshotError, match="cannot be read"):
-        export.load(path)
+        snapshots.load(path)
 
 
 # ---- what is kept ----
@@ -165,7 +165,7 @@ def test_a_link_stays_a_link(tmp_path: Path):
     link.symlink_to("real.json")
     export.export_json(samples.mlp(), link)
     assert link.is_symlink()
-    assert export.load(tmp_path / "real.json") == samples.mlp()
+    assert snapshots.load(tmp_path / "real.json") == samples.mlp()
 
 
 def test_a_device_is_written_not_replaced():
@@ -195,7 +195,7 @@ def test_a_file_that_is_no_snapshot_is_named(
     path = tmp_path / "odd"
     path.write_bytes(content)
     with pytest.raises(SnapshotError, match=words) as caught:
-        export.load(path)
+        snapshots.load(path)
     assert str(caught.value).startswith(f"{path}: ")
 
 
@@ -206,14 +206,14 @@ def test_a_damaged_page_is_refused(tmp_path: Path):
     for damaged in (page[: start + 40], page[:start] + "!" + page[start:]):
         path.write_text(damaged)
         with pytest.raises(SnapshotError):
-            export.load(path)
+            snapshots.load(path)
 
 
 def test_missing_files_and_folders_are_named(tmp_path: Path):
     with pytest.raises(SnapshotError, match="no such file"):
-        export.load(tmp_path / "none.json")
+        snapshots.load(tmp_path / "none.json")
     with pytest.raises(SnapshotError, match="is a directory"):
-        export.load(tmp_path)
+        snapshots.load(tmp_path)
 
 
 def test_an_oversized_file_is_refused_unread(tmp_path: Path):
@@ -221,7 +221,7 @@ def test_an_oversized_file_is_refused_unread(tmp_path: Path):
     with path.open("wb") as file:
         file.truncate(2**40)  # sparse: takes no room
     with pytest.raises(SnapshotError, match="too large"):
-        export.load(path)
+        snapshots.load(path)
 
 
 def test_every_error_is_a_gradviz_error():
@@ -233,17 +233,19 @@ def test_every_error_is_a_gradviz_error():
 
 
 def test_show_prints_a_table_where_no_window_is(monkeypatch, capsys):
-    monkeypatch.setattr("gradviz._browser.open_page", lambda _: False)
+    monkeypatch.setattr("gradviz.showing.browser.open_page", lambda _: False)
     gradviz.show(samples.mlp())
     printed = capsys.readouterr().out
     assert "matmul" in printed
     page = Path(printed.rsplit("Page: ", 1)[1].strip())
-    assert export.load(page) == samples.mlp()
+    assert snapshots.load(page) == samples.mlp()
 
 
 def test_show_opens_the_page_where_one_is(monkeypatch, capsys):
     opened: list[Path] = []
-    monkeypatch.setattr("gradviz._browser.open_page", lambda p: not opened.append(p))
+    monkeypatch.setattr(
+        "gradviz.showing.browser.open_page", lambda p: not opened.append(p)
+    )
     gradviz.show(samples.mlp())
-    assert export.load(opened[0]) == samples.mlp()
+    assert snapshots.load(opened[0]) == samples.mlp()
     assert "matmul" not in capsys.readouterr().out

@@ -13,7 +13,8 @@ import pytest
 from gradviz.errors import ExportError
 from gradviz.ir import columns as ir_columns
 from gradviz.render import html
-from gradviz.render.html import packed_data, to_html
+from gradviz.render.html import to_html
+from gradviz.snapshots import packed_data
 from tests.gradviz import samples
 
 pytestmark = pytest.mark.usefixtures("bundle")

@@ -17,6 +17,7 @@ from gradviz.render import html as page
 from gradviz.render import mime
 from gradviz.render.mime import HTML, SNAPSHOT, SVG, TEXT, mimebundle
 from gradviz.render.text import to_text
+from gradviz.snapshots import packed_data
 from tests.gradviz import samples
 
 
@@ -39,7 +40,7 @@ def test_every_form_tells_the_same_snapshot(name: str, bundle: Path):
     if not snapshot.nodes and snapshot.findings:
         assert "<iframe" not in forms[HTML]  # the card says all of it
         return
-    data = page.packed_data(framed_page(forms[HTML]))
+    data = packed_data(framed_page(forms[HTML]))
     assert ir_json.dumps(ir_columns.unpack(data)) == whole
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradviz import ir
-from gradviz.render import _words as words
 from gradviz.render.text import forward_order, to_text
+from gradviz.text import words
 from tests.gradviz import samples
 from tests.gradviz.ir import strategies
 from tests.gradviz.watching import flows

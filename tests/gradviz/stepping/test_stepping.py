@@ -194,7 +194,7 @@ def test_a_shown_stepper_updates_its_view(monkeypatch: pytest.MonkeyPatch):
 
     shown: list[object] = []
     monkeypatch.setattr(
-        "gradviz._show.show_live", lambda x: shown.append(x) or shown.append
+        "gradviz.showing.show.show_live", lambda x: shown.append(x) or shown.append
     )
     x = gradtape.tensor([3.0], requires_grad=True)
     stepper = gradviz.step((x * x).sum())

@@ -10,7 +10,7 @@ import pytest
 
 import gradviz
 from gradviz import widget
-from gradviz._services import Services
+from gradviz.services import Services
 from gradviz.widget import GradvizWidget
 from tests.gradviz.hosts.notebooks import kept_comms
 

@@ -10,7 +10,7 @@ import gradtape
 import gradviz
 from gradviz import ir
 from gradviz.live import LiveFeed
-from gradviz.watching.live import WatchSource
+from gradviz.watching.handle import WatchSource
 from tests.gradviz.hosts.notebooks import notebook_shell
 
 

@@ -1,4 +1,4 @@
-"""The parts of a watch: its pace, what it keeps, what it leaves behind."""
+"""The parts of a watch: its schedule, what it keeps, what it leaves behind."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import torch
 import gradviz
 from gradviz import ir
 from gradviz.watching.history import FIELDS, PICTURES, History, Row
-from gradviz.watching.pace import Pace
+from gradviz.watching.sampling import SamplingSchedule
 from tests.architecture.layers import ROOT
 from tests.gradviz.watching import flows
 
 
 def paced(step_ns: int, look_ns: int, steps: int, overhead: float = 0.03) -> list[int]:
     """Return the steps that are looked at when both always take as long."""
-    pace, looked = Pace(overhead=overhead), list[int]()
+    schedule, looked = SamplingSchedule(overhead=overhead), list[int]()
     for number in range(steps):
-        pace.stepped(step_ns)
-        if pace.due(number):
+        schedule.stepped(step_ns)
+        if schedule.due(number):
             looked.append(number)
-            pace.looked(look_ns)
+            schedule.looked(look_ns)
     return looked
 
 
@@ -45,10 +45,10 @@ def test_processes_of_different_speed_look_at_the_same_steps():
 
 
 def test_a_fixed_pace_is_kept_whatever_it_costs():
-    pace = Pace(every=7)
-    pace.looked(10**12)
-    pace.stepped(1)
-    assert [number for number in range(20) if pace.due(number)] == [0, 7, 14]
+    schedule = SamplingSchedule(every=7)
+    schedule.looked(10**12)
+    schedule.stepped(1)
+    assert [number for number in range(20) if schedule.due(number)] == [0, 7, 14]
 
 
 def add(history: History, number: int, **options: object) -> None:

@@ -1,1 +1,1 @@
-"""_function: say here what this room is for, and what must stay true in it."""
+"""autograd.Function: the call, the ctx, and what its functions may return."""

@@ -13,7 +13,7 @@ from ..._graph.node import Node, SavedTensor, save_input, save_output
 from ..._graph.output_layout import Layout, layout_of
 from ..._modes.grad_mode import mode, no_grad
 from ..._saved.hooks import pack
-from ..._tensor.extra import dispatching
+from ..._tensor.subclasses import dispatching
 from ..._tensor.tensor import Tensor, plain_types, wrap_alias, wrap_view
 from .node import CustomNode, set_saved
 

@@ -1,1 +1,1 @@
-"""_functional: say here what this room is for, and what must stay true in it."""
+"""Jacobians, Hessians and products with them: the parts of functional."""

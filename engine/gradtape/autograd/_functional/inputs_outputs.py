@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from ..._tensor.tensor import Tensor
-from ...ops.creation.like import zeros_like
+from ...ops.creation.factories import zeros_like
 from .. import _api
 
 Tensors: TypeAlias = tuple[Tensor, ...]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._modes.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
-from ...ops.creation.like import zeros_like
+from ...ops.creation.factories import zeros_like
 from . import inputs_outputs as parts
 from .inputs_outputs import Gradients, Tensors
 

@@ -1,1 +1,1 @@
-"""_gradcheck: say here what this room is for, and what must stay true in it."""
+"""Derivatives against finite differences: the parts of gradcheck."""

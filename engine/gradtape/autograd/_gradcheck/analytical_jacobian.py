@@ -9,8 +9,7 @@ from itertools import product
 from typing import Any
 
 from ..._tensor.tensor import Tensor
-from ...ops.creation.full import zeros
-from ...ops.creation.like import zeros_like
+from ...ops.creation.factories import zeros, zeros_like
 from .. import forward_ad
 from .._api import grad
 from .case import Case, GradcheckError, as_tuple, is_inexact, tensors_in

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from ..._dtypes import promote_types
 from ..._tensor.tensor import Tensor
-from ...ops.creation.full import ones
+from ...ops.creation.factories import ones
 from ...ops.creation.ranges import arange
 from ...ops.pointwise.comparison import allclose
 from ...ops.sparse.create import sparse_coo_tensor

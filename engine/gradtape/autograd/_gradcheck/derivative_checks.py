@@ -9,7 +9,7 @@ from typing import Any
 from ..._common.site import user_stacklevel
 from ..._random.generator import Generator
 from ..._tensor.tensor import Tensor
-from ...ops.creation.like import zeros_like
+from ...ops.creation.factories import zeros_like
 from ...ops.creation.random import randn_like
 from ...ops.memory.memory_format import strided
 from ...ops.pointwise.comparison import allclose

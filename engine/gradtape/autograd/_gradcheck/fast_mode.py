@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ..._dtypes import complex64, complex128, float32, float64
 from ..._random.generator import Generator
 from ..._tensor.tensor import Tensor
-from ...ops.creation.like import zeros_like
+from ...ops.creation.factories import zeros_like
 from ...ops.creation.random import rand
 from ...ops.pointwise.comparison import allclose
 from ...ops.views.reinterpret import view_as_real
@@ -206,3 +206,37 @@ def _in_slow_mode(case: Case, i: int, j: int, options: Options) -> str:
     )
     agree = allclose(analytical, numerical, options.rtol, options.atol)
     return text + SLOW_MODE_WOULD_PASS if agree else text
+
+
+# ---- gradcheck, element by element: every entry of every Jacobian, twice -----
+
+
+def check_slowly(case: Case, options: Options) -> None:
+    """Compare whole Jacobians; raise GradcheckError at the first that differ."""
+    by_input = numerical_jacobians(case, options.eps)
+    if not case.outputs:
+        if any(bool((each != 0).any()) for row in by_input for each in row):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+        return
+    at = [i for i, each in enumerate(case.inexact) if each.requires_grad]
+    if case.forward:
+        forward = forward_jacobian(
+            case.func,
+            case.inputs,
+            case.returned,
+            check_grad_dtypes=options.check_grad_dtypes,
+        )
+        by_output = [[row[i] for row in forward] for i in at]
+    else:
+        by_output = None
+    for number, (i, output) in enumerate(zip(at, case.outputs, strict=True)):
+        analytical = (
+            by_output[number]
+            if by_output is not None
+            else backward_jacobian(
+                case.inputs, output, options.nondet_tol, options.check_grad_dtypes
+            )
+        )
+        for j, (a, row) in enumerate(zip(analytical, by_input, strict=True)):
+            if not close(a, row[i], options.rtol, options.atol):
+                raise GradcheckError(mismatch(case, a, row[i], number, j))

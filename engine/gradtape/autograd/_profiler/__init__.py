@@ -1,1 +1,1 @@
-"""_profiler: say here what this room is for, and what must stay true in it."""
+"""What the profiler's results are made of: events, tables, traces."""

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
+from collections import defaultdict
+from contextlib import ContextDecorator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
+
+from ..._modes.grad_mode import mode
+from ..._profiling.event import USER_SCOPE, Event
+from ..._profiling.recorder import Recorder
 
 
 class ProfilerActivity(Enum):
@@ -81,3 +88,85 @@ class _ExperimentalConfig:
 
 
 _supported_activities = supported
+
+
+# ---- blocks of code with a name, as rows of the profiler's results -----------
+
+
+class record_function(ContextDecorator):
+    """Name a block of code, or a function, as a row of the profiler's results.
+
+    >>> import gradtape as torch
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     with torch.autograd.profiler.record_function("twice"):
+    ...         y = torch.ones(2) * 2
+    >>> [child.name for child in prof.function_events[0].cpu_children]
+    ['aten::ones', 'aten::mul']
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name = name
+        self.args = args
+        self.run_callbacks_on_exit = True
+        self._open: tuple[Recorder, Event] | None = None
+
+    def __enter__(self) -> record_function:
+        recorder: Recorder | None = mode.now.profile
+        if recorder is not None:
+            inputs = None if self.args is None else (self.args,)
+            self._open = (recorder, recorder.begin(self.name, USER_SCOPE, inputs))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._open is not None and self.run_callbacks_on_exit:
+            recorder, event = self._open
+            self._open = None
+            if not event.end:
+                recorder.finish(event)
+
+
+# ---- the global step count, which profilers and optimizers advance together ----
+
+
+class KinetoStepTracker:
+    """Counts steps by whoever announces them; the count is that of the furthest.
+
+    >>> from gradtape.autograd.profiler import KinetoStepTracker
+    >>> before = KinetoStepTracker.current_step()
+    >>> KinetoStepTracker.increment_step("example") - before
+    1
+    """
+
+    _current_step = 0
+    _step_dict: ClassVar[defaultdict[str, int]] = defaultdict(int)
+
+    @classmethod
+    def init_step_count(cls, requester: str) -> None:
+        """Let a requester begin where the count is."""
+        cls._step_dict[requester] = cls._current_step
+
+    @classmethod
+    def erase_step_count(cls, requester: str) -> bool:
+        """Forget a requester; tell whether it was known."""
+        return cls._step_dict.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester: str) -> int:
+        """Count one step of a requester; return the global count."""
+        if requester not in cls._step_dict:
+            cls.init_step_count(requester)
+        cls._step_dict[requester] += 1
+        furthest = max(cls._step_dict.values())
+        if furthest - cls._current_step > 1:
+            warnings.warn(
+                "Profiler step count has increased more than 1 - current_step = "
+                f"{cls._current_step} step dict =  {cls._step_dict}",
+                stacklevel=2,
+            )
+        cls._current_step = max(cls._current_step, furthest)
+        return cls._current_step
+
+    @classmethod
+    def current_step(cls) -> int:
+        """Return the global count."""
+        return cls._current_step

@@ -5,24 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dtypes import dtype as DType
-from ..._dtypes import float16
 from ...amp import autocast_mode as amp
-from ...amp._deprecated import warn_deprecated
+from ...amp._deprecated import older_autocast, warn_deprecated
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
-class autocast(amp.autocast):
-    """Deprecated, as in PyTorch: use ``gradtape.amp.autocast("cuda")``."""
-
-    def __init__(
-        self,
-        enabled: bool = True,
-        dtype: DType = float16,
-        cache_enabled: bool = True,
-    ) -> None:
-        warn_deprecated("cuda.amp.autocast(args...)", "amp.autocast('cuda', args...)")
-        super().__init__("cuda", dtype, enabled, cache_enabled)
+autocast = older_autocast("cuda")
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: DType | None = None) -> Any:

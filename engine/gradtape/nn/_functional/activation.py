@@ -17,12 +17,18 @@ from ..._tensor.tensor import Tensor, wrap
 from ...ops._support.arguments import check_tensor, check_tensors, wrap_dim
 from ...ops._support.operands import not_implemented
 from ...ops.memory.memory_format import contiguous_format
-from ...ops.pointwise import activation_clipped as cutting
+from ...ops.pointwise import activation as smooth
 from ...ops.pointwise import activation_gated as gated
 from ...ops.pointwise import activation_piecewise as straight
-from ...ops.pointwise import activation_smooth as smooth
 from ...ops.reduction.softmax import log_softmax as _log_softmax
 from ...ops.reduction.softmax import softmax as _softmax
+
+__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax"]
+__all__ += ["hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_"]
+__all__ += ["leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu"]
+__all__ += ["relu", "relu6", "relu_", "rrelu", "selu", "selu_", "sigmoid", "silu"]
+__all__ += ["softmax", "softmin", "softplus", "softshrink", "softsign", "tanh"]
+__all__ += ["tanhshrink", "threshold", "threshold_"]
 
 _NO_DIM = (
     "Implicit dimension choice for {name} has been deprecated. Change the call to "
@@ -109,7 +115,7 @@ def hardtanh(
         raise ValueError("min_val cannot be greater than max_val")
     if inplace:
         return hardtanh_(input, min_val, max_val)
-    return cutting.hardtanh(input, min_val, max_val)
+    return straight.hardtanh(input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -119,12 +125,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``clamp(x + 3, 0, 6) / 6``."""
-    return _hardsigmoid_(input) if inplace else cutting.hardsigmoid(input)
+    return _hardsigmoid_(input) if inplace else straight.hardsigmoid(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``x * clamp(x + 3, 0, 6) / 6``."""
-    return _hardswish_(input) if inplace else cutting.hardswish(input)
+    return _hardswish_(input) if inplace else straight.hardswish(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -138,8 +144,8 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 gelu = smooth.gelu
-hardshrink = cutting.hardshrink
-softshrink = cutting.softshrink
+hardshrink = straight.hardshrink
+softshrink = straight.softshrink
 logsigmoid = smooth.log_sigmoid
 softplus = smooth.softplus
 

@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 from ..._common.site import user_stacklevel
 from ..._dispatch.declare import FUNCTIONS
 from ..._tensor.tensor import Tensor
-from ...ops.creation.full import full, zeros
+from ...ops.creation.factories import full, zeros
 from ...ops.linalg.linear import linear
 from ...ops.nn.attention import scaled_dot_product_attention
 from ...ops.reduction.softmax import softmax
 from .conv import pad
 from .dropout import dropout
 from .projections import projected
+
+__all__ = ["multi_head_attention_forward"]
 
 
 def canonical_mask(

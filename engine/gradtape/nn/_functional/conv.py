@@ -14,6 +14,7 @@ from ..._tensor.tensor import Tensor
 from ...ops._kernels.sliding_windows import Window, spread
 from ...ops._support.arguments import check_tensor, check_tensors, sizes
 from ...ops._support.conv_checks import check_convolution, check_transposed
+from ...ops._support.signed import renamed
 from ...ops.linalg.linear import linear as linear
 from ...ops.nn.conv import col2im, convolution, im2col
 from ...ops.rearrange.pad import constant_pad_nd
@@ -24,6 +25,9 @@ from ._window_checks import (
     check_unfold,
     pair,
 )
+
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"]
+__all__ += ["conv_transpose3d", "fold", "linear", "pad", "unfold"]
 
 _PAD_VALUE = "pad(): argument 'value' (position 4) must be float, not {}"
 _TOO_WIDE = (
@@ -43,32 +47,6 @@ def _batched(input: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
         f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, "
         f"but got input of size: {list(input.shape)}"
     )
-
-
-def _convolve(
-    name: str,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-) -> Tensor:
-    dims = int(name[-2])
-    check_tensors(name, input=input, weight=weight)
-    batch, single = _batched(input, dims, name)
-    steps = spread(stride, dims, "stride", name)
-    gaps = spread(dilation, dims, "dilation", name)
-    if isinstance(padding, str):
-        batch, border = _named_padding(batch, weight, padding, steps, gaps)
-    else:
-        border = spread(padding, dims, "padding", name)
-    check_convolution(batch, weight, bias, steps, border, gaps, groups)
-    found = convolution(
-        batch, weight, bias, steps, border, gaps, False, (0,) * dims, groups
-    )
-    return found.squeeze(0) if single else found
 
 
 def _named_padding(
@@ -104,30 +82,41 @@ def _named_padding(
     return batch, border
 
 
-@autocasts("conv1d")
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve (N, C, length) with weights (out, C / groups, kernel)."""
-    return _convolve("conv1d", input, weight, bias, stride, padding, dilation, groups)
+def _conv(dims: int, doc: str):
+    """Return the convolution over ``dims`` spatial dimensions."""
+    name = f"conv{dims}d"
+
+    @autocasts(name)
+    @renamed(name, doc)
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        check_tensors(name, input=input, weight=weight)
+        batch, single = _batched(input, dims, name)
+        steps = spread(stride, dims, "stride", name)
+        gaps = spread(dilation, dims, "dilation", name)
+        if isinstance(padding, str):
+            batch, border = _named_padding(batch, weight, padding, steps, gaps)
+        else:
+            border = spread(padding, dims, "padding", name)
+        check_convolution(batch, weight, bias, steps, border, gaps, groups)
+        how = (steps, border, gaps, False, (0,) * dims, groups)
+        found = convolution(batch, weight, bias, *how)
+        return found.squeeze(0) if single else found
+
+    FUNCTIONS[name] = conv
+    return conv
 
 
-@autocasts("conv2d")
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+conv1d = _conv(1, "Convolve (N, C, length) with weights (out, C / groups, kernel).")
+conv2d = _conv(
+    2,
     """Convolve (N, C, height, width) with weights (out, C / groups, kh, kw).
 
     ``padding`` is a number, one per dimension, "same" or "valid".
@@ -137,104 +126,45 @@ def conv2d(
     >>> torch.nn.functional.conv2d(image, kernel)
     tensor([[[[4., 4.],
               [4., 4.]]]])
-    """
-    return _convolve("conv2d", input, weight, bias, stride, padding, dilation, groups)
+    """,
+)
+conv3d = _conv(3, "Convolve (N, C, depth, height, width).")
 
 
-@autocasts("conv3d")
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve (N, C, depth, height, width)."""
-    return _convolve("conv3d", input, weight, bias, stride, padding, dilation, groups)
+def _conv_transpose(dims: int):
+    """Return the transposed convolution over ``dims`` spatial dimensions."""
+    name = f"conv_transpose{dims}d"
+
+    @autocasts(name)
+    @renamed(
+        name, f"Spread each input value over a window: the adjoint of conv{dims}d."
+    )
+    def conv_transpose(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Tensor:
+        check_tensors(name, input=input, weight=weight)
+        batch, single = _batched(input, dims, name)
+        steps = spread(stride, dims, "stride", name)
+        border = spread(padding, dims, "padding", name)
+        extra = spread(output_padding, dims, "output_padding", name)
+        gaps = spread(dilation, dims, "dilation", name)
+        check_transposed(batch, weight, bias, steps, border, gaps, extra, groups)
+        how = (steps, border, gaps, True, extra, groups)
+        found = convolution(batch, weight, bias, *how)
+        return found.squeeze(0) if single else found
+
+    FUNCTIONS[name] = conv_transpose
+    return conv_transpose
 
 
-def _transposed(
-    name: str,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    groups: int,
-    dilation: Any,
-) -> Tensor:
-    dims = int(name[-2])
-    check_tensors(name, input=input, weight=weight)
-    batch, single = _batched(input, dims, name)
-    steps = spread(stride, dims, "stride", name)
-    border = spread(padding, dims, "padding", name)
-    extra = spread(output_padding, dims, "output_padding", name)
-    gaps = spread(dilation, dims, "dilation", name)
-    check_transposed(batch, weight, bias, steps, border, gaps, extra, groups)
-    found = convolution(batch, weight, bias, steps, border, gaps, True, extra, groups)
-    return found.squeeze(0) if single else found
-
-
-@autocasts("conv_transpose1d")
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """Spread each input value over a window: the adjoint of conv1d."""
-    how = (stride, padding, output_padding, groups, dilation)
-    return _transposed("conv_transpose1d", input, weight, bias, *how)
-
-
-@autocasts("conv_transpose2d")
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """Spread each input value over a window: the adjoint of conv2d."""
-    how = (stride, padding, output_padding, groups, dilation)
-    return _transposed("conv_transpose2d", input, weight, bias, *how)
-
-
-@autocasts("conv_transpose3d")
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """Spread each input value over a window: the adjoint of conv3d."""
-    how = (stride, padding, output_padding, groups, dilation)
-    return _transposed("conv_transpose3d", input, weight, bias, *how)
-
-
-for _function in (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-):
-    FUNCTIONS[_function.__name__] = _function
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_conv_transpose, (1, 2, 3))
 
 
 # ---- windows and borders ----

@@ -11,6 +11,8 @@ from ...ops._support.arguments import check_tensors
 from ...ops.pointwise.scalar import add_number, norm
 from ...ops.reduction.norms import linalg_vector_norm
 
+__all__ = ["cosine_similarity", "normalize", "pairwise_distance"]
+
 
 def normalize(
     input: Tensor,

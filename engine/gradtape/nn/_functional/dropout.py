@@ -19,6 +19,9 @@ from ..._tensor.tensor import Tensor, wrap
 from ...ops._support.arguments import check_tensor, float_argument
 from ...ops._support.new_tensor import array_like
 
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]
+__all__ += ["feature_alpha_dropout"]
+
 _SELU_LIMIT = 1.7580993408473766
 
 

@@ -10,6 +10,9 @@ from ..._tensor.tensor import Tensor
 from ...ops._support.arguments import check_tensors
 from ...ops.nn.grid_sample import affine_grid_generator, grid_sampler
 
+__all__ = ["GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES"]
+__all__ += ["affine_grid", "grid_sample"]
+
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 

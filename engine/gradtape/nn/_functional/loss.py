@@ -13,10 +13,13 @@ from ..._modes.grad_mode import no_grad
 from ..._tensor.tensor import Tensor
 from ...ops._support.arguments import check_tensors
 from ...ops.nn import loss as kernels
-from ...ops.nn import loss_binary as binary
 from ...ops.pointwise.scalar import add_number
 from .._reduction import get_enum as reduction_number
 from .._reduction import legacy_get_string
+
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits"]
+__all__ += ["gaussian_nll_loss", "huber_loss", "kl_div", "l1_loss", "mse_loss"]
+__all__ += ["poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss"]
 
 _SIZES = (
     "Using a target size ({target}) that is different to the input size ({input}). "
@@ -191,7 +194,7 @@ def binary_cross_entropy(
     if weight is not None:
         weight = weight.expand(tuple(target.shape))
     number = reduction_number(reduction)
-    return binary.binary_cross_entropy(input, target, weight, number)
+    return kernels.binary_cross_entropy(input, target, weight, number)
 
 
 def binary_cross_entropy_with_logits(
@@ -210,7 +213,7 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.size()}) must be the same as input size "
             f"({input.size()})"
         )
-    return binary.binary_cross_entropy_with_logits(
+    return kernels.binary_cross_entropy_with_logits(
         input, target, weight, pos_weight, reduction_number(reduction)
     )
 

@@ -7,10 +7,13 @@ from ..._tensor.tensor import Tensor
 from ...ops._support.arguments import check_tensors
 from ...ops.linalg.linear import linear
 from ...ops.nn import loss_classes as kernels
-from ...ops.pointwise.activation_smooth import log_sigmoid
+from ...ops.pointwise.activation import log_sigmoid
 from ...ops.pointwise.scalar import add_number, div_number, mul_number
 from ...ops.reduction.softmax import log_softmax
 from .loss import legacy_reduction, reduce_losses, reduction_number
+
+__all__ = ["cross_entropy", "linear_cross_entropy", "multi_margin_loss"]
+__all__ += ["multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss"]
 
 
 def nll_loss(

@@ -12,6 +12,8 @@ from ...ops.creation.from_data import as_tensor
 from ...ops.nn.ctc import _ctc_loss
 from .loss import reduction_number
 
+__all__ = ["ctc_loss"]
+
 
 def ctc_loss(
     log_probs: Tensor,

@@ -13,6 +13,9 @@ from ...ops.pointwise.scalar import add_number, as_tensor, sub_number
 from .distance import pairwise_distance
 from .loss import legacy_reduction, reduce_losses
 
+__all__ = ["cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss"]
+__all__ += ["triplet_margin_loss", "triplet_margin_with_distance_loss"]
+
 _RANKS = (
     "The anchor, positive, and negative tensors are expected to have the same number "
     "of dimensions, but got: anchor {}D, positive {}D, and negative {}D inputs"

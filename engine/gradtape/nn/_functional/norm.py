@@ -18,6 +18,9 @@ from ...ops.nn import norm as ops
 from ...ops.pointwise.scalar import add_number
 from .pool import avg_pool2d, avg_pool3d
 
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm"]
+__all__ += ["local_response_norm", "rms_norm"]
+
 
 def _verify_batch_size(shape: Sequence[int]) -> None:
     count = math.prod(shape) // shape[1] if shape[1] else 0

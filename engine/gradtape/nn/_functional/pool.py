@@ -12,10 +12,15 @@ from ..._dtypes import int64
 from ..._tensor.tensor import Tensor
 from ...ops._kernels.sliding_windows import Window, spread
 from ...ops._support.out_argument import SAME_DTYPE, with_out
+from ...ops._support.signed import numbered
 from ...ops.nn import pool as ops
-from ...ops.nn import pool_average as averages
 from ...ops.tensor.determinism import check_determinism
 from ._pool_checks import check, check_kind, check_unpool, sizes, unpooled_size
+
+__all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d"]
+__all__ += ["lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d"]
+__all__ += ["max_unpool2d", "max_unpool3d"]
+__all__ += ["fractional_max_pool2d", "fractional_max_pool3d"]
 
 Indices = tuple[Tensor, Tensor]
 
@@ -31,7 +36,7 @@ def _max(
     padding: Any,
     dilation: Any,
     ceil_mode: bool,
-    rows: bool = False,
+    rows: bool,
 ) -> Indices:
     name = f"max_pool{dims}d"
     same = stride is None or (isinstance(stride, (list, tuple)) and not stride)
@@ -65,120 +70,70 @@ def _max(
     return values.squeeze(-2), indices.squeeze(-2)
 
 
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """Return the largest value of each window; with ``return_indices`` also where."""
-    rows = not return_indices
-    found = _max(1, input, kernel_size, stride, padding, dilation, ceil_mode, rows)
-    return found if return_indices else found[0]
+def _max_pool(dims: int):
+    def max_pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        """Return each window's largest value; with ``return_indices`` also where."""
+        rows = dims == 1 and not return_indices
+        how = (kernel_size, stride, padding, dilation, ceil_mode, rows)
+        found = _max(dims, input, *how)
+        return found if return_indices else found[0]
+
+    return numbered(max_pool, dims)
 
 
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """Return the largest value of each window; with ``return_indices`` also where."""
-    found = _max(2, input, kernel_size, stride, padding, dilation, ceil_mode)
-    return found if return_indices else found[0]
+max_pool1d, max_pool2d = _max_pool(1), _max_pool(2)
+max_pool3d = autocasts("max_pool3d")(_max_pool(3))
 
 
-@autocasts("max_pool3d")
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """Return the largest value of each window; with ``return_indices`` also where."""
-    found = _max(3, input, kernel_size, stride, padding, dilation, ceil_mode)
-    return found if return_indices else found[0]
-
-
-def _unpool(
-    dims: int,
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    output_size: Sequence[int] | None,
-) -> Tensor:
-    kernel, pads = sizes(dims, "max_unpool", kernel_size=kernel_size, padding=padding)
-    steps = kernel if stride is None else spread(stride, dims, "stride", "max_unpool")
-    if indices.shape != input.shape:
-        more = [1] if dims == 1 else []
-        raise RuntimeError(
-            "Expected shape of indices to be same as that of the input tensor "
-            f"({[*input.shape, *more]}) but got indices tensor with shape: "
-            f"{[*indices.shape, *more]}"
+def _max_unpool(dims: int):
+    def max_unpool(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Sequence[int] | None = None,
+    ) -> Tensor:
+        """Put values back where max_pool took them from; zeros elsewhere."""
+        name = "max_unpool"
+        kernel, pads = sizes(dims, name, kernel_size=kernel_size, padding=padding)
+        steps = kernel if stride is None else spread(stride, dims, "stride", name)
+        if indices.shape != input.shape:
+            more = [1] if dims == 1 else []
+            raise RuntimeError(
+                "Expected shape of indices to be same as that of the input tensor "
+                f"({[*input.shape, *more]}) but got indices tensor with shape: "
+                f"{[*indices.shape, *more]}"
+            )
+        spatial = input.shape[-dims:]
+        target = tuple(
+            (n - 1) * s + k - 2 * p
+            for n, s, k, p in zip(spatial, steps, kernel, pads, strict=True)
         )
-    spatial = input.shape[-dims:]
-    target = tuple(
-        (n - 1) * s + k - 2 * p
-        for n, s, k, p in zip(spatial, steps, kernel, pads, strict=True)
-    )
-    if output_size is not None:
-        target = unpooled_size(output_size, target, steps)
-    check_unpool(input, indices, dims, target)
-    check_determinism(f"max_unpooling{max(dims, 2)}d_forward_out")
-    if dims == 1:
-        found = ops.max_unpool2d(
-            input.unsqueeze(-1), indices.unsqueeze(-1), (*target, 1)
-        )
-        return found.squeeze(-1)
-    unpool = ops.max_unpool2d if dims == 2 else ops.max_unpool3d
-    return unpool(input, indices, target)
+        if output_size is not None:
+            target = unpooled_size(output_size, target, steps)
+        check_unpool(input, indices, dims, target)
+        check_determinism(f"max_unpooling{max(dims, 2)}d_forward_out")
+        if dims == 1:
+            found = ops.max_unpool2d(
+                input.unsqueeze(-1), indices.unsqueeze(-1), (*target, 1)
+            )
+            return found.squeeze(-1)
+        unpool = ops.max_unpool2d if dims == 2 else ops.max_unpool3d
+        return unpool(input, indices, target)
+
+    return numbered(max_unpool, dims)
 
 
-def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Sequence[int] | None = None,
-) -> Tensor:
-    """Put values back where max_pool1d took them from; zeros elsewhere."""
-    return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Sequence[int] | None = None,
-) -> Tensor:
-    """Put values back where max_pool2d took them from; zeros elsewhere."""
-    return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Sequence[int] | None = None,
-) -> Tensor:
-    """Put values back where max_pool3d took them from; zeros elsewhere."""
-    return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
+max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, (1, 2, 3))
 
 
 # ---- average ----
@@ -208,11 +163,11 @@ def _average(
         halves = dims == 3 and input.element_size() == 2
         check_kind(input, label, "iubcfV" if halves else "iubc")
     if dims == 3:
-        return averages.avg_pool3d(input, *given, *options)
+        return ops.avg_pool3d(input, *given, *options)
     if dims == 2:
-        return averages.avg_pool2d(input, *given, *options)
+        return ops.avg_pool2d(input, *given, *options)
     wide = [(e, *v) for e, v in zip((1, 1, 0), given, strict=True)]
-    return averages.avg_pool2d(input.unsqueeze(-2), *wide, *options).squeeze(-2)
+    return ops.avg_pool2d(input.unsqueeze(-2), *wide, *options).squeeze(-2)
 
 
 def avg_pool1d(
@@ -228,90 +183,145 @@ def avg_pool1d(
     return _average(1, input, kernel_size, stride, padding, *options)
 
 
-@with_out(SAME_DTYPE)
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """Return the mean of each window."""
-    options = (ceil_mode, count_include_pad, divisor_override)
-    return _average(2, input, kernel_size, stride, padding, *options)
+def _avg_pool(dims: int):
+    def avg_pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        """Return the mean of each window."""
+        options = (ceil_mode, count_include_pad, divisor_override)
+        return _average(dims, input, kernel_size, stride, padding, *options)
+
+    return with_out(SAME_DTYPE)(numbered(avg_pool, dims))
 
 
-@autocasts("avg_pool3d")
-@with_out(SAME_DTYPE)
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """Return the mean of each window."""
-    options = (ceil_mode, count_include_pad, divisor_override)
-    return _average(3, input, kernel_size, stride, padding, *options)
+avg_pool2d, avg_pool3d = _avg_pool(2), autocasts("avg_pool3d")(_avg_pool(3))
 
 
-def _lp(
+def _lp_pool(dims: int):
+    def lp_pool(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """Return the p-norm of each window."""
+        if norm_type in (math.inf, -math.inf):
+            # The smallest size is found as the largest of the sizes below zero.
+            sign = 1 if norm_type > 0 else -1
+            largest = (max_pool1d, max_pool2d, max_pool3d)[dims - 1]
+            sizes = sign * input.abs()
+            return sign * largest(sizes, kernel_size, stride, ceil_mode=ceil_mode)
+        kernel = spread(kernel_size, dims, "kernel_size", "lp_pool")
+        options = (ceil_mode, True, None)
+        mean = _average(dims, input.pow(norm_type), kernel, stride, 0, *options)
+        powered = mean.sign() * FUNCTIONS["relu"](mean.abs()) * math.prod(kernel)
+        return powered.pow(1.0 / norm_type)
+
+    return numbered(lp_pool, dims)
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, (1, 2, 3))
+
+
+# ---- windows at random places ----
+
+_COUNTS = {2: "Ints", 3: "three Ints"}
+
+
+def _fractional(
     dims: int,
     input: Tensor,
-    norm_type: float,
     kernel_size: Any,
-    stride: Any,
-    ceil_mode: bool,
-) -> Tensor:
-    if norm_type in (math.inf, -math.inf):
-        # The smallest size is found as the largest of the sizes below zero.
-        sign = 1 if norm_type > 0 else -1
-        largest = (max_pool1d, max_pool2d, max_pool3d)[dims - 1]
-        return sign * largest(
-            sign * input.abs(), kernel_size, stride, ceil_mode=ceil_mode
+    output_size: Any,
+    output_ratio: Any,
+    samples: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    name = f"fractional_max_pool{dims}d"
+    if output_size is None and output_ratio is None:
+        raise ValueError(
+            f"{name} requires specifying either an output_size or an output_ratio"
         )
-    kernel = spread(kernel_size, dims, "kernel_size", "lp_pool")
-    count = 1
-    for size in kernel:
-        count *= size
-    options = (ceil_mode, True, None)
-    mean = _average(dims, input.pow(norm_type), kernel, stride, 0, *options)
-    powered = mean.sign() * FUNCTIONS["relu"](mean.abs()) * count
-    return powered.pow(1.0 / norm_type)
+    if output_size is None:
+        ratios = _each(output_ratio, dims)
+        if len(ratios) > dims:
+            raise ValueError(
+                f"{name} requires output_ratio to either be a single Int or tuple of "
+                "Ints."
+            )
+        spatial = input.shape[-dims:]
+        output_size = [int(n * r) for n, r in zip(spatial, ratios, strict=True)]
+    kernel, outputs = _each(kernel_size, dims), _each(output_size, dims)
+    if samples is None:
+        batch = 1 if input.dim() == dims + 1 else input.size(0)
+        shape = (batch, input.size(-dims - 1), dims)
+        samples = FUNCTIONS["rand"](*shape, dtype=input.dtype, device=input.device)
+    assert samples is not None
+    for what, given in (("kernel_size", kernel), ("output_size", outputs)):
+        if len(given) != dims:
+            raise RuntimeError(
+                f"{name}: {what} must either be a single Int or tuple of "
+                f"{_COUNTS[dims]}"
+            )
+    _check_fractional(dims, input, samples)
+    batch = input.shape[0] if input.dim() == dims + 2 else 1
+    op = ops.fractional_max_pool2d if dims == 2 else ops.fractional_max_pool3d
+    return op(input, kernel, outputs, samples[:batch])
 
 
-def lp_pool1d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Any,
-    stride: Any = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """Return the p-norm of each window."""
-    return _lp(1, input, norm_type, kernel_size, stride, ceil_mode)
+def _check_fractional(dims: int, input: Tensor, samples: Tensor) -> None:
+    """Refuse empty planes, and random samples of another shape than the input's."""
+    shape, name = list(input.shape), f"fractional_max_pool{dims}d"
+    for dim in range(len(shape) - dims - 1, len(shape)):
+        if not shape[dim]:
+            raise RuntimeError(
+                f"{name}{'_out' * (dims == 3)}(): Expected input to have non-zero size "
+                f"for non-batch dimensions, but got{shape} with dimension {dim} being "
+                "empty."
+            )
+    if samples.dim() != 3:
+        raise RuntimeError(
+            f"Expect _random_samples to have 3 dimensions, got {samples.dim()}"
+        )
+    if samples.size(0) < (shape[0] if len(shape) == dims + 2 else 1):
+        raise RuntimeError(
+            "Expect _random_samples.size(0) no less then input batch size."
+        )
+    if samples.size(1) != shape[-dims - 1]:
+        raise RuntimeError(
+            "Expect _random_samples.size(1) equals to input channel size."
+        )
 
 
-def lp_pool2d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Any,
-    stride: Any = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """Return the p-norm of each window."""
-    return _lp(2, input, norm_type, kernel_size, stride, ceil_mode)
+def _each(value: Any, dims: int) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * dims
 
 
-def lp_pool3d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Any,
-    stride: Any = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """Return the p-norm of each window."""
-    return _lp(3, input, norm_type, kernel_size, stride, ceil_mode)
+def _fractional_max_pool(dims: int):
+    def fractional_max_pool(
+        input: Tensor,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:
+        """Return the largest values of windows that begin at random places.
+
+        Either ``output_size`` or ``output_ratio`` says how many windows there are; with
+        ``return_indices`` also where in its plane or volume each value was.
+        """
+        how = (kernel_size, output_size, output_ratio, _random_samples)
+        found = _fractional(dims, input, *how)
+        return found if return_indices else found[0]
+
+    return numbered(fractional_max_pool, dims)
+
+
+fractional_max_pool2d, fractional_max_pool3d = map(_fractional_max_pool, (2, 3))

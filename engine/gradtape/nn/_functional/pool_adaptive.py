@@ -8,9 +8,12 @@ from typing import Any
 from ..._tensor.tensor import Tensor
 from ...ops._support.arguments import check_tensor, is_integer
 from ...ops._support.memory_formats import contiguous_format, suggested
+from ...ops._support.signed import numbered
 from ...ops.nn import pool as ops
-from ...ops.nn import pool_average as averages
 from ._pool_checks import check_kind
+
+__all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"]
+__all__ += ["adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"]
 
 # ---- adaptive ----
 
@@ -121,45 +124,38 @@ def _means(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     return found.as_strided_(found.shape, strides)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Return means of as many cells as asked for, whatever the input's size."""
-    sizes = _targets(2, input, output_size, "adaptive_avg_pool2d")
-    if sizes == (1, 1):
-        return _means(input, (-1, -2))
-    return averages.adaptive_avg_pool2d(input, sizes)
+def _adaptive_avg_pool(dims: int):
+    def adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
+        """Return means of as many cells as asked for, whatever the input's size."""
+        sizes = _targets(dims, input, output_size, f"adaptive_avg_pool{dims}d")
+        if sizes == (1,) * dims:
+            return _means(input, tuple(range(-1, -dims - 1, -1)))
+        op = ops.adaptive_avg_pool2d if dims == 2 else ops.adaptive_avg_pool3d
+        return op(input, sizes)
+
+    return numbered(adaptive_avg_pool, dims)
 
 
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Return means of as many cells as asked for, whatever the input's size."""
-    sizes = _targets(3, input, output_size, "adaptive_avg_pool3d")
-    if sizes == (1, 1, 1):
-        return _means(input, (-1, -2, -3))
-    return averages.adaptive_avg_pool3d(input, sizes)
+adaptive_avg_pool2d, adaptive_avg_pool3d = map(_adaptive_avg_pool, (2, 3))
 
 
-def adaptive_max_pool1d(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> Any:
-    """Return the largest values of as many cells as asked for."""
-    (size,) = _targets(1, input, output_size, "adaptive_max_pool1d")
-    values, indices = ops.adaptive_max_pool2d(input.unsqueeze(-2), (1, size))
-    values, indices = values.squeeze(-2), indices.squeeze(-2)
-    return (values, indices) if return_indices else values
+def _adaptive_max_pool(dims: int):
+    def adaptive_max_pool(
+        input: Tensor, output_size: Any, return_indices: bool = False
+    ) -> Any:
+        """Return the largest values of as many cells as asked for."""
+        sizes = _targets(dims, input, output_size, f"adaptive_max_pool{dims}d")
+        if dims == 1:
+            found = ops.adaptive_max_pool2d(input.unsqueeze(-2), (1, *sizes))
+            found = tuple(each.squeeze(-2) for each in found)
+        else:
+            op = ops.adaptive_max_pool2d if dims == 2 else ops.adaptive_max_pool3d
+            found = op(input, sizes)
+        return found if return_indices else found[0]
+
+    return numbered(adaptive_max_pool, dims)
 
 
-def adaptive_max_pool2d(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> Any:
-    """Return the largest values of as many cells as asked for."""
-    sizes = _targets(2, input, output_size, "adaptive_max_pool2d")
-    found = ops.adaptive_max_pool2d(input, sizes)
-    return found if return_indices else found[0]
-
-
-def adaptive_max_pool3d(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> Any:
-    """Return the largest values of as many cells as asked for."""
-    sizes = _targets(3, input, output_size, "adaptive_max_pool3d")
-    found = ops.adaptive_max_pool3d(input, sizes)
-    return found if return_indices else found[0]
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(
+    _adaptive_max_pool, (1, 2, 3)
+)

@@ -11,6 +11,8 @@ from ...ops._support.arguments import is_integer
 from ...ops.nn.interpolate import MODES
 from .pool_adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
+__all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
+
 _AREA = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 _RANKS = {"linear": 3, "bilinear": 4, "trilinear": 5}
 _WITHOUT_CORNERS = ("nearest", "area", "nearest-exact")

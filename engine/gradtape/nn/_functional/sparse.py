@@ -11,9 +11,12 @@ from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import int64
 from ..._tensor.tensor import Tensor
 from ...ops.nn import embedding as ops
-from ...ops.nn.embedding_bag import embedding_bag as bags_of_rows
+from ...ops.nn.embedding import embedding_bag as bags_of_rows
 from ...ops.rearrange import pixel_shuffle as pixels
 from ._window_checks import check_channels, check_pixels
+
+__all__ = ["channel_shuffle", "embedding", "embedding_bag", "one_hot", "pixel_shuffle"]
+__all__ += ["pixel_unshuffle"]
 
 _MODES: Final = ("sum", "mean", "max")
 _OLD_ORDER: Final = (

@@ -22,180 +22,34 @@ from . import pixelshuffle as pixelshuffle
 from . import pooling as pooling
 from . import sparse as sparse
 from . import utils as utils
-from ._activation import CELU as CELU
-from ._activation import ELU as ELU
-from ._activation import SELU as SELU
-from ._activation import Hardsigmoid as Hardsigmoid
-from ._activation import Hardswish as Hardswish
-from ._activation import Hardtanh as Hardtanh
-from ._activation import LeakyReLU as LeakyReLU
-from ._activation import LogSigmoid as LogSigmoid
-from ._activation import Mish as Mish
-from ._activation import ReLU as ReLU
-from ._activation import ReLU6 as ReLU6
-from ._activation import RReLU as RReLU
-from ._activation import Sigmoid as Sigmoid
-from ._activation import SiLU as SiLU
-from ._activation import Softsign as Softsign
-from ._activation import Tanh as Tanh
-from ._activation import Tanhshrink as Tanhshrink
-from ._activation import Threshold as Threshold
-from ._activation_options import GELU as GELU
-from ._activation_options import GLU as GLU
-from ._activation_options import Hardshrink as Hardshrink
-from ._activation_options import LogSoftmax as LogSoftmax
-from ._activation_options import PReLU as PReLU
-from ._activation_options import Softmax as Softmax
-from ._activation_options import Softmax2d as Softmax2d
-from ._activation_options import Softmin as Softmin
-from ._activation_options import Softplus as Softplus
-from ._activation_options import Softshrink as Softshrink
-from ._attention import MultiheadAttention as MultiheadAttention
-from ._attention import (
-    NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear,
-)
-from ._batchnorm import BatchNorm1d as BatchNorm1d
-from ._batchnorm import BatchNorm2d as BatchNorm2d
-from ._batchnorm import BatchNorm3d as BatchNorm3d
-from ._batchnorm import InstanceNorm1d as InstanceNorm1d
-from ._batchnorm import InstanceNorm2d as InstanceNorm2d
-from ._batchnorm import InstanceNorm3d as InstanceNorm3d
-from ._batchnorm_sync import SyncBatchNorm as SyncBatchNorm
-from ._container import ModuleDict as ModuleDict
-from ._container import ModuleList as ModuleList
-from ._container import Sequential as Sequential
-from ._conv import Conv1d as Conv1d
-from ._conv import Conv2d as Conv2d
-from ._conv import Conv3d as Conv3d
-from ._conv_transpose import ConvTranspose1d as ConvTranspose1d
-from ._conv_transpose import ConvTranspose2d as ConvTranspose2d
-from ._conv_transpose import ConvTranspose3d as ConvTranspose3d
-from ._data_parallel import DataParallel as DataParallel
-from ._distance import ChannelShuffle as ChannelShuffle
-from ._distance import CosineSimilarity as CosineSimilarity
-from ._distance import Fold as Fold
-from ._distance import PairwiseDistance as PairwiseDistance
-from ._distance import PixelShuffle as PixelShuffle
-from ._distance import PixelUnshuffle as PixelUnshuffle
-from ._distance import Unfold as Unfold
-from ._dropout import AlphaDropout as AlphaDropout
-from ._dropout import Dropout as Dropout
-from ._dropout import Dropout1d as Dropout1d
-from ._dropout import Dropout2d as Dropout2d
-from ._dropout import Dropout3d as Dropout3d
-from ._dropout import FeatureAlphaDropout as FeatureAlphaDropout
-from ._lazy_layers import LazyBatchNorm1d as LazyBatchNorm1d
-from ._lazy_layers import LazyBatchNorm2d as LazyBatchNorm2d
-from ._lazy_layers import LazyBatchNorm3d as LazyBatchNorm3d
-from ._lazy_layers import LazyConv1d as LazyConv1d
-from ._lazy_layers import LazyConv2d as LazyConv2d
-from ._lazy_layers import LazyConv3d as LazyConv3d
-from ._lazy_layers import LazyConvTranspose1d as LazyConvTranspose1d
-from ._lazy_layers import LazyConvTranspose2d as LazyConvTranspose2d
-from ._lazy_layers import LazyConvTranspose3d as LazyConvTranspose3d
-from ._lazy_layers import LazyInstanceNorm1d as LazyInstanceNorm1d
-from ._lazy_layers import LazyInstanceNorm2d as LazyInstanceNorm2d
-from ._lazy_layers import LazyInstanceNorm3d as LazyInstanceNorm3d
-from ._lazy_layers import LazyLinear as LazyLinear
-from ._linear import Bilinear as Bilinear
-from ._linear import Flatten as Flatten
-from ._linear import Identity as Identity
-from ._linear import Linear as Linear
-from ._linear import Unflatten as Unflatten
-from ._loss import BCELoss as BCELoss
-from ._loss import BCEWithLogitsLoss as BCEWithLogitsLoss
-from ._loss import GaussianNLLLoss as GaussianNLLLoss
-from ._loss import HuberLoss as HuberLoss
-from ._loss import KLDivLoss as KLDivLoss
-from ._loss import L1Loss as L1Loss
-from ._loss import MSELoss as MSELoss
-from ._loss import PoissonNLLLoss as PoissonNLLLoss
-from ._loss import SmoothL1Loss as SmoothL1Loss
-from ._loss import SoftMarginLoss as SoftMarginLoss
-from ._loss_classes import CrossEntropyLoss as CrossEntropyLoss
-from ._loss_classes import LinearCrossEntropyLoss as LinearCrossEntropyLoss
-from ._loss_classes import MultiLabelMarginLoss as MultiLabelMarginLoss
-from ._loss_classes import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
-from ._loss_classes import MultiMarginLoss as MultiMarginLoss
-from ._loss_classes import NLLLoss as NLLLoss
-from ._loss_classes import NLLLoss2d as NLLLoss2d
-from ._loss_ctc import CTCLoss as CTCLoss
-from ._loss_pairs import CosineEmbeddingLoss as CosineEmbeddingLoss
-from ._loss_pairs import HingeEmbeddingLoss as HingeEmbeddingLoss
-from ._loss_pairs import MarginRankingLoss as MarginRankingLoss
-from ._loss_pairs import TripletMarginLoss as TripletMarginLoss
-from ._loss_pairs import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
-from ._module import Module as Module
-from ._norm import GroupNorm as GroupNorm
-from ._norm import LayerNorm as LayerNorm
-from ._norm import LocalResponseNorm as LocalResponseNorm
-from ._norm import RMSNorm as RMSNorm
-from ._older import Container as Container
-from ._older import CrossMapLRN2d as CrossMapLRN2d
-from ._older import factory_kwargs as factory_kwargs
-from ._pad import CircularPad1d as CircularPad1d
-from ._pad import CircularPad2d as CircularPad2d
-from ._pad import CircularPad3d as CircularPad3d
-from ._pad import ConstantPad1d as ConstantPad1d
-from ._pad import ConstantPad2d as ConstantPad2d
-from ._pad import ConstantPad3d as ConstantPad3d
-from ._pad import ReflectionPad1d as ReflectionPad1d
-from ._pad import ReflectionPad2d as ReflectionPad2d
-from ._pad import ReflectionPad3d as ReflectionPad3d
-from ._pad import ReplicationPad1d as ReplicationPad1d
-from ._pad import ReplicationPad2d as ReplicationPad2d
-from ._pad import ReplicationPad3d as ReplicationPad3d
-from ._pad import ZeroPad1d as ZeroPad1d
-from ._pad import ZeroPad2d as ZeroPad2d
-from ._pad import ZeroPad3d as ZeroPad3d
-from ._parameter_containers import ParameterDict as ParameterDict
-from ._parameter_containers import ParameterList as ParameterList
-from ._pool import AvgPool1d as AvgPool1d
-from ._pool import AvgPool2d as AvgPool2d
-from ._pool import AvgPool3d as AvgPool3d
-from ._pool import LPPool1d as LPPool1d
-from ._pool import LPPool2d as LPPool2d
-from ._pool import LPPool3d as LPPool3d
-from ._pool import MaxPool1d as MaxPool1d
-from ._pool import MaxPool2d as MaxPool2d
-from ._pool import MaxPool3d as MaxPool3d
-from ._pool import MaxUnpool1d as MaxUnpool1d
-from ._pool import MaxUnpool2d as MaxUnpool2d
-from ._pool import MaxUnpool3d as MaxUnpool3d
-from ._pool_adaptive import AdaptiveAvgPool1d as AdaptiveAvgPool1d
-from ._pool_adaptive import AdaptiveAvgPool2d as AdaptiveAvgPool2d
-from ._pool_adaptive import AdaptiveAvgPool3d as AdaptiveAvgPool3d
-from ._pool_adaptive import AdaptiveMaxPool1d as AdaptiveMaxPool1d
-from ._pool_adaptive import AdaptiveMaxPool2d as AdaptiveMaxPool2d
-from ._pool_adaptive import AdaptiveMaxPool3d as AdaptiveMaxPool3d
-from ._pool_fractional import FractionalMaxPool2d as FractionalMaxPool2d
-from ._pool_fractional import FractionalMaxPool3d as FractionalMaxPool3d
-from ._sparse import Embedding as Embedding
-from ._sparse import EmbeddingBag as EmbeddingBag
-from .adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
-from .linear_cross_entropy_options import (
-    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
-)
-from .rnn import GRU as GRU
-from .rnn import LSTM as LSTM
-from .rnn import RNN as RNN
-from .rnn import GRUCell as GRUCell
-from .rnn import LSTMCell as LSTMCell
-from .rnn import RNNBase as RNNBase
-from .rnn import RNNCell as RNNCell
-from .rnn import RNNCellBase as RNNCellBase
-from .transformer import Transformer as Transformer
-from .transformer import TransformerDecoder as TransformerDecoder
-from .transformer import TransformerDecoderLayer as TransformerDecoderLayer
-from .transformer import TransformerEncoder as TransformerEncoder
-from .transformer import TransformerEncoderLayer as TransformerEncoderLayer
-from .upsampling import Upsample as Upsample
-from .upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
-from .upsampling import UpsamplingNearest2d as UpsamplingNearest2d
+from .activation import *  # noqa: F403
+from .adaptive import *  # noqa: F403
+from .batchnorm import *  # noqa: F403
+from .channelshuffle import *  # noqa: F403
+from .container import *  # noqa: F403
+from .conv import *  # noqa: F403
+from .distance import *  # noqa: F403
+from .dropout import *  # noqa: F403
+from .flatten import *  # noqa: F403
+from .fold import *  # noqa: F403
+from .instancenorm import *  # noqa: F403
+from .linear import *  # noqa: F403
+from .linear import NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear
+from .linear_cross_entropy_options import *  # noqa: F403
+from .loss import *  # noqa: F403
+from .module import *  # noqa: F403
+from .normalization import *  # noqa: F403
+from .padding import *  # noqa: F403
+from .pixelshuffle import *  # noqa: F403
+from .pooling import *  # noqa: F403
+from .rnn import *  # noqa: F403
+from .sparse import *  # noqa: F403
+from .transformer import *  # noqa: F403
+from .upsampling import *  # noqa: F403
 
 globals()["__all__"] = sorted(
     name
     for name, value in list(globals().items())
     if isinstance(value, type) and name[0] != "_"
-    if name not in ("DataParallel", "NonDynamicallyQuantizableLinear")
+    if name != "NonDynamicallyQuantizableLinear"
 )

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from ..._dispatch.declare import FUNCTIONS
 from ..._tensor.tensor import Tensor
 from .. import functional as F
-from ._container import ModuleList, Sequential
-from ._linear import Linear
-from ._module import Module
+from .container import ModuleList, Sequential
+from .linear import Linear
+from .module import Module
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 

@@ -1,5 +1,19 @@
-"""Shuffled channels, under the name of PyTorch's file."""
+"""A layer that interleaves groups of channels."""
 
 from __future__ import annotations
 
-from ._distance import ChannelShuffle as ChannelShuffle
+from ._function_layer import UnaryLayer
+
+__all__ = ["ChannelShuffle"]
+
+
+class ChannelShuffle(UnaryLayer):
+    """Take channels from each group in turn."""
+
+    _function = "channel_shuffle"
+    _options = ("groups",)
+    _shown = _options
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups

@@ -1,6 +1,38 @@
-"""Distances, under the name of PyTorch's file."""
+"""Layers that compare vectors."""
 
 from __future__ import annotations
 
-from ._distance import CosineSimilarity as CosineSimilarity
-from ._distance import PairwiseDistance as PairwiseDistance
+from ..._tensor.tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+__all__ = ["CosineSimilarity", "PairwiseDistance"]
+
+
+class PairwiseDistance(Module):
+    """The p-norm of the differences of vectors."""
+
+    def __init__(
+        self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm = p
+        self.eps = eps
+        self.keepdim = keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """Return a distance per pair."""
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between vectors."""
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """Return a cosine per pair."""
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from ..._modes.grad_mode import no_grad
-from .._uninitialized import is_lazy
+from ..parameter import is_lazy
 
 __all__ = ["LazyModuleMixin"]
 
@@ -85,3 +85,8 @@ class LazyModuleMixin:
             "Modules with uninitialized parameters can't be used with `DataParallel`. "
             "Run a dummy forward pass to correctly initialize the modules"
         )
+
+
+def materialize(tensor: Any, shape: tuple[int, ...]) -> None:
+    if tensor is not None:
+        tensor.materialize(shape)

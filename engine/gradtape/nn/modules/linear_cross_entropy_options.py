@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from ..._dtypes import bfloat16, dtype, float16, float32, float64
 
+__all__ = ["LinearCrossEntropyOptions"]
+
 _POLICIES = {"auto", "accurate", "balanced", "compact"}
 _KINDS = {None, float16, bfloat16, float32, float64}
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._tensor.tensor import Tensor
-from .. import functional as F
-from ._module import Module
+from ._function_layer import UnaryLayer
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
-class Upsample(Module):
+class Upsample(UnaryLayer):
     """Resize (N, C, …) to a size or by a factor.
 
     >>> import gradtape as torch
     >>> torch.nn.Upsample(scale_factor=2)(torch.ones(1, 1, 2, 3)).shape
     torch.Size([1, 1, 4, 6])
     """
+
+    _function = "interpolate"
+    _options = (
+        "size",
+        "scale_factor",
+        "mode",
+        "align_corners",
+        "recompute_scale_factor",
+    )
 
     def __init__(
         self,
@@ -38,17 +45,6 @@ class Upsample(Module):
         self.mode = mode
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the input at another size."""
-        return F.interpolate(
-            input,
-            self.size,
-            self.scale_factor,
-            self.mode,
-            self.align_corners,
-            self.recompute_scale_factor,
-        )
 
     def extra_repr(self) -> str:
         """Return size or factor, and the mode, as PyTorch prints them."""

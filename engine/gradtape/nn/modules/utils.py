@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
-
-from ._sizes import Sizes, ntuple
-from ._sizes import repeated_reversed as _reverse_repeat_tuple
 
 __all__ = [
     "_list_with_default",
     "_reverse_repeat_tuple",
     "consume_prefix_in_state_dict_if_present",
 ]
+
+Sizes = tuple[int, ...]
+
+
+def ntuple(value: Any, count: int) -> Sizes:
+    """Return one number per dimension; what is iterable is taken as it is."""
+    return tuple(value) if isinstance(value, Iterable) else (value,) * count
+
+
+def _reverse_repeat_tuple(sizes: Sizes, times: int) -> Sizes:
+    """Return each size ``times`` times, last dimension first, as ``pad`` wants it."""
+    return tuple(size for size in reversed(sizes) for _ in range(times))
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], Sizes]:

@@ -1,6 +1,6 @@
 """Modules that are trained by several processes: ``torch.nn.parallel``."""
 
-from ..modules import DataParallel as DataParallel
+from .data_parallel import DataParallel as DataParallel
 from .distributed import DistributedDataParallel as DistributedDataParallel
 from .scatter_gather import gather as gather
 from .scatter_gather import scatter as scatter

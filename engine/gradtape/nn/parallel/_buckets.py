@@ -10,7 +10,7 @@ from ..._backend import backend_of
 from ..._engine import graph_task
 from ..._tensor.tensor import Tensor, edge_of, wrap
 from ...distributed import ProcessGroup, ReduceOp, Work, all_reduce
-from ...distributed._tensors import flat, joined, put
+from ...distributed._engine import flat, joined, put
 
 __all__ = ["Buckets", "part"]
 

@@ -13,8 +13,8 @@ from ..._modes.grad_mode import is_grad_enabled, no_grad
 from ..._tensor.tensor import Tensor
 from ...distributed import ProcessGroup, all_gather_object, broadcast
 from ...distributed._world import registered
-from .._uninitialized import is_lazy
 from ..modules import Module
+from ..parameter import is_lazy
 from ._buckets import Buckets
 from ._nested import changed, tensors_in
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._modes.grad_mode import no_grad
 from ..._random.generator import default_generator
-from ..modules._module import Module
+from ..modules.module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..modules._conv import Conv2d, Conv3d
-from ..modules._conv_transpose import ConvTranspose2d, ConvTranspose3d
+from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 
 
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:

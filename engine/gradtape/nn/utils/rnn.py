@@ -17,10 +17,10 @@ from ..._dtypes import (
     uint8,
 )
 from ..._tensor.tensor import Tensor
+from ...ops.creation.factories import full
 from ...ops.creation.from_data import as_tensor
-from ...ops.creation.full import full
 from ...ops.creation.ranges import arange
-from ...ops.nn.packed_sequence import _pack_padded_sequence, _pad_packed_sequence
+from ...ops.nn.recurrent import _pack_padded_sequence, _pad_packed_sequence
 
 __all__ = [
     "PackedSequence",

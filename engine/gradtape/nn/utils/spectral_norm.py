@@ -9,11 +9,7 @@ from ..._dispatch.declare import FUNCTIONS
 from ..._modes.grad_mode import no_grad
 from ..._tensor.tensor import Tensor
 from .. import functional as nnf
-from ..modules._conv_transpose import (
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-)
+from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..parameter import Parameter, UninitializedParameter
 
 _UNINITIALIZED = (

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._dtypes import bool_
+from ..._dtypes.arithmetic import result_type_of
 from .._graph import Graph, Value
 from .._record import Call
-from .._table import rule
+from .._table import RULES, rule
 from .shape import expanded
 
 
@@ -241,3 +243,215 @@ def mse_loss(graph: Graph, call: Call, x: Value, target: Value, reduction: int) 
         return squares
     kind = "ReduceMean" if reduction == 1 else "ReduceSum"
     return graph.node(kind, squares, keepdims=0)
+
+
+# ---- rules of pointwise ops with one operand, and of conversions -------------
+
+_SAME = {
+    "abs": "Abs",
+    "acos": "Acos",
+    "acosh": "Acosh",
+    "asin": "Asin",
+    "asinh": "Asinh",
+    "atan": "Atan",
+    "atanh": "Atanh",
+    "ceil": "Ceil",
+    "cos": "Cos",
+    "cosh": "Cosh",
+    "erf": "Erf",
+    "exp": "Exp",
+    "floor": "Floor",
+    "hardswish": "HardSwish",
+    "log": "Log",
+    "mish": "Mish",
+    "neg": "Neg",
+    "reciprocal": "Reciprocal",
+    "relu": "Relu",
+    "round": "Round",
+    "sigmoid": "Sigmoid",
+    "sign": "Sign",
+    "sin": "Sin",
+    "sinh": "Sinh",
+    "sqrt": "Sqrt",
+    "tan": "Tan",
+    "tanh": "Tanh",
+}
+
+
+def _same(kind: str) -> Any:
+    def translate(graph: Graph, call: Call, x: Value) -> str:
+        return graph.node(kind, graph.cast(x, call.outputs[0].dtype))
+
+    return translate
+
+
+RULES.update({name: _same(kind) for name, kind in _SAME.items()})
+
+
+@rule("alias", "clone", "contiguous", "_fw_primal", "real", "conj")
+def alias(graph: Graph, call: Call, x: Value, *options: Any) -> str:
+    """Pass the value on: a graph has no memory."""
+    return x.name
+
+
+@rule("_to_copy", "_onto_device", "_from_device")
+def to_copy(graph: Graph, call: Call, x: Value, *options: Any) -> str:
+    """Convert to the dtype of the result."""
+    return graph.cast(x, call.outputs[0].dtype)
+
+
+@rule("rsqrt")
+def rsqrt(graph: Graph, call: Call, x: Value) -> str:
+    """1 / sqrt(x)."""
+    return graph.node("Reciprocal", graph.node("Sqrt", x))
+
+
+@rule("exp2")
+def exp2(graph: Graph, call: Call, x: Value) -> str:
+    """2 ** x."""
+    dtype = call.outputs[0].dtype
+    return graph.node("Pow", graph.number(2, dtype), graph.cast(x, dtype))
+
+
+@rule("expm1")
+def expm1(graph: Graph, call: Call, x: Value) -> str:
+    """exp(x) - 1."""
+    dtype = call.outputs[0].dtype
+    power = graph.node("Exp", graph.cast(x, dtype))
+    return graph.node("Sub", power, graph.number(1, dtype))
+
+
+@rule("log1p")
+def log1p(graph: Graph, call: Call, x: Value) -> str:
+    """log(1 + x)."""
+    dtype = call.outputs[0].dtype
+    total = graph.node("Add", graph.cast(x, dtype), graph.number(1, dtype))
+    return graph.node("Log", total)
+
+
+@rule("log2", "log10")
+def log_to_a_base(graph: Graph, call: Call, x: Value) -> str:
+    """log(x) / log(base)."""
+    dtype = call.outputs[0].dtype
+    base = math.log(2 if call.name.startswith("log2") else 10)
+    natural = graph.node("Log", graph.cast(x, dtype))
+    return graph.node("Div", natural, graph.number(base, dtype))
+
+
+@rule("erfc")
+def erfc(graph: Graph, call: Call, x: Value) -> str:
+    """1 - erf(x)."""
+    return graph.node("Sub", graph.number(1, x.dtype), graph.node("Erf", x))
+
+
+@rule("trunc")
+def trunc(graph: Graph, call: Call, x: Value) -> str:
+    """sign(x) * floor(abs(x))."""
+    size = graph.node("Floor", graph.node("Abs", x))
+    return graph.node("Mul", graph.node("Sign", x), size)
+
+
+@rule("frac")
+def frac(graph: Graph, call: Call, x: Value) -> str:
+    """x - trunc(x)."""
+    return graph.node("Sub", x, trunc(graph, call, x))
+
+
+@rule("deg2rad", "rad2deg")
+def degrees(graph: Graph, call: Call, x: Value) -> str:
+    """Scale between degrees and radians."""
+    dtype = call.outputs[0].dtype
+    factor = math.pi / 180 if call.name.startswith("deg") else 180 / math.pi
+    return graph.node("Mul", graph.cast(x, dtype), graph.number(factor, dtype))
+
+
+@rule("isnan", "isinf")
+def not_finite(graph: Graph, call: Call, x: Value) -> str:
+    """IsNaN and IsInf."""
+    return graph.node({"isnan": "IsNaN", "isinf": "IsInf"}[call.name], x)
+
+
+@rule("isfinite")
+def isfinite(graph: Graph, call: Call, x: Value) -> str:
+    """Neither NaN nor infinite."""
+    wrong = graph.node("Or", graph.node("IsNaN", x), graph.node("IsInf", x))
+    return graph.node("Not", wrong)
+
+
+# ---- rules of comparisons and of logic ---------------------------------------
+
+_COMPARISONS = {
+    "eq": "Equal",
+    "ge": "GreaterOrEqual",
+    "gt": "Greater",
+    "le": "LessOrEqual",
+    "lt": "Less",
+}
+_LOGIC = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
+_BITS = {
+    "bitwise_and": ("And", "BitwiseAnd"),
+    "bitwise_or": ("Or", "BitwiseOr"),
+    "bitwise_xor": ("Xor", "BitwiseXor"),
+}
+
+
+def _operands(graph: Graph, x: Any, y: Any) -> tuple[str, str]:
+    common = result_type_of(
+        [(v.dtype, v.ndim) if isinstance(v, Value) else v for v in (x, y)]
+    )
+    return graph.operand(x, common), graph.operand(y, common)
+
+
+def _comparison(kind: str) -> Any:
+    def translate(graph: Graph, call: Call, x: Any, y: Any) -> str:
+        return graph.node(kind, *_operands(graph, x, y))
+
+    return translate
+
+
+RULES.update({name: _comparison(kind) for name, kind in _COMPARISONS.items()})
+
+
+@rule("ne")
+def ne(graph: Graph, call: Call, x: Any, y: Any) -> str:
+    """Not equal."""
+    return graph.node("Not", graph.node("Equal", *_operands(graph, x, y)))
+
+
+def as_bool(graph: Graph, value: Any) -> str:
+    """Return whether each element differs from zero."""
+    return graph.operand(value, bool_)
+
+
+def _logic(kind: str) -> Any:
+    def translate(graph: Graph, call: Call, x: Any, y: Any) -> str:
+        return graph.node(kind, as_bool(graph, x), as_bool(graph, y))
+
+    return translate
+
+
+RULES.update({name: _logic(kind) for name, kind in _LOGIC.items()})
+
+
+def _bits(kinds: tuple[str, str]) -> Any:
+    def translate(graph: Graph, call: Call, x: Any, y: Any) -> str:
+        dtype = call.outputs[0].dtype
+        kind = kinds[0] if is_bool(dtype) else kinds[1]
+        return graph.node(kind, graph.operand(x, dtype), graph.operand(y, dtype))
+
+    return translate
+
+
+RULES.update({name: _bits(kinds) for name, kinds in _BITS.items()})
+
+
+@rule("bitwise_not")
+def bitwise_not(graph: Graph, call: Call, x: Value) -> str:
+    """Turn every bit."""
+    return graph.node("Not" if is_bool(x.dtype) else "BitwiseNot", x)
+
+
+@rule("logical_not")
+def logical_not(graph: Graph, call: Call, x: Value) -> str:
+    """Is zero."""
+    return graph.node("Not", as_bool(graph, x))

@@ -1,1 +1,1 @@
-"""_kernels: say here what this room is for, and what must stay true in it."""
+"""Kernels over raw arrays that families share: products, windows, norms, sums."""

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from ..._backend.compiled import kernel_for
+from ..._dispatch.declare import Array
 from .blas_sums import row_sums
 
 Shape = tuple[int, ...]
@@ -118,24 +119,24 @@ def _move(running: Any, value: Any, momentum: float) -> None:
 
 def batch_backward(
     xp: Any,
-    grad: Any,
-    input: Any,
-    weight: Any,
-    running_mean: Any,
-    running_var: Any,
-    mean: Any,
-    invstd: Any,
+    grad_output: Array,
+    input: Array,
+    weight: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    save_mean: Array,
+    save_invstd: Array,
     training: bool,
     eps: float,
     into_input: bool,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of input, weight and bias."""
     if training:
-        mean, invstd = _wide(mean), _wide(invstd)
+        mean, invstd = _wide(save_mean), _wide(save_invstd)
     else:
         mean = _wide(running_mean)
         invstd = 1 / xp.sqrt(_wide(running_var) + eps)
-    flat, outer = _by_channel(_dense(xp, input)), _by_channel(_dense(xp, grad))
+    flat, outer = (_by_channel(_dense(xp, a)) for a in (input, grad_output))
     centred = flat - mean[:, None]
     into_bias = _channel_sum(xp, outer)
     dots = _channel_dot(xp, outer, centred)
@@ -201,18 +202,18 @@ def _normal_rows(xp: Any, rows: Any, eps: float) -> tuple[Any, Any, Any]:
 
 def layer_backward(
     xp: Any,
-    grad: Any,
-    input: Any,
+    grad_output: Array,
+    input: Array,
     normalized_shape: Shape,
-    mean: Any,
-    rstd: Any,
-    weight: Any,
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
     into_input: bool,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of input, weight and bias."""
     size = math.prod(normalized_shape)
     shape = mean.size, size
-    rows, outer = (_dense(xp, a).reshape(shape) for a in (input, grad))
+    rows, outer = (_dense(xp, a).reshape(shape) for a in (input, grad_output))
     kind = input.dtype if weight is None else weight.dtype
     compiled = kernel_for("rows.layer_back", rows, outer, mean, rstd, weight)
     if compiled and weight is not None and size <= _LONG:
@@ -273,11 +274,11 @@ def group_forward(
 
 def group_backward(
     xp: Any,
-    grad: Any,
-    input: Any,
-    mean: Any,
-    rstd: Any,
-    weight: Any,
+    grad_output: Array,
+    input: Array,
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
     group: int,
     into_input: bool,
 ) -> tuple[Any, Any, Any]:
@@ -287,7 +288,7 @@ def group_backward(
     rows = _wide(input).reshape(samples, group, size)
     normal = rows - mean[..., None]
     normal *= rstd[..., None]
-    outer = _by_channel(_dense(xp, grad))
+    outer = _by_channel(_dense(xp, grad_output))
     flat = normal.reshape(outer.shape)
     into_weight = _channel_dot(xp, outer, flat)
     into_bias = _channel_sum(xp, outer)

@@ -1,1 +1,1 @@
-"""_support: say here what this room is for, and what must stay true in it."""
+"""What several families of ops share: arguments, geometry, layouts, writes."""

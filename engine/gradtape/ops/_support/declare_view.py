@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..._backend import backend_of
-from ..._dispatch.apply import finish, record
-from ..._dispatch.declare import FUNCTIONS, OPS, compile_function, op, tensor_ops
+from ..._dispatch.declare import FUNCTIONS, OPS, compile_function, tensor_ops
 from ..._dispatch.operands import argument_error
+from ..._dispatch.recording import place, record
 from ..._dispatch.strided_views import Geometry, geometry_of
 from ..._graph.node import Node, new_object
 from ..._graph.observe import OpCalled, notify, observers
@@ -42,6 +42,7 @@ from ..._tensor.tensor import (
     wrap,
     wrap_shared,
 )
+from .operands import hidden_op
 
 Geometric = Callable[..., Geometry]
 
@@ -63,7 +64,7 @@ def view_op(
     """
 
     def declare(kernel: Kernel) -> Callable[..., Tensor]:
-        op(derivatives, method=False, function=False, view="", **facts)(kernel)
+        hidden_op(derivatives, view="", **facts)(kernel)
         name = facts.get("key", facts.get("name", kernel.__name__))
         found = OPS[name]
 
@@ -99,7 +100,7 @@ def view_op(
                 node.nodes, node.numbers = (following,), (source._nr,)
                 node.saved = ()
                 node.params = (*options, source._data.shape) if keeps_shape else options
-                finish(node, view)
+                place(node, view, now)
                 if kinds:
                     by_classes.add(node)
             if now.duals is not None:
@@ -127,7 +128,7 @@ def composed(kernel: Kernel) -> Callable[[Callable[..., Any]], Callable[..., Any
     """
 
     def install(function: Callable[..., Any]) -> Callable[..., Any]:
-        op({}, method=False, function=False, name=function.__name__)(kernel)
+        hidden_op({}, name=function.__name__)(kernel)
         setattr(tensor_ops, function.__name__, function)
         return function
 
@@ -261,7 +262,7 @@ def _node_of_all(
     node.nodes, node.numbers = (following,), (source._nr,)
     node.saved = ()
     node.params = (*options, source._data.shape) if declared.metas else options
-    finish(node, views[0], 3)
+    place(node, views[0], mode.now)
     if len(views) > 1:
         node.layout, node.several = None, tuple([layout_of(v._data) for v in views])
         node.storage_ids = (source._storage.id,) * len(views)

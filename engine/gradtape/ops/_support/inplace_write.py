@@ -6,9 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..._dispatch.apply import make_node
 from ..._dispatch.declare import OPS
 from ..._dispatch.inplace import answered, note_write, write
+from ..._dispatch.recording import make_node
 from ..._dispatch.view_history import check_inplace, rebase_history
 from ..._graph.observe import OpCalled, notify, observers
 from ..._graph.op import Op

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..._common.type_name import is_pytorchs
-from ..._dtypes import DTYPE_OF, bfloat16, get_default_dtype, promote_types
+from ..._dtypes import (
+    DTYPE_OF,
+    bfloat16,
+    dtype_of_number,
+    get_default_dtype,
+    promote_types,
+)
 from ..._dtypes import dtype as DType
 from ..._tensor.tensor import Tensor
-from ..creation.full import kind_of_number
 
 _ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 SELF_REFERENCE = "new(): self-referential lists are incompatible"
@@ -46,7 +51,7 @@ def _number(leaf: Any) -> tuple[Any, DType]:
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.item(), DTYPE_OF[leaf.dtype]
     if isinstance(leaf, bool | int | float | complex):
-        return leaf, kind_of_number(leaf)
+        return leaf, dtype_of_number(leaf)
     if hasattr(leaf, "__dlpack__"):
         return _number(np.asarray(borrowed(leaf)))
     if isinstance(leaf, list) and id(leaf) in map(id, leaf):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..._dispatch.declare import FUNCTIONS, OPS
+from ..._dispatch.declare import FUNCTIONS, OPS, op
 from ..._dispatch.inplace import in_place
 from ..._dispatch.operands import broadcast_error
 from ..._dtypes import CPP_TYPE, result_type_of
@@ -156,6 +157,9 @@ OWN_DTYPE = "Found dtype {out} but expected {result}"
 
 HIDDEN: dict[str, Any] = {"method": False, "function": False}
 """For ops that only derivatives or other functions of ours call."""
+
+hidden_op = functools.partial(op, **HIDDEN)
+"""Declare such an op."""
 
 
 def aliases(**names: str) -> None:

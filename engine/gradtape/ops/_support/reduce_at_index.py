@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from ..._dtypes import DTYPE_OF
 from ..._tensor.tensor import Tensor
-from .operands import HIDDEN
+from .operands import hidden_op
 from .special import widened
 
 UFUNC = {
@@ -100,7 +100,7 @@ def _refuse(F: Any, grad: Any, sentence: str) -> Any:
     raise RuntimeError(sentence)
 
 
-@op({"self": _refuse}, node="DelayedError", **HIDDEN)
+@hidden_op({"self": _refuse}, node="DelayedError")
 def _once_only(xp: Any, self: Array, sentence: str) -> Any:
     """Pass on a gradient that cannot be differentiated again; raises when it is."""
     return self.copy()

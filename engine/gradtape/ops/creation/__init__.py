@@ -1,1 +1,1 @@
-"""creation: say here what this room is for, and what must stay true in it."""
+"""New tensors: from data, filled, random, windows."""

@@ -11,7 +11,14 @@ import numpy as np
 from ..._common.site import user_stacklevel
 from ..._common.warn import warn_once
 from ..._dispatch.declare import method, public
-from ..._dtypes import DTYPE_OF, bool_, get_default_dtype, int64, parse_dtype
+from ..._dtypes import (
+    DTYPE_OF,
+    bool_,
+    dtype_of_number,
+    get_default_dtype,
+    int64,
+    parse_dtype,
+)
 from ..._dtypes import dtype as DType
 from ..._modes.grad_mode import mode
 from ..._storage.storage import sharing
@@ -22,7 +29,6 @@ from .._support.scalar_range import whole_in_range
 from ..memory.resize_storage import fix
 from ..memory.typed_storage import TypedStorage
 from ..memory.untyped_storage import UntypedStorage
-from .full import kind_of_number
 
 _COPY_OF_TENSOR = (
     "To copy construct from a tensor, it is recommended to use "
@@ -127,7 +133,7 @@ def array_from(data: Any, kind: DType | None) -> Any:
         source = check_array(np.asarray(data))
         return mode.run(source.astype, source.dtype if kind is None else kind.numpy)
     if type(data) in _PLAIN:
-        found = kind_of_number(data) if kind is None else kind
+        found = dtype_of_number(data) if kind is None else kind
         return mode.run(np.full, (), _fits(data, found), found.numpy)
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
@@ -239,7 +245,7 @@ def _filled(leaves: list[Any], shape: tuple[int, ...], kind: DType | None) -> An
 def _common_kind(kinds: set[type]) -> DType:
     for each in (complex, float, int, bool):
         if each in kinds:
-            return kind_of_number(each())
+            return dtype_of_number(each())
     return get_default_dtype()
 
 

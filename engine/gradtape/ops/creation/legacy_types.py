@@ -34,11 +34,11 @@ from .._support.new_tensor import made
 from ..memory.conversion import cast
 from ..memory.typed_storage import TypedStorage
 from ..memory.untyped_storage import UntypedStorage
-from ..sparse.legacy import sparse_new
+from ..sparse.create import sparse_new
 from ..tensor.subclasses import retyped
 from ..views.permute import _alias
+from .factories import empty
 from .from_data import array_from
-from .full import empty
 
 _OPTIONS = (
     "TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default),"

@@ -11,6 +11,7 @@ from ..._dtypes import CPP_TYPE, get_default_dtype, parse_dtype
 from ..._dtypes import dtype as DType
 from ..._tensor.tensor import Tensor
 from .._support.arguments import as_integer
+from .._support.signed import renamed
 from ..memory.memory_format import strided
 
 
@@ -64,33 +65,6 @@ def _check(name: str, kind: DType, length: int, given: Any, layout: Any) -> None
         )
 
 
-@public
-def hann_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return ``0.5 - 0.5 cos(2 pi n / N)``.
-
-    Raises RuntimeError for a negative length and for integer dtypes.
-
-    >>> import gradtape as torch
-    >>> torch.hann_window(4)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000])
-    """
-
-    def shape(places: Tensor, last: int) -> Tensor:
-        return _raised_cosine(places, last, 0.5, 0.5)
-
-    facts = (dtype, layout, device, requires_grad)
-    return _window("hann_window", window_length, periodic, shape, *facts)
-
-
 def _raised_cosine(places: Tensor, last: int, alpha: float, beta: float) -> Tensor:
     return (places * (2 * pi / last)).cos() * -beta + alpha
 
@@ -118,48 +92,6 @@ def hamming_window(
 
 
 @public
-def blackman_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return ``0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)``."""
-
-    def shape(places: Tensor, last: int) -> Tensor:
-        angle = places * (pi / last)
-        return (angle * 4).cos() * 0.08 - (angle * 2).cos() * 0.5 + 0.42
-
-    facts = (dtype, layout, device, requires_grad)
-    return _window("blackman_window", window_length, periodic, shape, *facts)
-
-
-@public
-def bartlett_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return a triangle from 0 over 1 to 0."""
-
-    def shape(places: Tensor, last: int) -> Tensor:
-        rising = places * (2 / last)
-        return FUNCTIONS["where"](places <= last // 2, rising, 2 - rising)
-
-    facts = (dtype, layout, device, requires_grad)
-    return _window("bartlett_window", window_length, periodic, shape, *facts)
-
-
-@public
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
@@ -180,3 +112,59 @@ def kaiser_window(
 
     facts = (dtype, layout, device, requires_grad)
     return _window("kaiser_window", window_length, periodic, shape, *facts)
+
+
+# ---- windows without parameters ----
+
+
+def _plain(
+    name: str, shape: Callable[[Tensor, int], Tensor], doc: str
+) -> Callable[..., Tensor]:
+    @public
+    @renamed(name, doc)
+    def window(
+        window_length: int,
+        periodic: bool = True,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        facts = (dtype, layout, device, requires_grad)
+        return _window(name, window_length, periodic, shape, *facts)
+
+    return window
+
+
+def _two_cosines(places: Tensor, last: int) -> Tensor:
+    angle = places * (pi / last)
+    return (angle * 4).cos() * 0.08 - (angle * 2).cos() * 0.5 + 0.42
+
+
+def _triangle(places: Tensor, last: int) -> Tensor:
+    rising = places * (2 / last)
+    return FUNCTIONS["where"](places <= last // 2, rising, 2 - rising)
+
+
+hann_window = _plain(
+    "hann_window",
+    lambda places, last: _raised_cosine(places, last, 0.5, 0.5),
+    """Return ``0.5 - 0.5 cos(2 pi n / N)``.
+
+    Raises RuntimeError for a negative length and for integer dtypes.
+
+    >>> import gradtape as torch
+    >>> torch.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """,
+)
+blackman_window = _plain(
+    "blackman_window",
+    _two_cosines,
+    "Return ``0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)``.",
+)
+bartlett_window = _plain(
+    "bartlett_window", _triangle, "Return a triangle from 0 over 1 to 0."
+)

@@ -1,1 +1,1 @@
-"""fourier: say here what this room is for, and what must stay true in it."""
+"""Fourier transforms, of whole signals and of their pieces."""

@@ -14,7 +14,7 @@ from .._support.arguments import (
     wrap_dims,
 )
 from .._support.new_tensor import check_out, deliver, module_on, warn_of_count
-from ..creation.full import negative_size
+from ..creation.factories import negative_size
 
 
 def _frequencies(

@@ -8,6 +8,7 @@ from typing import Any
 from ..._common.messages import legacy_type_name, type_in_graph
 from ..._common.site import user_stacklevel
 from ..._dispatch.declare import FUNCTIONS, method, tensor_ops
+from ..._graph.registry import MODULES
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor, wrap_dim
 from .transforms import _fft_c2c, _fft_c2r, _fft_r2c
@@ -92,10 +93,9 @@ def _full_window(window: Tensor | None, like: Tensor, win: int, n_fft: int) -> A
 
 def _centered(input: Tensor, half: int, mode: str) -> Tensor:
     """Pad a signal by half a piece on both sides, so that pieces lie around times."""
-    from ...nn.functional import pad  # the one that knows the modes is above ops
-
     rank = input.dim()
     wide = input.reshape((1,) * (3 - rank) + tuple(input.shape))
+    pad = MODULES[".nn.functional"].pad  # which modes of __torch_function__ see
     wide = pad(wide, (half, half), mode)
     return wide.reshape(tuple(wide.shape)[3 - rank :])
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..._backend import backend_of
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from ..._tensor.tensor import wrap
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .._support.reduction import values_of
 
 FORWARD = ("backward", "ortho", "forward")
@@ -52,14 +52,13 @@ def _transformed(
 # ---- complex to complex ----
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, dim, normalization, forward: F._fft_c2c(
             grad, dim, normalization, not forward
         )
     },
     node="FftC2CBackward0",
-    **HIDDEN,
 )
 def _fft_c2c(
     xp: Any, self: Array, dim: tuple[int, ...], normalization: int, forward: bool
@@ -85,7 +84,7 @@ def _r2c_backward(
     return F.real(F._fft_c2c(grad, dim, normalization, False))
 
 
-@op({"self": _r2c_backward}, node="FftR2CBackward0", **HIDDEN)
+@hidden_op({"self": _r2c_backward}, node="FftR2CBackward0")
 def _fft_r2c(
     xp: Any, self: Array, dim: tuple[int, ...], normalization: int, onesided: bool
 ) -> Any:
@@ -114,7 +113,7 @@ def _c2r_backward(F: Any, grad: Any, dim: Any, normalization: int) -> Any:
     return half * (weights if F.raw else wrap(weights))
 
 
-@op({"self": _c2r_backward}, node="FftC2RBackward0", **HIDDEN)
+@hidden_op({"self": _c2r_backward}, node="FftC2RBackward0")
 def _fft_c2r(
     xp: Any,
     self: Array,
@@ -135,11 +134,10 @@ def _fft_c2r(
     return _transformed(fft.irfftn, found, (last,), True, s=(last_dim_size,), norm=norm)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F._conj_physical(grad)},
     name="conj_physical",
     key="_conj_physical",
-    **HIDDEN,
 )
 def _conj_physical(xp: Any, self: Array) -> Any:
     """Conjugate complex values in memory of their own."""

@@ -1,1 +1,1 @@
-"""indexing: say here what this room is for, and what must stay true in it."""
+"""Reading and writing by index: slices, masks, gather and scatter."""

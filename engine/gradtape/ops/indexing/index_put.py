@@ -10,7 +10,7 @@ from ..._backend import backend_of
 from ..._common.messages import legacy_type_name
 from ..._common.type_name import type_name
 from ..._dispatch.apply import apply
-from ..._dispatch.declare import OPS, Array, method, op
+from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.view_history import check_inplace
 from ..._modes.grad_mode import mode
 from ..._tensor.overlap import check_overlap, check_places
@@ -19,17 +19,17 @@ from .._support.arguments import check_tensor
 from .._support.index_options import frees_options
 from .._support.inplace_write import written
 from .._support.new_tensor import dense_copy
+from .._support.operands import hidden_op
 from .._support.scalar_range import as_element, in_range
 from ..memory.copy_fill import copy_, fill_
 from ..tensor.native_functions import ONLY_ATEN
-from ..views.broadcast import expanded
-from .advanced import broadcast_refused, places_of, selected
-from .basic import Indices, read_index
+from ..views.reshape import expanded
+from .getitem import Indices, broadcast_refused, places_of, read_index, selected
 
 Sizes = tuple[int, ...]
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, places, accumulate: (
             grad if accumulate else F._index_put_number(grad, places)
@@ -37,8 +37,6 @@ Sizes = tuple[int, ...]
         "values": lambda F, grad, places: F.index(grad, places),
     },
     name="index_put",
-    method=False,
-    function=False,
 )
 def _index_put(
     xp: Any, self: Array, places: Any, values: Array, accumulate: bool = False
@@ -49,12 +47,10 @@ def _index_put(
     return result
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, places: F._index_put_number(grad, places)},
     name="index_put",
     key="_index_put_number",
-    method=False,
-    function=False,
 )
 def _index_put_number(xp: Any, self: Array, places: Any) -> Any:
     """Copy the argument, with zeros at the index arrays."""

@@ -15,11 +15,12 @@ from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import choose
 from .._support.arguments import as_bool, check_tensor
 from .._support.new_tensor import dense_copy, made, row_major
+from .._support.operands import hidden_op
 from .._support.out_argument import handed_over
 from .._support.scalar_range import in_range
-from ..creation.full import zeros
+from ..creation.factories import zeros
 from ..tensor.determinism import check_determinism
-from ..views.broadcast import broadcast_shapes
+from ..views.reshape import broadcast_shapes
 
 # ---- masks ----
 
@@ -47,19 +48,17 @@ def _masked(xp: Any, self: Any, mask: Any, value: Any) -> Any:
     return row_major(xp, choose(xp, mask, xp.asarray(value).astype(self.dtype), self))
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, mask: F._masked_fill_value(grad, mask, 0)},
     name="masked_fill",
     key="_masked_fill_value",
-    method=False,
-    function=False,
 )
 def _masked_fill_value(xp: Any, self: Array, mask: Array, value: Any) -> Any:
     """Write one number where the mask is true."""
     return _masked(xp, self, mask, value)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, mask: F._masked_fill_value(grad, mask, 0),
         "value": lambda F, grad, mask: F.sum(grad * mask),
@@ -67,8 +66,6 @@ def _masked_fill_value(xp: Any, self: Array, mask: Array, value: Any) -> Any:
     name="masked_fill",
     key="_masked_fill_tensor",
     node="MaskedFillBackward1",
-    method=False,
-    function=False,
 )
 def _masked_fill_tensor(xp: Any, self: Array, mask: Array, value: Array) -> Any:
     """Write the value of a 0-d tensor where the mask is true."""
@@ -159,14 +156,12 @@ def masked_scatter(xp: Any, self: Array, mask: Array, source: Array) -> Any:
     return result
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape: F.view(
             F.slice(F.reshape(grad, (-1,)), 0, 0, self_shape[0], 1), self_shape
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def _padded(xp: Any, self: Array, size: tuple[int, ...]) -> Any:
     """Put a row of elements at the front of zeros of a size."""

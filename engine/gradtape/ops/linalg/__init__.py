@@ -1,1 +1,1 @@
-"""linalg: say here what this room is for, and what must stay true in it."""
+"""Linear algebra: products, factorizations, systems, norms, distances."""

@@ -13,7 +13,7 @@ from ..._dispatch.declare import ABSENT, FUNCTIONS, method, public
 from ..._dtypes import bool_, get_default_dtype
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor, wrap_dim
-from .._support.dim_keepdim import numpy_names
+from .._support.reduction import numpy_names
 from ..pointwise.scalar import div_number, mul_number
 from .matmul import mm
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import return_types
-from ..._dispatch.declare import FUNCTIONS, Array, method, op
+from ..._dispatch.declare import FUNCTIONS, Array, method
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import check_tensor
@@ -20,7 +20,7 @@ from .._support.linalg import (
     raw,
     square,
 )
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from ..pointwise.ternary import where
 
 
@@ -75,13 +75,12 @@ def _epsilon(value: Any) -> float:
     return 1.1920929e-07 if raw(value).dtype.char in "fF" else 2.220446049250313e-16
 
 
-@op(
+@hidden_op(
     {"A": _det_backward},
     name="linalg_det",
     key="_linalg_det",
     outputs=3,
     output_names=("result", "LU", "pivots"),
-    **HIDDEN,
 )
 def _linalg_det(xp: Any, A: Array) -> Any:
     square("linalg.det", A)
@@ -145,14 +144,13 @@ def _slogdet_backward(
     return _adjoint_solved(F, values, A, result2, result3)
 
 
-@op(
+@hidden_op(
     {"A": _slogdet_backward},
     name="linalg_slogdet",
     key="_linalg_slogdet",
     outputs=4,
     differentiable=(0, 1),
     output_names=("sign", "logabsdet", "LU", "pivots"),
-    **HIDDEN,
 )
 def _linalg_slogdet(xp: Any, A: Array, name: str) -> Any:
     square(name, A)

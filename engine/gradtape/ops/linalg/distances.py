@@ -12,7 +12,7 @@ from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor, wrap_dim
 from .._support.linalg import common_batch, kind_name, rows
 from .._support.matrix_product import scalar_name
-from .._support.operands import HIDDEN, number
+from .._support.operands import hidden_op, number
 from .._support.out_argument import SAME_DTYPE
 from ..reduction.norms import norm_backward
 from ..views.reshape import view
@@ -63,12 +63,11 @@ def _forward_backward(
     return first, -F.sum(parts, (-3,)) if needs[1] else None
 
 
-@op(
+@hidden_op(
     {("x1", "x2"): _forward_backward},
     key="_cdist_forward",
     name="_cdist_forward",
     node="CdistBackward0",
-    **HIDDEN,
 )
 def _cdist_forward(xp: Any, x1: Array, x2: Array, p: float) -> Any:
     batch = common_batch(x1, x2)
@@ -100,12 +99,11 @@ def _euclidean_backward(F: Any, grad: Any, x1: Any, x2: Any, result: Any) -> Any
     )
 
 
-@op(
+@hidden_op(
     {("x1", "x2"): _euclidean_backward},
     name="_euclidean_dist",
     key="_euclidean_dist",
     node="EuclideanDistBackward0",
-    **HIDDEN,
 )
 def _euclidean_dist(xp: Any, x1: Array, x2: Array) -> Any:
     common_batch(x1, x2)
@@ -185,10 +183,7 @@ def _check_points(x1: Tensor, x2: Tensor, p: float) -> None:
 # ---- one set of points -------------------------------------------------------------
 
 
-@op(
-    {"self": lambda F, grad, self_shape, n: F._above_diagonal(grad)},
-    **HIDDEN,
-)
+@hidden_op({"self": lambda F, grad, self_shape, n: F._above_diagonal(grad)})
 def _upper_square(xp: Any, self: Array, n: int) -> Any:
     """Write values above the diagonal of an n by n matrix of zeros, row by row."""
     found = xp.zeros((n, n), self.dtype)
@@ -196,10 +191,7 @@ def _upper_square(xp: Any, self: Array, n: int) -> Any:
     return found
 
 
-@op(
-    {"self": lambda F, grad, self_shape: F._upper_square(grad, self_shape[0])},
-    **HIDDEN,
-)
+@hidden_op({"self": lambda F, grad, self_shape: F._upper_square(grad, self_shape[0])})
 def _above_diagonal(xp: Any, self: Array) -> Any:
     """Return what is above the diagonal of a square matrix, row by row."""
     return self[xp.triu_indices(self.shape[0], 1)]
@@ -212,12 +204,11 @@ def _pdist_backward(F: Any, grad: Any, self: Any, result: Any, p: float) -> Any:
     return F.sum(parts, (-2,)) - F.sum(parts, (-3,))
 
 
-@op(
+@hidden_op(
     {"self": _pdist_backward},
     name="_pdist_forward",
     key="_pdist_forward",
     node="PdistBackward0",
-    **HIDDEN,
 )
 def _pdist_forward(xp: Any, self: Array, p: float) -> Any:
     if self.dtype.itemsize == 2:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import return_types
 from ..._autocast.autocast import autocasts
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import check_tensor
@@ -22,7 +22,7 @@ from .._support.linalg import (
     raw,
     square,
 )
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 
 _GAUGE = (
     "{name}_backward: The eigenvectors in the complex case are specified up to "
@@ -66,7 +66,7 @@ def _with_diagonal(F: Any, inner: Any, values: Any) -> Any:
     return off if values is None else off + F.diag_embed(values)
 
 
-@op({"self": lambda F, grad: F.tril(grad, -1) + F.triu(grad, 1)}, **HIDDEN)
+@hidden_op({"self": lambda F, grad: F.tril(grad, -1) + F.triu(grad, 1)})
 def _unit_diagonal(xp: Any, self: Array) -> Any:
     """Return matrices with ones on their diagonals."""
     found = self.copy()
@@ -75,7 +75,7 @@ def _unit_diagonal(xp: Any, self: Array) -> Any:
     return found
 
 
-@op(
+@hidden_op(
     {
         "A": lambda F, grad, result0, result1: _hermitian_backward(
             F, grad, result0, result1
@@ -86,7 +86,6 @@ def _unit_diagonal(xp: Any, self: Array) -> Any:
     outputs=2,
     differentiable=(0, 1),
     output_names=("eigenvalues", "eigenvectors"),
-    **HIDDEN,
 )
 def _linalg_eigh(xp: Any, A: Array, UPLO: str) -> Any:
     square("linalg.eigh", A)
@@ -147,14 +146,13 @@ def _general_backward(F: Any, grad: Any, result0: Any, result1: Any) -> Any:
     return F._linalg_solve_ex(turned, F.matmul(inner, turned), True, "")[0]
 
 
-@op(
+@hidden_op(
     {"self": _general_backward},
     name="linalg_eig",
     key="_linalg_eig",
     outputs=2,
     differentiable=(0, 1),
     output_names=("eigenvalues", "eigenvectors"),
-    **HIDDEN,
 )
 def _linalg_eig(xp: Any, self: Array, name: str) -> Any:
     square(name, self)

@@ -10,11 +10,12 @@ import math
 from typing import Any
 
 from ..._autocast.autocast import autocasts
-from ..._dispatch.declare import OPS, Array, method, op, public
+from ..._dispatch.declare import OPS, Array, method, public
 from ..._dispatch.operands import argument_error, common_shape
 from ..._tensor.tensor import Tensor
 from .._support.arguments import Sizes, check_tensors, sizes, wrap_dims
 from .._support.declare_view import composed
+from .._support.operands import hidden_op
 from .._support.out_argument import PLAIN, SAME_DTYPE, with_out
 from ..views.permute import t, transpose
 from ..views.reshape import _unsafe_view, reshape, unsqueeze, view
@@ -27,11 +28,9 @@ _TENSORDOT_DTYPE = (
 )
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, self_shape: F.reshape(grad, self_shape)},
     node="SqueezeBackward4",
-    method=False,
-    function=False,
 )
 def _squeeze_product(xp: Any, self: Array, dim: int) -> Any:
     """Drop a dimension of a product that nobody else sees."""

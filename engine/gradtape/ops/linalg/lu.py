@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 from ... import return_types
-from ..._dispatch.declare import Array, op, public
+from ..._dispatch.declare import Array, public
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import check_tensor
 from .._support.linalg import adjoint, implemented, into, raise_for, rows
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 
 ZERO = (
     "U[{number},{number}] is zero and using it on lu_solve would result in a division "
@@ -22,13 +22,12 @@ ZERO = (
 _NO_PIVOTS = "linalg.lu_factor: LU without pivoting is not implemented on the CPU"
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape: F._corner(
             grad, self_shape[-2], self_shape[-1]
         )
-    },
-    **HIDDEN,
+    }
 )
 def _corner(xp: Any, self: Array, m: int, n: int) -> Any:
     """Crop matrices to their first m rows and n columns, or fill up with zeros."""
@@ -107,13 +106,12 @@ def _check_matrix(name: str, array: Any) -> None:
         )
 
 
-@op(
+@hidden_op(
     {"self": _factor_backward},
     name="linalg_lu_factor_ex",
     key="_linalg_lu_factor_ex",
     outputs=3,
     output_names=("LU", "pivots", "info"),
-    **HIDDEN,
 )
 def factor(xp: Any, self: Array, pivot: bool) -> Any:
     _check_matrix("torch.lu_factor", self)
@@ -209,13 +207,12 @@ def unpacked(xp: Any, lu: Any) -> Any:
     return rows(xp, L), rows(xp, U)
 
 
-@op(
+@hidden_op(
     {"LU_data": _unpack_backward},
     name="lu_unpack",
     key="_lu_unpack",
     outputs=3,
     differentiable=(1, 2),
-    **HIDDEN,
 )
 def _lu_unpack(
     xp: Any,
@@ -270,7 +267,7 @@ def lu_unpack(
     )
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, result0, result1, result2, pivot: _product_backward(
             F, grad[1], grad[2], result0, result1, result2
@@ -281,7 +278,6 @@ def lu_unpack(
     outputs=3,
     differentiable=(1, 2),
     output_names=("P", "L", "U"),
-    **HIDDEN,
 )
 def _lu(xp: Any, self: Array, pivot: bool) -> Any:
     _check_matrix("linalg.lu", self)

@@ -9,7 +9,7 @@ from typing import Any
 from ... import return_types
 from ..._autocast.autocast import autocasts
 from ..._common.warn import warn_once
-from ..._dispatch.declare import Array, method, op, public
+from ..._dispatch.declare import Array, method, public
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import check_tensor
@@ -24,6 +24,7 @@ from .._support.linalg import (
     same_kind,
     square,
 )
+from .._support.operands import hidden_op
 from .lu import ZERO, factor
 
 _PIVOTS = (
@@ -60,7 +61,7 @@ def _by_adjoint(F: Any, first: Any, second: Any, right: bool) -> Any:
     return F.matmul(turned(F, first), second)
 
 
-@op({("LU", "B"): _solve_backward}, method=False, function=False)
+@hidden_op({("LU", "B"): _solve_backward})
 def linalg_lu_solve(
     xp: Any,
     LU: Array,

@@ -1,19 +1,17 @@
-"""Matrix products: the BLAS-backed ops, and ``matmul`` composed of them.
-
-Derivatives ask BLAS for the transposed product in the layout that the operand had, so
-the gradient of ``weight.t()`` arrives contiguous at ``weight`` without a copy.
-"""
+"""Products of matrices, and those of integers with wider sums."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..._backend import backend_of
 from ..._common.messages import legacy_type_name
-from ..._dispatch.declare import FUNCTIONS, Array, op
+from ..._dispatch.declare import FUNCTIONS, Array, op, public
 from ..._dispatch.inplace import inplace
-from ..._dtypes import CPP_TYPE, DTYPE_OF
+from ..._dtypes import CPP_TYPE, DTYPE_OF, int8, int32, uint8
 from ..._sparse.array import SparseArray
-from ..._sparse.products import check_vector, matrices
+from ..._sparse.rules import check_vector, matrices
+from ..._tensor.tensor import Tensor, wrap
 from .._kernels.gemm import added_to_rows
 from .._support.matrix_product import (
     adjoint,
@@ -24,11 +22,13 @@ from .._support.matrix_product import (
     conj,
     matrix_product,
     product,
+    scalar_name,
     scaled,
     suit_blas,
     wide_product,
 )
-from .._support.out_argument import SAME_DTYPE
+from .._support.operands import c_name
+from .._support.out_argument import SAME_DTYPE, handed_over
 from .._support.scalar_range import in_range
 
 _DOT_DTYPE = "result dtype {out} does not match input dtype {result}"
@@ -65,6 +65,7 @@ def _into_right(F: Any, grad: Any, left: Any, shape: Any, strides: Any) -> Any:
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def mm(xp: Any, self: Array, mat2: Array) -> Any:
     """Multiply two matrices.
@@ -101,6 +102,7 @@ FUNCTIONS["spmm"] = FUNCTIONS["dsmm"] = mm
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def addmm(
     xp: Any, self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -155,6 +157,7 @@ def _plain_name(array: Any) -> str:
     },
     out=True,
     out_rule=_VECTOR_DTYPE,
+    family="matmul",
 )
 def mv(xp: Any, self: Array, vec: Array) -> Any:
     """Multiply a matrix with a vector."""
@@ -174,6 +177,7 @@ def mv(xp: Any, self: Array, vec: Array) -> Any:
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def addmv(
     xp: Any, self: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1
@@ -218,6 +222,7 @@ def _size_mismatch(size: int, mat: Any, vec: Any) -> RuntimeError:
     },
     out=True,
     out_rule=_DOT_DTYPE,
+    family="matmul",
 )
 def dot(xp: Any, self: Array, tensor: Array) -> Any:
     """Return the sum of products of two vectors."""
@@ -232,6 +237,7 @@ def dot(xp: Any, self: Array, tensor: Array) -> Any:
     },
     out=True,
     out_rule=_DOT_DTYPE,
+    family="matmul",
 )
 def vdot(xp: Any, self: Array, other: Array) -> Any:
     """Return the sum of products of two vectors, the first one conjugated."""
@@ -251,6 +257,7 @@ def _batch_adjoint(F: Any, matrices: Any) -> Any:
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def bmm(xp: Any, self: Array, mat2: Array) -> Any:
     """Multiply matrices pairwise: (b, n, m) with (b, m, p) gives (b, n, p)."""
@@ -272,6 +279,7 @@ def bmm(xp: Any, self: Array, mat2: Array) -> Any:
     },
     out=True,
     out_rule=SAME_DTYPE,
+    family="matmul",
 )
 def baddbmm(
     xp: Any,
@@ -308,6 +316,7 @@ def _each(F: Any, grad: Any, shape: Any) -> Any:
     },
     out=True,
     out_rule=_SUM_DTYPE,
+    family="matmul",
 )
 def addbmm(
     xp: Any,
@@ -337,3 +346,81 @@ def addbmm(
 
 
 inplace("addbmm", "addmm", "addmv", "baddbmm")
+
+
+@public
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Multiply a matrix of int8 or uint8 with one of int8, in int32.
+
+    >>> import gradtape as torch
+    >>> a = torch.full((1, 2), 100, dtype=torch.int8)
+    >>> torch._int_mm(a, a.t())
+    tensor([[20000]], dtype=torch.int32)
+    """
+    for name, tensor in (("self", input), ("mat2", mat2)):
+        _check(
+            tensor.dim() == 2,
+            f"Expected {name} to be of dimension 2 but got {tensor.dim()}",
+        )
+    rows, inner = input.shape
+    _check(
+        inner == mat2.shape[0],
+        f"self.size(1) needs to match mat2.size(0) but got {inner} and {mat2.shape[0]}",
+    )
+    _check(
+        input.dtype in (int8, uint8),
+        f"Expected self dtype to be int8 or uint8 but got {c_name(input)}",
+    )
+    _check(
+        mat2.dtype is int8,
+        f"Expected mat2 dtype to be of type int8 but got {c_name(mat2)}",
+    )
+    if out is not None:
+        _check_out(out, rows, mat2.shape[1])
+    xp = backend_of(input._data).xp
+    wide = (each._data.astype(int32.numpy) for each in (input, mat2))
+    return handed_over("_int_mm", xp.matmul(*wide), out)
+
+
+@public
+def _weight_int8pack_mm(input: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
+    """Multiply with the transpose of a matrix of int8 that has a scale for each row."""
+    wanted = {
+        "expect A to be either 32-bit or 16-bit float tensor.": (
+            input.dtype.is_floating_point and input.dtype.itemsize < 8
+        ),
+        "A must be contiguous on the last dimension.": input.stride(1) == 1,
+        "expect B to be int8 tensor.": mat2.dtype is int8,
+        "expect B to be contiguous.": mat2.is_contiguous(),
+        f"expect B.size(1) == {input.shape[1]}": mat2.size(1) == input.shape[1],
+        f"expect scales to be 1d tensor with size {len(mat2)}": (
+            tuple(scales.shape) == (len(mat2),)
+        ),
+    }
+    for sentence, holds in wanted.items():
+        if not holds:
+            raise RuntimeError(f"_weight_int8pack_mm_cpu : {sentence}")
+    if scales.dtype is not input.dtype:
+        kinds = [scalar_name(each._data) for each in (input, scales)]
+        raise RuntimeError("expected scalar type {} but found {}".format(*kinds))
+    wide = [each._data.astype("float32") for each in (input, mat2, scales)]
+    found = wide[0] @ wide[1].T * wide[2]
+    return wrap(found.astype(input._data.dtype))
+
+
+def _check_out(out: Tensor, rows: int, columns: int) -> None:
+    _check(
+        out.dtype is int32,
+        f"Expected result dtype to be of type kInt but got {c_name(out)}",
+    )
+    for dim, wanted in enumerate((rows, columns)):
+        _check(
+            out.shape[dim] == wanted,
+            f"Expected result.size({dim}) to be {wanted} but got {out.shape[dim]}",
+        )
+    _check(out.is_contiguous(), "Expected result to be contiguous.")
+
+
+def _check(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise RuntimeError(f"int_mm_out_cpu: {sentence}")

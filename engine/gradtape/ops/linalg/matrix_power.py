@@ -6,13 +6,13 @@ from typing import Any
 
 from ..._autocast.autocast import autocasts
 from ..._common.warn import warn_once
-from ..._dispatch.declare import FUNCTIONS, Array, method, op, public
+from ..._dispatch.declare import FUNCTIONS, Array, method, public
 from ..._tensor.tensor import Tensor
 from .._kernels.lapack import host
 from .._support.arguments import as_integer, check_tensor, tensor_list
 from .._support.linalg import CASTABLE, STRICT, adjoint, inexact, into, square
 from .._support.matrix_product import c_name
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from ..memory.memory_format import contiguous_format
 from .linear import matmul
 from .matmul import mm
@@ -31,12 +31,7 @@ def _exp_backward(F: Any, grad: Any, self: Any) -> Any:
     return whole[..., :n, n:]
 
 
-@op(
-    {"self": _exp_backward},
-    name="linalg_matrix_exp",
-    key="_linalg_matrix_exp",
-    **HIDDEN,
-)
+@hidden_op({"self": _exp_backward}, name="linalg_matrix_exp", key="_linalg_matrix_exp")
 def _linalg_matrix_exp(xp: Any, self: Array) -> Any:
     square("linalg.matrix_exp", self)
     inexact("linalg.matrix_exp", self)

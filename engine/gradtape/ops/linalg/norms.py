@@ -12,10 +12,9 @@ from ..._dispatch.declare import FUNCTIONS, method, public
 from ..._dtypes import can_cast, parse_dtype
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor, is_integer, wrap_dim
-from .._support.dim_keepdim import numpy_names
 from .._support.linalg import at_least_matrix, inexact, into
 from .._support.operands import number
-from .._support.reduction import as_dims, axes_of, check_dims
+from .._support.reduction import as_dims, axes_of, check_dims, numpy_names
 from ..pointwise.scalar import norm as norm_along
 from ..reduction.norms import linalg_vector_norm
 from ..views.permute import permute

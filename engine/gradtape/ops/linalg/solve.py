@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import return_types
 from ..._autocast.autocast import autocasts
-from ..._dispatch.declare import FUNCTIONS, Array, method, op
+from ..._dispatch.declare import FUNCTIONS, Array, method
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import check_tensor
@@ -26,7 +26,7 @@ from .._support.linalg import (
     same_kind,
     square,
 )
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from ..views.reshape import reshape
 from .cholesky import SINGULAR
 
@@ -67,13 +67,12 @@ def _solve_backward(
     return into_a, F.reshape(into_b, tuple(into_b.shape[:-1])) if vector else into_b
 
 
-@op(
+@hidden_op(
     {("A", "B"): _solve_backward},
     name="linalg_solve_ex",
     key="_linalg_solve_ex",
     outputs=4,
     output_names=("result", "LU", "pivots", "info"),
-    **HIDDEN,
 )
 def _linalg_solve_ex(xp: Any, A: Array, B: Array, left: bool, check: str) -> Any:
     inexact("linalg.solve", A)
@@ -159,13 +158,12 @@ def _inverse_backward(F: Any, grad: Any, result0: Any) -> Any:
     return -F.matmul(turned, F.matmul(grad[0], turned))
 
 
-@op(
+@hidden_op(
     {"A": _inverse_backward},
     name="linalg_inv_ex",
     key="_linalg_inv_ex",
     outputs=2,
     output_names=("inverse", "info"),
-    **HIDDEN,
 )
 def linalg_inv_ex(xp: Any, A: Array) -> Any:
     """Return (inverses, info)."""

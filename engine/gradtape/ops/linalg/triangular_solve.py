@@ -9,7 +9,7 @@ from typing import Any
 from ... import return_types
 from ..._autocast.autocast import autocasts
 from ..._common.warn import warn_once
-from ..._dispatch.declare import ABSENT, Array, method, op
+from ..._dispatch.declare import ABSENT, Array, method
 from ..._tensor.tensor import Tensor
 from .._kernels import lapack as _lapack
 from .._support.arguments import check_tensor
@@ -23,7 +23,7 @@ from .._support.linalg import (
     kind_name,
     square,
 )
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 
 
 def _into_operands(
@@ -66,11 +66,7 @@ def _solve(
     )
 
 
-@op(
-    {("self", "B"): _into_operands},
-    method=False,
-    function=False,
-)
+@hidden_op({("self", "B"): _into_operands})
 def linalg_solve_triangular(
     xp: Any,
     self: Array,
@@ -153,14 +149,13 @@ def _into_old_operands(
     return into_b, into_a
 
 
-@op(
+@hidden_op(
     {("self", "A"): _into_old_operands},
     key="_triangular_solve",
     name="triangular_solve",
     outputs=2,
     differentiable=(0, 1),
     output_names=("solution", "cloned_coefficient"),
-    **HIDDEN,
 )
 def _triangular_solve(
     xp: Any,

@@ -1,1 +1,1 @@
-"""memory: say here what this room is for, and what must stay true in it."""
+"""Copies, conversions, storages: where values lie, and how they leave the engine."""

@@ -8,7 +8,7 @@ from ..._backend import META, NO_DATA, backend_of
 from ..._backend.device import device as Device
 from ..._common.warn import warn_once
 from ..._dispatch.apply import apply
-from ..._dispatch.declare import OPS, Array, method, op
+from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.sum_to_shape import cast_back
 from ..._dtypes import (
     bfloat16,
@@ -39,6 +39,7 @@ from .._support.memory_formats import (
     suggested,
 )
 from .._support.new_tensor import module_on
+from .._support.operands import hidden_op
 from .._support.to_arguments import read_to
 from .memory_format import contiguous_format, preserve_format
 
@@ -48,7 +49,7 @@ _DISCARDS = "Casting complex values to real discards the imaginary part"
 # ---- copies ----
 
 
-@op({"self": lambda F, grad: grad}, name="clone", method=False, function=False)
+@hidden_op({"self": lambda F, grad: grad}, name="clone")
 def _clone(xp: Any, self: Array, memory_format: Any = None) -> Any:
     """Copy the tensor; without a memory format, in the memory order it has."""
     return copy_in(xp, self, memory_format)
@@ -135,11 +136,7 @@ def detach_(self: Tensor) -> Tensor:
 # ---- casts ----
 
 
-@op(
-    {"self": lambda F, grad, self_dtype: cast_back(F, grad, self_dtype)},
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad, self_dtype: cast_back(F, grad, self_dtype)})
 def _to_copy(xp: Any, self: Array, dtype: DType, memory_format: Any = None) -> Any:
     """Copy to another dtype; without a memory format, in the memory order it has."""
     kind = dtype.numpy
@@ -205,12 +202,10 @@ def _differs(where: Device, mine: Device) -> bool:
     return where.type != mine.type or where.index not in (None, mine.index)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F._from_device(grad)},
     name="_onto_device",
     node="ToCopyBackward0",
-    method=False,
-    function=False,
 )
 def _onto_device(xp: Any, self: Array, index: int | None = None) -> Any:
     """Copy from the host to a CUDA device."""
@@ -221,24 +216,20 @@ def _onto_device(xp: Any, self: Array, index: int | None = None) -> Any:
         return cupy.asarray(self)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F._onto_device(grad)},
     name="_from_device",
     node="ToCopyBackward0",
-    method=False,
-    function=False,
 )
 def _from_device(xp: Any, self: Array) -> Any:
     """Copy from a CUDA device to the host."""
     return backend_of(self).to_host(self)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F._from_device(grad)},
     name="_onto_meta",
     node="ToCopyBackward0",
-    method=False,
-    function=False,
 )
 def _onto_meta(xp: Any, self: Array) -> Any:
     """Keep the shape, the strides and the dtype, and let go of the values."""

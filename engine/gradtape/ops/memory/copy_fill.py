@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._backend import backend_of
 from ..._common.messages import BROADCAST_OUTPUT, legacy_type_name, shape_text
-from ..._dispatch.declare import OPS, Array, method, op, public
+from ..._dispatch.declare import OPS, Array, method, public
 from ..._dispatch.operands import broadcast_error
 from ..._dispatch.view_history import check_inplace
 from ..._dtypes import DTYPE_OF
@@ -24,51 +24,46 @@ from ..._tensor.tensor import Tensor
 from ..._tensor.tensor import wrap as wrap_array
 from .._support.arguments import check_tensor
 from .._support.inplace_write import written
+from .._support.operands import hidden_op
 from .._support.scalar_range import in_range
 from .conversion import warn_discards
 
 # ---- the derivatives of writes: what was there before gets no gradient ----
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F.zeros_like(grad), "src": lambda F, grad: grad},
     name="copy",
     node="CopyBackwards",
-    method=False,
-    function=False,
 )
 def _copy(xp: Any, self: Array, src: Array) -> Any:
     """Return ``src`` in the shape of the first argument."""
     return xp.broadcast_to(src, self.shape).astype(self.dtype)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F.zeros_like(grad)},
     name="fill",
     key="_fill_number",
     node="FillBackward2",
-    method=False,
-    function=False,
 )
 def _fill(xp: Any, self: Array, value: Any) -> Any:
     """Return a tensor of the argument's shape, filled with a number."""
     return xp.full_like(self, value)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F.zeros_like(grad), "value": lambda F, grad: F.sum(grad)},
     name="fill",
     key="_fill_tensor",
     node="FillBackward3",
-    method=False,
-    function=False,
 )
 def _fill_tensor(xp: Any, self: Array, value: Array) -> Any:
     """Return a tensor of the argument's shape, filled with a 0-d tensor."""
     return xp.full_like(self, value)
 
 
-@op({"self": lambda F, grad: F.zeros_like(grad)}, method=False, function=False)
+@hidden_op({"self": lambda F, grad: F.zeros_like(grad)})
 def zero(xp: Any, self: Array) -> Any:
     """Return zeros of the argument's shape."""
     return xp.zeros_like(self)

@@ -1,12 +1,8 @@
-"""How tensors are taken apart for a pickle, and what pickles call to rebuild them.
-
-The functions that begin with ``_rebuild`` have PyTorch's names and arguments, because
-files name them; ``gradtape._utils`` offers them under the module they are known by.
-They trust nothing that they are given: a file may say anything.
-"""
+"""Copying and pickling tensors and storages."""
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator
@@ -21,18 +17,32 @@ from ..._dispatch.declare import method
 from ..._dispatch.strided_views import Geometry, check_geometry, geometry_of
 from ..._dtypes import DTYPE_OF, uint16, uint32, uint64
 from ..._dtypes import dtype as DType
+from ..._modes.grad_mode import mode, no_grad
+from ..._overrides.torch_function import DisableTorchFunctionSubclass
 from ..._sparse.array import SparseArray
-from ..._storage.storage import Storage, new_storage, sharing
+from ..._storage.storage import (
+    Storage,
+    borrowed,
+    inference_storage,
+    new_storage,
+    sharing,
+)
+from ..._tensor.hooks import warn_if_has_hooks
 from ..._tensor.memory import keeps_values_elsewhere
-from ..._tensor.set_data import move_to
-from ..._tensor.tensor import Tensor, wrap, wrap_shared
-from ..creation.full import empty_strided
+from ..._tensor.tensor import Tensor, move_to, plain_types, wrap, wrap_shared
+from ..creation.factories import empty_strided
 from ..sparse.create import check_parts, check_range
 from ..sparse.layout import is_sparse
-from ..tensor.subclasses import retyped, set_state, state_of
-from ..tensor.wrapper_subclasses import _make_wrapper_subclass
+from ..tensor.subclasses import (
+    _make_wrapper_subclass,
+    own_slots,
+    retyped,
+    set_state,
+    state_of,
+)
 from .memory_format import layout as Layout
 from .memory_format import sparse_coo, strided
+from .resize_set import place
 from .typed_storage import TypedStorage, typed
 from .untyped_storage import UntypedStorage, face_of
 
@@ -41,8 +51,6 @@ __all__ = [
     "_rebuild_device_tensor_from_numpy",
     "_rebuild_from_type_v2",
     "_rebuild_meta_tensor_no_storage",
-    "_rebuild_parameter",
-    "_rebuild_parameter_with_state",
     "_rebuild_sparse_tensor",
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
@@ -68,8 +76,6 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     """Return the function that rebuilds a plain tensor, with its arguments."""
-    from ...utils.hooks import warn_if_has_hooks
-
     warn_if_has_hooks(self)
     if is_sparse(self):
         data = self._data
@@ -295,23 +301,6 @@ def _rebuild_wrapper_subclass(
     )
 
 
-def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
-    from ...nn.parameter import Parameter
-
-    if not isinstance(data, Tensor):
-        raise RuntimeError(f"{type(data).__name__} is no tensor to make a parameter of")
-    found = Parameter(data, bool(requires_grad))
-    if backward_hooks:
-        found._backward_hooks = backward_hooks
-    return found
-
-
-def _rebuild_parameter_with_state(
-    data: Any, requires_grad: Any, backward_hooks: Any, state: Any
-) -> Any:
-    return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
-
-
 def _rebuild_device_tensor_from_cpu_tensor(
     data: Any, dtype: Any, device: Any, requires_grad: Any
 ) -> Tensor:
@@ -325,3 +314,85 @@ def _rebuild_device_tensor_from_numpy(
 
     found = from_numpy(data).to(device=device, dtype=dtype)
     return found.requires_grad_(bool(requires_grad))
+
+
+_ANOTHER_KIND = (
+    "of the same subclass. You should either properly implement {0}() for your "
+    "subclass or override __deepcopy__() if it is intended behavior for {0}() to "
+    "return an instance of a different type."
+)
+_OTHER_CLONE = (
+    "The default implementation of __deepcopy__() for wrapper subclasses only works "
+    "for subclass types that implement clone() and for which cloning returns another "
+    "instance " + _ANOTHER_KIND.format("clone")
+)
+_OTHER_NEW = (
+    "The default implementation of __deepcopy__() for non-wrapper subclasses only "
+    "works for subclass types that implement new_empty() and for which that function "
+    "returns another instance " + _ANOTHER_KIND.format("new_empty")
+)
+
+
+@method("__deepcopy__")
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the "
+            "deepcopy protocol at the moment.  If you were attempting to deepcopy a "
+            "module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    if is_sparse(self):
+        return _carried_over(self, wrap(self._data.copy()), memo)
+    if keeps_values_elsewhere(self) or self.device.type == "meta":
+        return _carried_over(self, _cloned(self), memo)
+    if type(self) not in plain_types:
+        with DisableTorchFunctionSubclass():
+            if type(self.new_empty(())) is not type(self):  # type: ignore[attr-defined]
+                raise RuntimeError(_OTHER_NEW)
+    shared = face_of(self._storage).__deepcopy__(memo)._storage
+    if mode.now.inference:
+        twin = _like(self, inference_storage(shared.owner))
+    else:
+        twin = _like(self, borrowed(shared, new_storage(shared.owner)))
+        twin._storage.version = 1  # PyTorch places the copy with set_()
+    return _carried_over(self, twin, memo)
+
+
+def _cloned(self: Tensor) -> Tensor:
+    """Return what the class of a tensor without memory makes of ``clone()``."""
+    with no_grad(), DisableTorchFunctionSubclass():
+        twin: Tensor = self.clone()  # type: ignore[attr-defined]
+    if type(twin) is not type(self):
+        raise RuntimeError(_OTHER_CLONE)
+    return twin
+
+
+def _carried_over(self: Tensor, twin: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Give a deep copy what its original has besides memory."""
+    memo[id(self)] = twin
+    twin._needs = self._needs
+    if self._grad is not None:
+        twin._grad = copy.deepcopy(self._grad, memo)
+    twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    for name in own_slots(type(self)):
+        if hasattr(self, name):
+            setattr(twin, name, copy.deepcopy(getattr(self, name), memo))
+    return twin
+
+
+def _like(self: Tensor, memory: Storage) -> Tensor:
+    """Return a tensor of this one's type that looks the same way into ``memory``."""
+    twin = object.__new__(type(self))
+    twin._storage = memory
+    twin._grad = twin._grad_fn = twin._view = twin._extra = None
+    twin._needs, twin._nr = False, 0
+    twin._data = memory.flat_as(self._data.dtype)[:0]
+    place(twin, geometry_of(self))
+    return twin
+
+
+for _name in __all__:  # files name them by their public home
+    globals()[_name].__module__ = "gradtape._utils"

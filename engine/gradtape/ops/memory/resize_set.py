@@ -6,19 +6,19 @@ import math
 from typing import Any
 
 from ..._backend import backend_of
-from ..._dispatch.apply import make_node
-from ..._dispatch.declare import OPS, Array, method, op, public
+from ..._dispatch.declare import OPS, Array, method, public
 from ..._dispatch.inplace import note_write
+from ..._dispatch.recording import make_node
 from ..._dispatch.strided_views import Geometry, geometry_of
 from ..._dispatch.view_history import check_inplace, rebase_history
 from ..._dtypes import CPP_TYPE
 from ..._modes.grad_mode import mode
 from ..._storage.storage import InferenceStorage, Storage, borrowed, inference_storage
 from ..._tensor.overlap import internal_overlap
-from ..._tensor.set_data import move_to
-from ..._tensor.tensor import Tensor, wrap
+from ..._tensor.tensor import Tensor, move_to, wrap
 from .._support.arguments import spread
 from .._support.memory_formats import checked_format, format_strides, suggested
+from .._support.operands import hidden_op
 from .._support.view_geometry import contiguous_strides
 from ..tensor.determinism import unwritten
 from .memory_format import contiguous_format, preserve_format
@@ -105,18 +105,13 @@ def _lost(F: Any, grad: Any) -> Any:
     raise RuntimeError("derivative for set_ is not implemented")
 
 
-@op(
-    {"self": _lost, "source": _lost},
-    node="NotImplemented",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": _lost, "source": _lost}, node="NotImplemented")
 def _set(xp: Any, self: Array, source: Array) -> Any:
     """Stand for a tensor that took the memory of another; no gradient passes."""
     return source
 
 
-@op({"self": _lost}, node="NotImplemented", method=False, function=False)
+@hidden_op({"self": _lost}, node="NotImplemented")
 def _set_storage(xp: Any, self: Array) -> Any:
     """Stand for a tensor that took other memory; no gradient passes."""
     return self

@@ -22,7 +22,7 @@ from ..._dtypes import (
 )
 from ..._dtypes import dtype as DType
 from ..._tensor.tensor import Tensor
-from ..creation.files import numbers_from_file
+from ..creation.buffers import numbers_from_file
 from .typed_storage import TypedStorage, legacy_name, typed, warn_deprecated
 from .untyped_storage import UntypedStorage, face_of
 

@@ -14,7 +14,7 @@ from ..._dispatch.declare import method
 from ..._dtypes import bfloat16
 from ..._modes.grad_mode import mode
 from ..._sparse.array import SparseArray
-from ..._tensor.extra import dispatching
+from ..._tensor.subclasses import dispatching
 from ..._tensor.tensor import Tensor
 from .resize_storage import fix
 

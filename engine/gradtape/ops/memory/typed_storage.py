@@ -68,6 +68,8 @@ class TypedStorage:
     Made of a size, a sequence of numbers, or a storage of bytes (``wrap_storage``).
     """
 
+    __module__ = "gradtape.storage"
+
     __slots__ = ("_untyped_storage", "dtype")
 
     dtype: DType

@@ -12,10 +12,10 @@ import numpy as np
 from ..._backend import META, backend_of
 from ..._backend._meta import NO_DATA
 from ..._backend.device import device as Device
+from ..._backend.device import device_of
 from ..._dtypes import dtype as DType
 from ..._dtypes import uint8
 from ..._storage.storage import Storage, new_storage
-from ..._tensor.memory import device_of
 from .resize_storage import is_fixed, resize_memory
 
 _faces: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
@@ -35,6 +35,8 @@ class UntypedStorage:
     >>> torch.UntypedStorage([1, 2, 3]).tolist()
     [1, 2, 3]
     """
+
+    __module__ = "gradtape.storage"
 
     __slots__ = ("__dict__", "__weakref__", "_storage")
 

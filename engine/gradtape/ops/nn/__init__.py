@@ -1,1 +1,1 @@
-"""nn: say here what this room is for, and what must stay true in it."""
+"""Ops of networks: convolutions, pools, norms, losses, attention, recurrences."""

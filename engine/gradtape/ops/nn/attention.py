@@ -13,12 +13,12 @@ from ..._autocast.autocast import autocasts
 from ..._dispatch.declare import FUNCTIONS, public
 from ..._modes.grad_mode import no_grad
 from ..._tensor.tensor import Tensor
-from ...backends import cuda
 from .._support.arguments import check_tensors
 from .._support.operands import c_name
 from ..linalg.linear import matmul
 from ..pointwise.scalar import mul_number
 from ..reduction.softmax import _safe_softmax
+from ..tensor.settings import attention
 
 _NO_KIND = (
     "No viable backend for scaled_dot_product_attention was found. This is likely due "
@@ -104,7 +104,7 @@ def _fused_sdp_choice(
 
     Raises RuntimeError where that kind of attention is switched off.
     """
-    math, flash = cuda.math_sdp_enabled(), cuda.flash_sdp_enabled()
+    math, flash = attention.math, attention.flash
     if not math and not flash:
         raise RuntimeError(_NO_KIND)
     fused = flash and dropout_p == 0 and _fit((query, key, value), enable_gqa)

@@ -11,6 +11,7 @@ from .._kernels.bitwise_select import check_floating
 from .._kernels.sliding_windows import Sizes, Window, columns, fold, volume
 from .._support.memory_formats import keeps_format
 from .._support.new_tensor import row_major
+from .._support.operands import hidden_op
 
 
 def _derivative(
@@ -136,12 +137,10 @@ def _second_derivative(
     return outgoing, into_input, into_weight
 
 
-@op(
+@hidden_op(
     {("grad_output", "input", "weight"): _second_derivative},
     outputs=3,
     differentiable=(0, 1, 2),
-    method=False,
-    function=False,
 )
 @keeps_format(1, 2)
 def convolution_backward(
@@ -214,15 +213,13 @@ def _channel_sums(xp: Any, grad: Any) -> Any:
 # ---- unfold and fold: the columns themselves ----
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, kernel_size, dilation, padding, stride: (
             F.col2im(grad, self_shape[-2:], kernel_size, dilation, padding, stride)
         )
     },
     node="Im2ColBackward0",
-    method=False,
-    function=False,
 )
 def im2col(
     xp: Any,
@@ -244,15 +241,13 @@ def im2col(
     return found if self.ndim == 4 else found[0]
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, output_size, kernel_size, dilation, padding, stride: (
             F.im2col(grad, kernel_size, dilation, padding, stride)
         )
     },
     node="Col2ImBackward0",
-    method=False,
-    function=False,
 )
 def col2im(
     xp: Any,

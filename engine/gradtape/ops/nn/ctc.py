@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..._dispatch.declare import Array, op
 from .._support.matrix_product import scalar_name
-from .._support.operands import UNDERIVED, underived
+from .._support.operands import UNDERIVED, hidden_op, underived
 
 Lengths = tuple[int, ...]
 _CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"
@@ -182,12 +182,7 @@ def _emitted(xp: Any, log_probs: Any, states: _States) -> Any:
     return xp.take_along_axis(log_probs, index, 2)
 
 
-@op(
-    underived("_ctc_loss_backward", "grad_output", "log_probs"),
-    node=UNDERIVED,
-    method=False,
-    function=False,
-)
+@hidden_op(underived("_ctc_loss_backward", "grad_output", "log_probs"), node=UNDERIVED)
 def _ctc_loss_backward(
     xp: Any,
     grad_output: Array,

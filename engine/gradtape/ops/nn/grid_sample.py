@@ -8,10 +8,9 @@ from ..._dispatch.declare import FUNCTIONS, Array, op, public
 from ..._dtypes import DTYPE_OF
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
-from .._kernels.grid_double_backward import sampled_twice
-from .._kernels.grid_sample import BICUBIC, sampled, sampled_back
+from .._kernels.grid_sample import BICUBIC, sampled, sampled_back, sampled_twice
 from .._support.matrix_product import scalar_name
-from .._support.operands import HIDDEN, UNDERIVED, underived
+from .._support.operands import UNDERIVED, hidden_op, underived
 from ..creation.ranges import between
 
 Sizes = tuple[int, ...]
@@ -50,7 +49,7 @@ def _second_derivative(
     return F._grid_sampler_backward_backward(*into, grad_output, input, grid, *how)
 
 
-@op(
+@hidden_op(
     underived(
         "grid_sampler_backward_backward",
         *("into_input", "into_grid", "grad_output", "input", "grid"),
@@ -58,7 +57,6 @@ def _second_derivative(
     node=UNDERIVED,
     outputs=3,
     differentiable=(0, 1, 2),
-    **HIDDEN,
 )
 def _grid_sampler_backward_backward(
     xp: Any,
@@ -75,12 +73,11 @@ def _grid_sampler_backward_backward(
     return sampled_twice(xp, into_input, into_grid, grad_output, input, grid, *how)
 
 
-@op(
+@hidden_op(
     {("grad_output", "input", "grid"): _second_derivative},
     node="GridSampler2DBackwardBackward0",
     outputs=2,
     differentiable=(0, 1),
-    **HIDDEN,
 )
 def _grid_sampler_backward(
     xp: Any,
@@ -232,14 +229,12 @@ def affine_grid_generator(
     return found.reshape(size[0], *size[2:], theta.shape[1])
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, size, align_corners: F.affine_grid_generator(
             grad, size, align_corners
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def _affine_grid_backward(
     xp: Any, grad_output: Array, shape: Sizes, size: Sizes, align_corners: bool

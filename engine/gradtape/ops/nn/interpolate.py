@@ -6,10 +6,12 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from .._kernels.interpolate import Sizes, resized, spread_back
 from .._support.matrix_product import scalar_name
 from .._support.memory_formats import keeps_format
+from .._support.operands import hidden_op
+from .._support.signed import with_parameters
 
 _LETTERS = ("W", "H", "D")
 
@@ -56,23 +58,12 @@ def _kernel(name: str, kind: str, dims: int, sizes: Sizes) -> str:
     return f"compute_indices_weights_{kind.partition('-')[0]}"
 
 
-def _backward(kind: str) -> Callable[..., Any]:
-    def back(
-        F: Any, grad: Any, shape: Any, sizes: Any, align: bool, scales: Any
-    ) -> Any:
-        return F._resize_backward(grad, tuple(shape), kind, sizes, align, scales)
-
-    return back
-
-
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, kind, sizes, align, scales: F._resize(
             grad, kind, sizes, align, scales
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 @keeps_format(0)
 def _resize_backward(
@@ -88,14 +79,12 @@ def _resize_backward(
     return spread_back(xp, grad_output, shape, kind, sizes, align, scales)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, kind, sizes, align, scales: (
             F._resize_backward(grad, tuple(self_shape), kind, sizes, align, scales)
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 @keeps_format(0)
 def _resize(
@@ -105,199 +94,71 @@ def _resize(
     return resized(xp, self, kind, sizes, align, scales)
 
 
-def _one(name: str, kind: str, node: str) -> Callable[..., Any]:
-    """Declare a mode for (N, C, length)."""
-    back = _backward(kind)
-    if kind.startswith("nearest"):
+_SCALES: dict[int, tuple[str, ...]] = {
+    1: ("scales",),
+    2: ("scales_h", "scales_w"),
+    3: ("scales_d", "scales_h", "scales_w"),
+}
 
-        def plain(
-            xp: Any, self: Array, output_size: Sizes, scales: float | None = None
-        ) -> Any:
-            _check(name, kind, self, output_size)
-            return resized(xp, self, kind, output_size, False, (scales,))
 
-        how: Any = lambda F, grad, self_shape, output_size, scales: back(  # noqa: E731
-            F, grad, self_shape, output_size, False, (scales,)
-        )
-        return _declared(name, node, plain, how)
+def _mode(dims: int, name: str, kind: str, node: str) -> Callable[..., Any]:
+    """Declare the op of a mode for as many dimensions as are resized.
 
-    def smooth(
-        xp: Any,
-        self: Array,
-        output_size: Sizes,
-        align_corners: bool,
-        scales: float | None = None,
-    ) -> Any:
+    Nearest neighbours have no corners to align. Kernel and derivative take a scale per
+    dimension, under PyTorch's names.
+    """
+    options = () if kind.startswith("nearest") else ("align_corners",)
+    options = ("output_size", *options, *_SCALES[dims])
+
+    def how(given: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
+        return (False, given) if len(given) == dims else (given[0], given[1:])
+
+    def kernel(xp: Any, self: Any, output_size: Sizes, *given: Any) -> Any:
         _check(name, kind, self, output_size)
-        return resized(xp, self, kind, output_size, align_corners, (scales,))
+        return resized(xp, self, kind, output_size, *how(given))
 
-    def gradient(
-        F: Any,
-        grad: Any,
-        self_shape: Any,
-        output_size: Any,
-        align_corners: bool,
-        scales: Any,
-    ) -> Any:
-        return back(F, grad, self_shape, output_size, align_corners, (scales,))
+    def gradient(F: Any, grad: Any, shape: Any, output_size: Any, *given: Any) -> Any:
+        align, scales = how(given)
+        return F._resize_backward(grad, tuple(shape), kind, output_size, align, scales)
 
-    return _declared(name, node, smooth, gradient)
-
-
-def _two(name: str, kind: str, node: str) -> Callable[..., Any]:
-    """Declare a mode for (N, C, height, width)."""
-    back = _backward(kind)
-    if kind.startswith("nearest"):
-
-        def plain(
-            xp: Any,
-            self: Array,
-            output_size: Sizes,
-            scales_h: float | None = None,
-            scales_w: float | None = None,
-        ) -> Any:
-            _check(name, kind, self, output_size)
-            scales = (scales_h, scales_w)
-            return resized(xp, self, kind, output_size, False, scales)
-
-        def plainly(
-            F: Any,
-            grad: Any,
-            self_shape: Any,
-            output_size: Any,
-            scales_h: Any,
-            scales_w: Any,
-        ) -> Any:
-            return back(F, grad, self_shape, output_size, False, (scales_h, scales_w))
-
-        return _declared(name, node, plain, plainly)
-
-    def smooth(
-        xp: Any,
-        self: Array,
-        output_size: Sizes,
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Any:
-        _check(name, kind, self, output_size)
-        scales = (scales_h, scales_w)
-        return resized(xp, self, kind, output_size, align_corners, scales)
-
-    def gradient(
-        F: Any,
-        grad: Any,
-        self_shape: Any,
-        output_size: Any,
-        align_corners: bool,
-        scales_h: Any,
-        scales_w: Any,
-    ) -> Any:
-        scales = (scales_h, scales_w)
-        return back(F, grad, self_shape, output_size, align_corners, scales)
-
-    return _declared(name, node, smooth, gradient)
-
-
-def _three(name: str, kind: str, node: str) -> Callable[..., Any]:
-    """Declare a mode for (N, C, depth, height, width)."""
-    back = _backward(kind)
-    if kind.startswith("nearest"):
-
-        def plain(
-            xp: Any,
-            self: Array,
-            output_size: Sizes,
-            scales_d: float | None = None,
-            scales_h: float | None = None,
-            scales_w: float | None = None,
-        ) -> Any:
-            _check(name, kind, self, output_size)
-            scales = (scales_d, scales_h, scales_w)
-            return resized(xp, self, kind, output_size, False, scales)
-
-        def plainly(
-            F: Any,
-            grad: Any,
-            self_shape: Any,
-            output_size: Any,
-            scales_d: Any,
-            scales_h: Any,
-            scales_w: Any,
-        ) -> Any:
-            scales = (scales_d, scales_h, scales_w)
-            return back(F, grad, self_shape, output_size, False, scales)
-
-        return _declared(name, node, plain, plainly)
-
-    def smooth(
-        xp: Any,
-        self: Array,
-        output_size: Sizes,
-        align_corners: bool,
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Any:
-        _check(name, kind, self, output_size)
-        scales = (scales_d, scales_h, scales_w)
-        return resized(xp, self, kind, output_size, align_corners, scales)
-
-    def gradient(
-        F: Any,
-        grad: Any,
-        self_shape: Any,
-        output_size: Any,
-        align_corners: bool,
-        scales_d: Any,
-        scales_h: Any,
-        scales_w: Any,
-    ) -> Any:
-        scales = (scales_d, scales_h, scales_w)
-        return back(F, grad, self_shape, output_size, align_corners, scales)
-
-    return _declared(name, node, smooth, gradient)
-
-
-def _declared(
-    name: str, node: str, kernel: Callable[..., Any], gradient: Callable[..., Any]
-) -> Callable[..., Any]:
     kernel.__doc__ = f"Resize the last dimensions: {name}."
-    declare = op(
-        {"self": gradient},
+    defaults = dict.fromkeys(_SCALES[dims])
+    declare = hidden_op(
+        {"self": with_parameters(gradient, "F", "grad", "self_shape", *options)},
         name=name,
         node=f"{node}Backward0",
-        method=False,
-        function=False,
+    )
+    kernel = with_parameters(
+        kernel, "xp", "self", *options, marks={"self": "Array"}, defaults=defaults
     )
     return declare(keeps_format(0)(kernel))
 
 
 MODES: dict[tuple[str, int], Callable[..., Any]] = {
-    ("nearest", 3): _one("upsample_nearest1d", "nearest", "UpsampleNearest1D"),
-    ("nearest", 4): _two("upsample_nearest2d", "nearest", "UpsampleNearest2D"),
-    ("nearest", 5): _three("upsample_nearest3d", "nearest", "UpsampleNearest3D"),
-    ("nearest-exact", 3): _one(
-        "_upsample_nearest_exact1d", "nearest-exact", "UpsampleNearestExact1D"
+    ("nearest", 3): _mode(1, "upsample_nearest1d", "nearest", "UpsampleNearest1D"),
+    ("nearest", 4): _mode(2, "upsample_nearest2d", "nearest", "UpsampleNearest2D"),
+    ("nearest", 5): _mode(3, "upsample_nearest3d", "nearest", "UpsampleNearest3D"),
+    ("nearest-exact", 3): _mode(
+        1, "_upsample_nearest_exact1d", "nearest-exact", "UpsampleNearestExact1D"
     ),
-    ("nearest-exact", 4): _two(
-        "_upsample_nearest_exact2d", "nearest-exact", "UpsampleNearestExact2D"
+    ("nearest-exact", 4): _mode(
+        2, "_upsample_nearest_exact2d", "nearest-exact", "UpsampleNearestExact2D"
     ),
-    ("nearest-exact", 5): _three(
-        "_upsample_nearest_exact3d", "nearest-exact", "UpsampleNearestExact3D"
+    ("nearest-exact", 5): _mode(
+        3, "_upsample_nearest_exact3d", "nearest-exact", "UpsampleNearestExact3D"
     ),
-    ("linear", 3): _one("upsample_linear1d", "linear", "UpsampleLinear1D"),
-    ("bilinear", 4): _two("upsample_bilinear2d", "linear", "UpsampleBilinear2D"),
-    ("trilinear", 5): _three("upsample_trilinear3d", "linear", "UpsampleTrilinear3D"),
-    ("bicubic", 4): _two("upsample_bicubic2d", "cubic", "UpsampleBicubic2D"),
-    ("bilinear_aa", 4): _two(
-        "_upsample_bilinear2d_aa", "linear_aa", "UpsampleBilinear2DAa"
+    ("linear", 3): _mode(1, "upsample_linear1d", "linear", "UpsampleLinear1D"),
+    ("bilinear", 4): _mode(2, "upsample_bilinear2d", "linear", "UpsampleBilinear2D"),
+    ("trilinear", 5): _mode(3, "upsample_trilinear3d", "linear", "UpsampleTrilinear3D"),
+    ("bicubic", 4): _mode(2, "upsample_bicubic2d", "cubic", "UpsampleBicubic2D"),
+    ("bilinear_aa", 4): _mode(
+        2, "_upsample_bilinear2d_aa", "linear_aa", "UpsampleBilinear2DAa"
     ),
-    ("bicubic_aa", 4): _two(
-        "_upsample_bicubic2d_aa", "cubic_aa", "UpsampleBicubic2DAa"
+    ("bicubic_aa", 4): _mode(
+        2, "_upsample_bicubic2d_aa", "cubic_aa", "UpsampleBicubic2DAa"
     ),
-    ("lanczos_aa", 4): _two(
-        "_upsample_lanczos2d_aa", "lanczos_aa", "UpsampleLanczos2DAa"
+    ("lanczos_aa", 4): _mode(
+        2, "_upsample_lanczos2d_aa", "lanczos_aa", "UpsampleLanczos2DAa"
     ),
 }
 """The op for each mode and rank of the input."""

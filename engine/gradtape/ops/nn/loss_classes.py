@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from ..._dtypes import DTYPE_OF, int64, uint8
 from .._kernels.bitwise_select import check_floating, check_wide
 from .._support.matrix_product import scalar_name
-from .._support.operands import UNDERIVED, no_gradient_of, underived
+from .._support.operands import UNDERIVED, hidden_op, no_gradient_of, underived
 from .._support.reduction import wide
+from .._support.signed import renamed
 from .loss import MEAN, NONE, reduced
 
 
@@ -141,62 +142,42 @@ def _nll_loss(
     return found.astype(self.dtype), total.astype(self.dtype)
 
 
-@op(
-    {"self": _derivative},
-    node="NllLossBackward0",
-    check=no_gradient_of("nll_loss_forward", weight=2),
-    outputs=2,
-    output_names=("output", "total_weight"),
-    method=False,
-    function=False,
-)
-def nll_loss(
-    xp: Any,
-    self: Array,
-    target: Array,
-    weight: Array | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = -100,
-) -> Any:
-    """Pick each sample's value at its class; return loss and total weight.
+def _nll(name: str, node: str, kernel: str) -> Any:
+    """Declare the loss for samples, or for pixels of images."""
 
-    Raises IndexError for a class that does not exist.
-    """
-    check_floating(self, "nll_loss_out_frame")
-    return _nll_loss(xp, self, target, weight, reduction, ignore_index)
+    @hidden_op(
+        {"self": _derivative},
+        node=node,
+        check=no_gradient_of(f"{name}_forward", weight=2),
+        outputs=2,
+        output_names=("output", "total_weight"),
+    )
+    @renamed(name, "Pick each value at its class; return loss and total weight.")
+    def loss(
+        xp: Any,
+        self: Array,
+        target: Array,
+        weight: Array | None = None,
+        reduction: int = MEAN,
+        ignore_index: int = -100,
+    ) -> Any:
+        check_floating(self, kernel)
+        return _nll_loss(xp, self, target, weight, reduction, ignore_index)
 
-
-@op(
-    {"self": _derivative},
-    node="NllLoss2DBackward0",
-    check=no_gradient_of("nll_loss2d_forward", weight=2),
-    outputs=2,
-    output_names=("output", "total_weight"),
-    method=False,
-    function=False,
-)
-def nll_loss2d(
-    xp: Any,
-    self: Array,
-    target: Array,
-    weight: Array | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = -100,
-) -> Any:
-    """Pick each pixel's value at its class; return loss and total weight."""
-    check_floating(self, "nll_loss2d_forward_out_frame")
-    return _nll_loss(xp, self, target, weight, reduction, ignore_index)
+    return loss
 
 
-@op(
+nll_loss = _nll("nll_loss", "NllLossBackward0", "nll_loss_out_frame")
+nll_loss2d = _nll("nll_loss2d", "NllLoss2DBackward0", "nll_loss2d_forward_out_frame")
+
+
+@hidden_op(
     {
         "grad_output": lambda F, grad, target, weight, reduction, ignore_index: (
             F.nll_loss(grad, target, weight, reduction, ignore_index)[0]
         ),
         "self": lambda F, grad: F.zeros_like(grad),
-    },
-    method=False,
-    function=False,
+    }
 )
 def nll_loss_backward(
     xp: Any,
@@ -257,16 +238,14 @@ def _margins(
     return rows, index, gap
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, target, p, margin, weight, reduction: (
             F._multi_margin_loss_backward(
                 grad, self, target, p, margin, weight, reduction
             )
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def multi_margin_loss(
     xp: Any,
@@ -287,11 +266,9 @@ def multi_margin_loss(
     return reduced(xp, each if target.ndim else each[0], reduction)
 
 
-@op(
+@hidden_op(
     underived("multi_margin_loss_backward", "grad_output", "self", "weight"),
     node=UNDERIVED,
-    method=False,
-    function=False,
 )
 def _multi_margin_loss_backward(
     xp: Any,
@@ -336,7 +313,7 @@ def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
     return rows, xp.where(counted, listed, -1), chosen
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, target, reduction, result1: (
             F._multilabel_margin_loss_backward(
@@ -346,8 +323,6 @@ def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
     },
     outputs=2,
     output_names=("output", "is_target"),
-    method=False,
-    function=False,
 )
 def multilabel_margin_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN
@@ -365,11 +340,8 @@ def multilabel_margin_loss(
     return reduced(xp, losses if self.ndim > 1 else losses[0], reduction), chosen
 
 
-@op(
-    underived("multilabel_margin_loss_backward", "grad_output", "self"),
-    node=UNDERIVED,
-    method=False,
-    function=False,
+@hidden_op(
+    underived("multilabel_margin_loss_backward", "grad_output", "self"), node=UNDERIVED
 )
 def _multilabel_margin_loss_backward(
     xp: Any,

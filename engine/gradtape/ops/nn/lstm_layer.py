@@ -1,6 +1,6 @@
 """mkldnn_rnn_layer: one LSTM layer over a whole sequence as one op, and one node.
 
-PyTorch's CPU has it for float32 and bfloat16. Its kernels are in `_lstm_kernels.py`;
+PyTorch's CPU has it for float32 and bfloat16. Its kernels are in `_kernels/lstm.py`;
 under ``create_graph`` the same gradient is written out in recorded ops.
 """
 
@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._dispatch.declare import FUNCTIONS, Array, op
+from ..._dispatch.declare import FUNCTIONS, Array
 from ..._dtypes import bfloat16, float32
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from .._kernels.lstm import Incoming, backward, block_size, forward, tape_of
-from .._support.recurrent_steps import Hidden, Weights
+from .._support.operands import hidden_op
+from ..tensor.settings import onednn
+from .recurrent_steps import Hidden, Weights
 
 LSTM = 2
 """How PyTorch numbers the kinds of layers; the op knows this one."""
@@ -49,7 +51,7 @@ def _derivative(
     return tuple(g if need else None for g, need in zip(found, needs, strict=True))
 
 
-@op(
+@hidden_op(
     {
         (
             "input",
@@ -63,8 +65,6 @@ def _derivative(
     },
     outputs=4,
     differentiable=(0, 1, 2),
-    method=False,
-    function=False,
 )
 def mkldnn_rnn_layer(
     xp: Any,
@@ -102,7 +102,7 @@ def mkldnn_rnn_layer(
     return (*found, block.view("uint8"))
 
 
-@op(outputs=7, method=False, function=False)
+@hidden_op(outputs=7)
 def mkldnn_rnn_layer_backward(
     xp: Any,
     input: Array,
@@ -155,12 +155,10 @@ def runs_whole(input: Tensor, parts: list[Tensor], weights: list[Weights]) -> bo
 
     What does not fit together is left to the composed steps, whose ops refuse it.
     """
-    from ...backends import mkldnn  # late: it is imported after the ops
-
     known = [input, *parts, *(w for group in weights for w in group if w is not None)]
     units, features = parts[0].shape[2], input.shape[2]
     return (
-        mkldnn.enabled
+        onednn.is_enabled()
         and input.dtype in (float32, bfloat16)
         and all(t.dtype is input.dtype for t in known)
         and all(type(t._data) is np.ndarray for t in known)

@@ -1,4 +1,4 @@
-"""Batch, layer and group normalisation.
+"""Batch, layer, group and weight normalisation.
 
 Backward on arrays is one kernel each. Under ``create_graph`` the same gradient is
 written out in recorded ops, so that every further derivative follows.
@@ -21,8 +21,11 @@ from .._kernels.norm import (
     layer_forward,
 )
 from .._support.memory_formats import keeps_format, lain_in
+from .._support.new_tensor import row_major
 from .._support.norm_checks import check_mixed, check_normalized
+from .._support.operands import hidden_op
 from .._support.out_argument import with_out
+from .._support.special import widened
 
 Shape = tuple[int, ...]
 
@@ -104,13 +107,11 @@ def _batch_composed(
     return into_input, F.sum(grad * normal, dims), F.sum(grad, dims)
 
 
-@op(
+@hidden_op(
     {("input", "weight", "bias"): _batch_derivative},
     name="native_batch_norm",
     key="_native_batch_norm",
     outputs=3,
-    method=False,
-    function=False,
 )
 @keeps_format(0, format_of=lain_in)
 def _native_batch_norm(
@@ -176,35 +177,7 @@ def native_batch_norm(
     )
 
 
-@op({}, method=False, function=False)
-@keeps_format(1)
-def _batch_norm_backward(
-    xp: Any,
-    grad_output: Array,
-    input: Array,
-    weight: Array | None,
-    running_mean: Array | None,
-    running_var: Array | None,
-    save_mean: Array,
-    save_invstd: Array,
-    training: bool,
-    eps: float,
-    into_input: bool,
-) -> Any:
-    """Return the gradients of input, weight and bias."""
-    return batch_backward(
-        xp,
-        grad_output,
-        input,
-        weight,
-        running_mean,
-        running_var,
-        save_mean,
-        save_invstd,
-        training,
-        eps,
-        into_input,
-    )
+hidden_op({}, name="_batch_norm_backward")(keeps_format(1)(batch_backward))
 
 
 # ---- layer ----
@@ -269,21 +242,7 @@ def native_layer_norm(
     return found, *moments
 
 
-@op({}, method=False, function=False)
-def _layer_norm_backward(
-    xp: Any,
-    grad_output: Array,
-    input: Array,
-    normalized_shape: Shape,
-    mean: Array,
-    rstd: Array,
-    weight: Array | None,
-    into_input: bool,
-) -> Any:
-    """Return the gradients of input, weight and bias."""
-    return layer_backward(
-        xp, grad_output, input, normalized_shape, mean, rstd, weight, into_input
-    )
+hidden_op({}, name="_layer_norm_backward")(layer_backward)
 
 
 # ---- group ----
@@ -353,17 +312,68 @@ def native_group_norm(
     return group_forward(xp, input, weight, bias, group, eps)
 
 
-@op({}, method=False, function=False)
-@keeps_format(1)
-def _group_norm_backward(
-    xp: Any,
-    grad_output: Array,
-    input: Array,
-    mean: Array,
-    rstd: Array,
-    weight: Array | None,
-    group: int,
-    into_input: bool,
-) -> Any:
-    """Return the gradients of input, weight and bias."""
-    return group_backward(xp, grad_output, input, mean, rstd, weight, group, into_input)
+hidden_op({}, name="_group_norm_backward")(keeps_format(1)(group_backward))
+
+
+def _others(ndim: int, dim: int) -> tuple[int, ...]:
+    return tuple(d for d in range(ndim) if d != dim)
+
+
+def _weight_norm_backward(F: Any, grad: Any, v: Any, g: Any, dim: int) -> Any:
+    """Split a gradient: along v it changes the length, the rest turns the direction.
+
+    Lengths are computed anew, as they depend on v where this is differentiated again.
+    """
+    rows = _others(len(v.shape), dim % len(v.shape))
+    lengths = F.sqrt(F.sum(v * v, rows, True))
+    along = F.sum(grad[0] * v, rows, True) / lengths
+    return (grad[0] - v * (along / lengths)) * (g / lengths), along
+
+
+@op(
+    {("v", "g"): _weight_norm_backward},
+    name="_weight_norm_interface",
+    node="WeightNormInterfaceBackward0",
+    outputs=2,
+    method=False,
+)
+def _weight_norm_interface(xp: Any, v: Array, g: Array, dim: int = 0) -> Any:
+    """Return ``v`` scaled to the lengths ``g`` along the first or last dimension.
+
+    The second result are the lengths that ``v`` has.
+    """
+    rows, wide = _others(v.ndim, dim % v.ndim), widened(v)
+    lengths = xp.sqrt(xp.sum(wide * wide, axis=rows, keepdims=True))
+    found = (wide * (widened(g) / lengths)).astype(v.dtype, copy=False)
+    return row_major(xp, found), lengths.astype(g.dtype, copy=False)
+
+
+@public
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """Return the norm of each slice along ``dim``; of the whole for ``dim=-1``.
+
+    The result has as many dimensions as ``v``, of size 1 but for ``dim``.
+
+    >>> import gradtape as torch
+    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5.],
+            [1.]])
+    """
+    last = v.dim() - 1
+    if dim == -1:
+        return v.norm(pow)
+    if dim == 0:
+        shape = (v.size(0), *(1,) * last)
+        return v.contiguous().view(v.size(0), -1).norm(pow, 1).view(shape)
+    if dim == last:
+        shape = (*(1,) * last, v.size(last))
+        return v.contiguous().view(-1, v.size(last)).norm(pow, 0).view(shape)
+    return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
+
+
+@public
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """Return ``v`` scaled to the lengths ``g`` of its slices along ``dim``."""
+    if dim in (0, v.dim() - 1):
+        return _weight_norm_interface(v, g, dim)[0]
+    return v * (g / norm_except_dim(v, 2, dim))

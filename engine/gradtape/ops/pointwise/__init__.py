@@ -1,1 +1,1 @@
-"""pointwise: say here what this room is for, and what must stay true in it."""
+"""Ops that work element by element."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from ..._dispatch.inplace import inplace
 from ..._storage.result_strides import laid_out
 from .._kernels.bitwise_select import check_floating, choose
 from .._kernels.upcast import rounded_once
 from .._support.new_tensor import row_major
-from .activation_smooth import smooth_step
+from .._support.operands import hidden_op
+from .activation import smooth_step
 
 
 def _halves(F: Any, tensor: Any, dim: int) -> tuple[Any, Any]:
@@ -19,10 +20,9 @@ def _halves(F: Any, tensor: Any, dim: int) -> tuple[Any, Any]:
     return first, F.slice(tensor, dim, size, 2 * size, 1)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, self, dim: F.glu_backward(grad, self, dim)},
-    method=False,
-    function=False,
+    family="upcast",
 )
 def glu(xp: Any, self: Array, dim: int = -1) -> Any:
     """Multiply one half along a dimension by the sigmoid of the other."""
@@ -59,11 +59,7 @@ def _glu_curvature(F: Any, grad: Any, grad_output: Any, self: Any, dim: int) -> 
 _rounded_step = rounded_once(smooth_step)
 
 
-@op(
-    {"grad_output": _glu_slope, "self": _glu_curvature},
-    method=False,
-    function=False,
-)
+@hidden_op({"grad_output": _glu_slope, "self": _glu_curvature}, family="upcast")
 def glu_backward(xp: Any, grad_output: Array, self: Array, dim: int) -> Any:
     """Share the gradient out to the half that was gated and to the gate."""
     value, gate = xp.split(self, 2, axis=dim)
@@ -77,15 +73,14 @@ def _into_gate(xp: Any, s: Any, value: Any, grad: Any) -> Any:
     return (1 - s) * s * value * grad
 
 
-@op(
+@hidden_op(
     {
         ("self", "weight"): lambda F, grad, self, weight: F._prelu_kernel_backward(
             grad, self, weight
         )
     },
     node="PreluKernelBackward0",
-    method=False,
-    function=False,
+    family="upcast",
 )
 def _prelu_kernel(xp: Any, self: Array, weight: Array) -> Any:
     """Multiply what is negative by a weight that has the input's rank."""
@@ -109,13 +104,12 @@ def _prelu_curvature(
     return into_grad, bend, tilt
 
 
-@op(
+@hidden_op(
     {("grad_output", "self", "weight"): _prelu_curvature},
     node="PreluKernelBackwardBackward0",
     outputs=2,
     differentiable=(0, 1),
-    method=False,
-    function=False,
+    family="upcast",
 )
 def _prelu_kernel_backward(
     xp: Any, grad_output: Array, self: Array, weight: Array
@@ -135,14 +129,13 @@ def _rrelu_in_place_derivative(
     return F.leaky_relu_backward(grad, result, (lower + upper) / 2, True)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, noise: F.rrelu_with_noise_backward(
             grad, self, noise
         )
     },
-    method=False,
-    function=False,
+    family="upcast",
 )
 def rrelu_with_noise(
     xp: Any,
@@ -158,15 +151,14 @@ def rrelu_with_noise(
     return row_major(xp, self * noise)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, self, noise: F.rrelu_with_noise_backward(
             grad, self, noise
         ),
         "self": lambda F, self: F.zeros_like(self),
     },
-    method=False,
-    function=False,
+    family="upcast",
 )
 def rrelu_with_noise_backward(
     xp: Any, grad_output: Array, self: Array, noise: Array
@@ -175,13 +167,12 @@ def rrelu_with_noise_backward(
     return grad_output * noise
 
 
-@op(
+@hidden_op(
     {"self": _rrelu_in_place_derivative},
     name="rrelu_with_noise",
     key="rrelu_with_noise_",
     node="RreluWithNoiseBackward1",
-    method=False,
-    function=False,
+    family="upcast",
 )
 def _rrelu_in_place(
     xp: Any,

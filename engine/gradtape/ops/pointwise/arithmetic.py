@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.bind_pointwise import Option
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise, public
 from ..._dispatch.inplace import inplace
+from ..._dispatch.pointwise import Option
 from ..._sparse.array import SparseArray
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor
@@ -16,6 +16,7 @@ from .._support.operands import (
     POINTWISE,
     aliases,
     computed_in,
+    hidden_op,
     is_complex,
     kind_of,
     leaves_out,
@@ -77,7 +78,7 @@ def _times(xp: Any, other: Any, alpha: Any) -> Any:
     )
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad: grad,
         "other": lambda F, grad, alpha: _scaled(grad, alpha),
@@ -88,14 +89,12 @@ def _times(xp: Any, other: Any, alpha: Any) -> Any:
     pointwise=True,
     check=_check_alpha,
     out=True,
-    method=False,
-    function=False,
 )
 def _add_scaled(xp: Any, self: Operand, other: Operand, *, alpha: Any = 1) -> Any:
     return xp.add(self, _times(xp, other, alpha))
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad: grad,
         "other": lambda F, grad, alpha: -_scaled(grad, alpha),
@@ -106,8 +105,6 @@ def _add_scaled(xp: Any, self: Operand, other: Operand, *, alpha: Any = 1) -> An
     pointwise=True,
     check=_check_minus,
     out=True,
-    method=False,
-    function=False,
 )
 def _sub_scaled(xp: Any, self: Operand, other: Operand, *, alpha: Any = 1) -> Any:
     return xp.subtract(self, _times(xp, other, alpha))
@@ -130,7 +127,7 @@ sub = pointwise(
 )
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, alpha: -_scaled(grad, alpha),
         "other": lambda F, grad: grad,
@@ -140,8 +137,6 @@ sub = pointwise(
     promotion="common",
     pointwise=True,
     check=_check_minus,
-    method=False,
-    function=False,
 )
 def _rsub_tensor(xp: Any, self: Array, other: Array, alpha: Any = 1) -> Any:
     return other - _times(xp, self, alpha)
@@ -160,7 +155,7 @@ _rsub_plain = pointwise(
 )
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, alpha: -_scaled(grad, alpha)},
     name="rsub",
     key="_rsub_number",
@@ -168,8 +163,6 @@ _rsub_plain = pointwise(
     promotion="common",
     pointwise=True,
     check=_check_minus,
-    method=False,
-    function=False,
 )
 def _rsub_number(xp: Any, self: Array, other: Operand, alpha: Any = 1) -> Any:
     return other - _times(xp, self, alpha)

@@ -8,19 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.declare import Array, method, op, public, raw_ops, tensor_ops
+from ..._dispatch.declare import Array, method, public, raw_ops, tensor_ops
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor
+from .._support.operands import hidden_op
 from ..views.reinterpret import view_as_real
 from ..views.slices import select
 
 
-@op(
-    {"self": lambda F, grad: F.conj(grad)},
-    name="conj",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad: F.conj(grad)}, name="conj")
 def _conjugated(xp: Any, self: Array) -> Any:
     """Conjugate a complex tensor."""
     return self.conjugate()
@@ -51,19 +47,13 @@ tensor_ops.conj = _conj_operand
 raw_ops(np.empty(0)).conj = methodcaller("conjugate")
 
 
-@op({"self": lambda F, grad: grad}, name="real", view="", method=False, function=False)
+@hidden_op({"self": lambda F, grad: grad}, name="real", view="")
 def _real_part(xp: Any, self: Array) -> Any:
     """See the real parts."""
     return self.real
 
 
-@op(
-    {"self": lambda F, grad: grad * 1j},
-    name="imag",
-    view="",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad: grad * 1j}, name="imag", view="")
 def _imaginary_part(xp: Any, self: Array) -> Any:
     """See the imaginary parts."""
     return self.imag

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.bind_pointwise import Option
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise
 from ..._dispatch.inplace import in_place
+from ..._dispatch.pointwise import Option
 from ..._sparse.array import SparseArray
-from ..._sparse.products import floored
+from ..._sparse.rules import floored
 from ..._tensor.tensor import Tensor
 from .._kernels.cache_blocks import compiled_as, in_blocks, want_rows
 from .._support.operands import (
@@ -19,6 +19,7 @@ from .._support.operands import (
     POINTWISE,
     UNDERIVED,
     aliases,
+    hidden_op,
     in_place_by_operand,
     leaves_out,
     underived,
@@ -78,7 +79,7 @@ def _check_mode(_name: str, self: Any, other: Any, rounding_mode: Any) -> None:
     leaves_out("bc", f"div_{rounding_mode}_cpu")("div", self, other)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, other, rounding_mode: F.zeros_like(grad),
         "other": lambda F, grad, self, other, rounding_mode: F.zeros_like(grad),
@@ -88,7 +89,6 @@ def _check_mode(_name: str, self: Any, other: Any, rounding_mode: Any) -> None:
     node="DivBackward2",
     check=_check_mode,
     **POINTWISE,
-    **HIDDEN,
 )
 def _div_rounded(xp: Any, self: Operand, other: Operand, *, rounding_mode: Any) -> Any:
     quotient = floor_quotient if rounding_mode == "floor" else trunc_quotient
@@ -112,7 +112,7 @@ def _into_divisor_block(xp: Any, found: Any, grad: Any, self: Any, other: Any) -
     xp.multiply(found, grad, found)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, other, rounding_mode: grad / F.conj(other),
         "other": lambda F, grad, self, other, rounding_mode: _into_divisor(
@@ -123,7 +123,6 @@ def _into_divisor_block(xp: Any, found: Any, grad: Any, self: Any, other: Any) -
     key="_div_unrounded",
     node="DivBackward2",
     **{**POINTWISE, "promotion": "float"},
-    **HIDDEN,
 )
 def _div_unrounded(
     xp: Any, self: Operand, other: Operand, *, rounding_mode: Any
@@ -155,14 +154,13 @@ div = pointwise(
 
 
 def _floor_divide(key: str, *derived: str) -> Any:
-    return op(
+    return hidden_op(
         underived("floor_divide", *derived),
         name="floor_divide",
         key=key,
         node=UNDERIVED,
         check=leaves_out("bc", "div_floor_cpu"),
         **POINTWISE,
-        **HIDDEN,
     )
 
 
@@ -239,14 +237,13 @@ _remainder_number, _remainder_tensor = _rest("remainder", "floor")
 _fmod_number, _fmod_tensor = _rest("fmod", "trunc")
 
 
-@op(
+@hidden_op(
     underived("remainder", "other"),
     name="remainder",
     key="_remainder_of_number",
     node=UNDERIVED,
     check=leaves_out("bc", "remainder_cpu"),
     **POINTWISE,
-    **HIDDEN,
 )
 def _remainder_of_number(xp: Any, self: Operand, other: Array) -> Any:
     check_divisor(self, other)

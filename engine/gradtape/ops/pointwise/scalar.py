@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.declare import OPS, Array, op
+from ..._dispatch.declare import OPS, Array
 from ..._dtypes import get_default_dtype
 from ..._tensor.tensor import Tensor, wrap
+from .._support.operands import hidden_op
 from ..reduction.norms import norm_backward
 
 
@@ -26,45 +27,35 @@ def _operands(array: Any, number: float) -> tuple[Any, Any]:
     return array, array.dtype.type(number) if array.dtype.kind == "V" else number
 
 
-@op({"self": lambda F, grad: grad}, node="AddBackward1", method=False, function=False)
+@hidden_op({"self": lambda F, grad: grad}, node="AddBackward1")
 def add_number(xp: Any, self: Array, other: float) -> Any:
     """Add a number."""
     array, number = _operands(self, other)
     return array + number
 
 
-@op({"self": lambda F, grad: grad}, node="SubBackward1", method=False, function=False)
+@hidden_op({"self": lambda F, grad: grad}, node="SubBackward1")
 def sub_number(xp: Any, self: Array, other: float) -> Any:
     """Subtract a number."""
     array, number = _operands(self, other)
     return array - number
 
 
-@op(
-    {"self": lambda F, grad, other: grad * other},
-    node="MulBackward1",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad, other: grad * other}, node="MulBackward1")
 def mul_number(xp: Any, self: Array, other: float) -> Any:
     """Multiply by a number."""
     array, number = _operands(self, other)
     return array * number
 
 
-@op(
-    {"self": lambda F, grad, other: grad / other},
-    node="DivBackward1",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad, other: grad / other}, node="DivBackward1")
 def div_number(xp: Any, self: Array, other: float) -> Any:
     """Divide by a number."""
     array, number = _operands(self, float(other) if self.dtype.kind in "iub" else other)
     return array / number
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, result, p, dim, keepdim: norm_backward(
             F, grad, self, p, result, dim, keepdim
@@ -72,8 +63,6 @@ def div_number(xp: Any, self: Array, other: float) -> Any:
     },
     key="norm_along",
     node="NormBackward1",
-    method=False,
-    function=False,
 )
 def norm(xp: Any, self: Array, p: float, dim: int, keepdim: bool) -> Any:
     """Return the p-norm along a dimension."""

@@ -13,10 +13,10 @@ from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import choose
 from .._support.arguments import check_tensor
 from .._support.operands import (
-    HIDDEN,
     OWN_DTYPE,
     POINTWISE,
     check_numbers,
+    hidden_op,
     kind_of,
     leaves_out,
     not_implemented,
@@ -37,7 +37,7 @@ def _check_condition(_name: str, condition: Any, *operands: Any) -> None:
     check_numbers(*operands, convert=as_element)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, condition: F.where(condition, grad, 0.0),
         "other": lambda F, grad, condition: F.where(condition, 0.0, grad),
@@ -48,7 +48,6 @@ def _check_condition(_name: str, condition: Any, *operands: Any) -> None:
     check=_check_condition,
     out_rule="Expected out type to be {result} but got {out}",
     out=True,
-    **HIDDEN,
 )
 def _where(xp: Any, condition: Array, self: Operand, other: Operand) -> Any:
     return choose(xp, condition, self, other)
@@ -112,7 +111,7 @@ def _interpolate(xp: Any, self: Any, end: Any, weight: Any) -> Any:
     return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), far)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, weight: grad * (1 - weight.conjugate()),
         "end": lambda F, grad, weight: grad * weight.conjugate(),
@@ -121,14 +120,13 @@ def _interpolate(xp: Any, self: Any, end: Any, weight: Any) -> Any:
     key="_lerp_number",
     check=_check_lerp,
     **POINTWISE,
-    **HIDDEN,
 )
 def _lerp_number(xp: Any, self: Array, end: Array, weight: Any) -> Any:
     weight = in_range(weight, DTYPE_OF[self.dtype])
     return _interpolate(xp, self, end, weight)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, weight: grad * F.conj(1 - weight),
         "end": lambda F, grad, weight: grad * F.conj(weight),
@@ -140,7 +138,6 @@ def _lerp_number(xp: Any, self: Array, end: Array, weight: Any) -> Any:
     check=_check_lerp,
     out_rule=OWN_DTYPE,
     **POINTWISE,
-    **HIDDEN,
 )
 def _lerp_tensor(xp: Any, self: Array, end: Array, weight: Array) -> Any:
     return _interpolate(xp, self, end, weight)

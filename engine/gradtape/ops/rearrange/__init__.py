@@ -1,1 +1,1 @@
-"""rearrange: say here what this room is for, and what must stay true in it."""
+"""Ops that put elements in other places: cat, flip, pad, tril, meshgrid."""

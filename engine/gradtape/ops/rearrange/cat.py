@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._dispatch.bind_direct import bind_apply
-from ..._dispatch.declare import FUNCTIONS, OPS, Arrays, op, public, tensor_ops
+from ..._dispatch.declare import FUNCTIONS, OPS, Arrays, public, tensor_ops
+from ..._dispatch.direct import bind_apply
 from ..._dispatch.out import write_out
 from ..._dtypes import DTYPE_OF, can_cast, promote_types
 from ..._sparse.array import SparseArray
@@ -14,6 +14,7 @@ from ..._tensor.tensor import Tensor
 from .._support.arguments import tensor_list, wrap_dim
 from .._support.memory_formats import common_format, moved_into
 from .._support.new_tensor import row_major
+from .._support.operands import hidden_op
 from ..memory.memory_format import contiguous_format
 from ..views.reshape import reshape, unsqueeze
 
@@ -57,15 +58,13 @@ def _parts(F: Any, grad: Any, shapes: Sequence[Sizes], dim: int) -> list[Any]:
     return found
 
 
-@op(
+@hidden_op(
     {
         "tensors": lambda F, grad, tensors_shape, dim: _parts(
             F, grad, tensors_shape, dim
         )
     },
     name="cat",
-    method=False,
-    function=False,
 )
 def _cat(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     """Join tensors along a dimension."""
@@ -156,15 +155,13 @@ def _check_cat(tensors: list[Tensor], dim: int) -> None:
 # ---- stack ----
 
 
-@op(
+@hidden_op(
     {
         "tensors": lambda F, grad, tensors_shape, dim: [
             F.select(grad, dim, i) for i in range(len(tensors_shape))
         ]
     },
     name="stack",
-    method=False,
-    function=False,
 )
 def _stack(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     """Join tensors of one shape along a new dimension."""
@@ -323,12 +320,7 @@ def _block_diag_backward(F: Any, grad: Any, tensors_shape: Sequence[Sizes]) -> A
     return found
 
 
-@op(
-    {"tensors": _block_diag_backward},
-    name="block_diag",
-    method=False,
-    function=False,
-)
+@hidden_op({"tensors": _block_diag_backward}, name="block_diag")
 def _block_diag(xp: Any, tensors: Arrays) -> Any:
     blocks = _as_blocks([t.shape for t in tensors])
     shape = tuple(map(sum, zip(*blocks, strict=True)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, method, op, public
+from ..._dispatch.declare import Array, method, public
 from ..._tensor.tensor import Tensor
 from .._support.arguments import (
     as_integer,
@@ -15,14 +15,14 @@ from .._support.arguments import (
     wrap_dim,
     wrap_dims,
 )
-from .._support.dim_keepdim import numpy_names
 from .._support.memory_formats import moved_into, suggested_by
 from .._support.new_tensor import array_like, made, module_on
+from .._support.operands import hidden_op
 from .._support.out_argument import PLAIN, with_out
+from .._support.reduction import numpy_names
 from ..memory.memory_format import contiguous_format
-from ..views.broadcast import expand
 from ..views.reshape import _unsafe_view as unsafe_view
-from ..views.reshape import reshape, unsqueeze
+from ..views.reshape import expand, reshape, unsqueeze
 
 Sizes = tuple[int, ...]
 
@@ -43,15 +43,13 @@ def _sum_repeats(F: Any, grad: Any, shape: Sizes, repeats: Sizes) -> Any:
     return F.sum(F.reshape(grad, tuple(split)), tuple(dims), False)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, repeats: _sum_repeats(
             F, grad, self_shape, repeats
         )
     },
     name="repeat",
-    method=False,
-    function=False,
 )
 def _repeat(xp: Any, self: Array, repeats: Sizes) -> Any:
     """Repeat the tensor along each dimension, new ones in front."""
@@ -159,12 +157,7 @@ def _counted(xp: Any, repeats: Tensor) -> Tensor:
 # ---- turned ----
 
 
-@op(
-    {"self": lambda F, grad, dims: F.flip(grad, dims)},
-    name="flip",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad, dims: F.flip(grad, dims)}, name="flip")
 def _flip(xp: Any, self: Array, dims: Sizes) -> Any:
     """Reverse the order of some dimensions."""
     return _as_input_lies(xp, xp.flip(self, dims), self) if self.ndim else self.copy()
@@ -217,11 +210,9 @@ def _negated(shifts: Any) -> Any:
     return tuple(-n for n in shifts)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, shifts, dims: F.roll(grad, _negated(shifts), dims)},
     name="roll",
-    method=False,
-    function=False,
 )
 def _roll(xp: Any, self: Array, shifts: Sizes, dims: Sizes = ()) -> Any:
     """Move elements along dimensions; those that leave come in at the other end."""
@@ -249,12 +240,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     return _roll(input, by, along)
 
 
-@op(
-    {"self": lambda F, grad, k, dims: F.rot90(grad, -k, dims)},
-    name="rot90",
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad, k, dims: F.rot90(grad, -k, dims)}, name="rot90")
 def _rot90(xp: Any, self: Array, k: int = 1, dims: Sizes = (0, 1)) -> Any:
     """Turn the plane of two dimensions by quarter turns."""
     first, second = dims

@@ -10,7 +10,7 @@ from ..._common.warn import warn_once
 from ..._dispatch.declare import public, tensor_ops
 from ..._tensor.tensor import Tensor, wrap
 from .._support.arguments import check_tensor, tensor_list
-from ..views.broadcast import expand
+from ..views.reshape import expand
 from .cat import stack
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, op
+from ..._dispatch.declare import Array
 from .._support.memory_formats import keeps_format
+from .._support.operands import hidden_op
 
 
 def _rearranged(xp: Any, array: Any, split: Any, order: Any, shape: Any) -> Any:
@@ -16,10 +17,8 @@ def _rearranged(xp: Any, array: Any, split: Any, order: Any, shape: Any) -> Any:
     return found.reshape(shape)
 
 
-@op(
-    {"self": lambda F, grad, upscale_factor: F.pixel_unshuffle(grad, upscale_factor)},
-    method=False,
-    function=False,
+@hidden_op(
+    {"self": lambda F, grad, upscale_factor: F.pixel_unshuffle(grad, upscale_factor)}
 )
 @keeps_format(0, ranks=(4,))
 def pixel_shuffle(xp: Any, self: Array, upscale_factor: int) -> Any:
@@ -33,10 +32,8 @@ def pixel_shuffle(xp: Any, self: Array, upscale_factor: int) -> Any:
     return _rearranged(xp, self, split, order, shape)
 
 
-@op(
-    {"self": lambda F, grad, downscale_factor: F.pixel_shuffle(grad, downscale_factor)},
-    method=False,
-    function=False,
+@hidden_op(
+    {"self": lambda F, grad, downscale_factor: F.pixel_shuffle(grad, downscale_factor)}
 )
 @keeps_format(0, ranks=(4,))
 def pixel_unshuffle(xp: Any, self: Array, downscale_factor: int) -> Any:
@@ -49,14 +46,12 @@ def pixel_unshuffle(xp: Any, self: Array, downscale_factor: int) -> Any:
     return _rearranged(xp, self, split, order, (*lead, channels * r * r, height, width))
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, groups: F.channel_shuffle(
             grad, self_shape[1] // groups if groups else 1
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 @keeps_format(0, ranks=(4,))
 def channel_shuffle(xp: Any, self: Array, groups: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch.declare import Array, method, op, public
@@ -11,6 +12,7 @@ from ..._tensor.tensor import Tensor
 from .._support.arguments import as_integer, check_tensor, wrap_dim
 from .._support.new_tensor import made, module_on, row_major
 from .._support.out_argument import SAME_DTYPE, with_out
+from .._support.signed import renamed
 
 Sizes = tuple[int, ...]
 
@@ -109,45 +111,34 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag(input.contiguous().view(-1), offset)
 
 
-@public
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
-    """Return the row and column numbers on and below a diagonal, in two rows."""
-    return _triangle("tril_indices", row, col, offset, dtype, device)
+def _indices(function: str, side: str) -> Callable[..., Tensor]:
+    doc = f"Return the row and column numbers on and {side} a diagonal, in two rows."
+
+    @public
+    @renamed(function, doc)
+    def indices(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        layout: Any = None,
+    ) -> Tensor:
+        for at, (name, n) in enumerate((("row", row), ("col", col)), 1):
+            if as_integer(n, function, name, at) < 0:
+                raise RuntimeError(f"{name} must be non-negative, got{n}")
+        xp = module_on(device)
+        find = getattr(xp, function)
+        kind = int64 if dtype is None else parse_dtype(dtype, function)
+        if kind not in (int32, int64):
+            raise NotImplementedError(
+                f"\"{function}\" not implemented for '{kind.cpp_name}'"
+            )
+        return made(xp.stack(find(row, offset, col)).astype(kind.numpy))
+
+    return indices
 
 
-@public
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
-    """Return the row and column numbers on and above a diagonal, in two rows."""
-    return _triangle("triu_indices", row, col, offset, dtype, device)
-
-
-def _triangle(
-    function: str, row: int, col: int, offset: int, dtype: Any, device: Any
-) -> Tensor:
-    for at, (name, n) in enumerate((("row", row), ("col", col)), 1):
-        if as_integer(n, function, name, at) < 0:
-            raise RuntimeError(f"{name} must be non-negative, got{n}")
-    xp = module_on(device)
-    find = getattr(xp, function)
-    kind = int64 if dtype is None else parse_dtype(dtype, function)
-    if kind not in (int32, int64):
-        raise NotImplementedError(
-            f"\"{function}\" not implemented for '{kind.cpp_name}'"
-        )
-    return made(xp.stack(find(row, offset, col)).astype(kind.numpy))
+tril_indices = _indices("tril_indices", "below")
+triu_indices = _indices("triu_indices", "above")

@@ -1,1 +1,1 @@
-"""reduction: say here what this room is for, and what must stay true in it."""
+"""Ops that reduce or scan dimensions: sums, extremes, norms, sorting."""

@@ -15,12 +15,12 @@ from ..._dtypes import dtype as DType
 from ..._tensor.tensor import Tensor, wrap
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import wrap_dim
-from .._support.operands import HIDDEN, is_complex
+from .._support.operands import hidden_op, is_complex
 from .._support.out_argument import SAME_DTYPE
 from .._support.reduction import in_dtype, values_of, wide
 from ..memory.memory_format import contiguous_format
-from ..pointwise.exponential import complex_logaddexp
-from .products import on_diagonal
+from ..pointwise.power import complex_logaddexp
+from .reduce_ops import on_diagonal
 
 _SCALAR_TYPE = "expected scalar_type {result} but found {out}"
 
@@ -54,20 +54,19 @@ def _scanned_back(xp: Any, ufunc: Any, self: Any, dim: int) -> Any:
 # ---- cumsum ----
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, dim: F._reverse_cumsum(grad, dim)},
     name="cumsum",
     key="_cumsum",
     out=True,
     out_rule=SAME_DTYPE,
-    **HIDDEN,
 )
 def _cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
     _check_scanned("cumsum", dtype)
     return _scanned(xp.add, in_dtype(self, dtype), dim, dtype is not None)
 
 
-@op({"self": lambda F, grad, dim: F._cumsum(grad, dim)}, **HIDDEN)
+@hidden_op({"self": lambda F, grad, dim: F._cumsum(grad, dim)})
 def _reverse_cumsum(xp: Any, self: Array, dim: int) -> Any:
     """Add up from the end of a dimension to its beginning."""
     return _scanned_back(xp, xp.add, self, dim)
@@ -98,13 +97,12 @@ def _cumprod_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> An
     return F.clone(F.transpose(F.sum(parts, -1, False), dim, -1), contiguous_format)
 
 
-@op(
+@hidden_op(
     {"self": _cumprod_backward},
     name="cumprod",
     key="_cumprod",
     out=True,
     out_rule=SAME_DTYPE,
-    **HIDDEN,
 )
 def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
     _check_scanned("cumprod", dtype)
@@ -192,7 +190,7 @@ def _running(name: str, ufunc: str, better: str) -> Any:
         places = xp.maximum.accumulate(xp.where(same, along, 0), axis=axis)
         return tuple(xp.ascontiguousarray(v) for v in (values, places))
 
-    declared = op(
+    declared = hidden_op(
         {
             "self": lambda F, grad, self, result1, dim: F._add_picked(
                 grad[0], result1, dim
@@ -204,7 +202,6 @@ def _running(name: str, ufunc: str, better: str) -> Any:
         output_names=("values", "indices"),
         out=True,
         out_rule=_SCALAR_TYPE,
-        **HIDDEN,
     )(kernel)
     kind = getattr(return_types, name)
 
@@ -218,13 +215,12 @@ def _running(name: str, ufunc: str, better: str) -> Any:
     return method(name, function=True)(running)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, indices, dim: (
             F._picked_again(grad, indices, dim) if tuple(grad.shape) else grad
         )
-    },
-    **HIDDEN,
+    }
 )
 def _add_picked(xp: Any, self: Array, indices: Array, dim: int) -> Any:
     """Add gradients up where elements were picked, some of them several times."""
@@ -237,7 +233,7 @@ def _add_picked(xp: Any, self: Array, indices: Array, dim: int) -> Any:
     return found
 
 
-@op({"self": lambda F, grad, indices, dim: F._add_picked(grad, indices, dim)}, **HIDDEN)
+@hidden_op({"self": lambda F, grad, indices, dim: F._add_picked(grad, indices, dim)})
 def _picked_again(xp: Any, self: Array, indices: Array, dim: int) -> Any:
     """Read at places that may repeat, where ``_take_picked`` has each place once."""
     return xp.take_along_axis(self, indices, dim)

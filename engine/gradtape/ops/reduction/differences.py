@@ -8,8 +8,8 @@ from typing import Any
 from ..._dispatch.declare import FUNCTIONS, method
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor, is_integer, wrap_dim, wrap_dims
-from .._support.dim_keepdim import numpy_names
 from .._support.out_argument import PLAIN, into
+from .._support.reduction import numpy_names
 
 
 @method(function=True)

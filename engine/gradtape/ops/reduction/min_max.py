@@ -11,19 +11,21 @@ from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_integer
 from .._support.declare_view import composed
-from .._support.dim_keepdim import ABSENT, dim_argument, numpy_names
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .._support.out_argument import SAME_DTYPE, with_out
 from .._support.reduction import (
+    ABSENT,
     as_dims,
     axes_of,
     check_dim,
+    dim_argument,
     finish,
     needs_elements,
+    numpy_names,
     restored,
+    shared_by_few,
     values_of,
 )
-from .._support.tie_gradients import shared_by_few
 
 # ---- amax, amin: gradients split evenly among ties ----
 
@@ -45,7 +47,7 @@ def _extreme(name: str, ufunc: str) -> Any:
         found = getattr(xp, ufunc).reduce(self, axis=axes)
         return finish(xp, found, self.shape, axes, keepdim)
 
-    declared = op(
+    declared = hidden_op(
         {"self": _shared},
         name=name,
         key=f"_{name}",
@@ -55,7 +57,7 @@ def _extreme(name: str, ufunc: str) -> Any:
             "input's dtype and {out} for out's dtype."
         ),
         out=True,
-        **HIDDEN,
+        family="reduction",
     )(kernel)
 
     def extreme(
@@ -99,7 +101,7 @@ def _aminmax_backward(
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-@op(
+@hidden_op(
     {"self": _aminmax_backward},
     name="aminmax",
     key="_aminmax",
@@ -107,7 +109,7 @@ def _aminmax_backward(
     output_names=("min", "max"),
     differentiable=(0, 1),
     check=_check_aminmax,
-    **HIDDEN,
+    family="reduction",
 )
 def _aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Any:
     check_floating(self, "aminmax_cpu", "c")
@@ -151,10 +153,7 @@ def picked_backward(
     return F._put_picked(grad, indices, shape, dim)
 
 
-@op(
-    {"self": lambda F, grad, indices, dim: F._take_picked(grad, indices, dim)},
-    **HIDDEN,
-)
+@hidden_op({"self": lambda F, grad, indices, dim: F._take_picked(grad, indices, dim)})
 def _put_picked(
     xp: Any, self: Array, indices: Array, shape: tuple[int, ...], dim: int
 ) -> Any:
@@ -163,13 +162,12 @@ def _put_picked(
     return found
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, indices, self_shape, dim: F._put_picked(
             grad, indices, self_shape, dim
         )
-    },
-    **HIDDEN,
+    }
 )
 def _take_picked(xp: Any, self: Array, indices: Array, dim: int) -> Any:
     return xp.take_along_axis(self, indices, dim)
@@ -218,16 +216,16 @@ def _picking(name: str) -> Any:
             for v in (values, places)
         )
 
-    whole = op(
+    whole = hidden_op(
         {"self": _even},
         name=name,
         key=f"_{name}_all",
         node=f"{title}Backward1",
         check=needs_elements(name, lacks=f"{name}_all"),
         out=True,
-        **HIDDEN,
+        family="reduction",
     )(of_all)
-    by_dim = op(
+    by_dim = hidden_op(
         {
             "self": lambda F, grad, result1, self_shape, dim, keepdim: picked_backward(
                 F, grad, result1, self_shape, dim, keepdim
@@ -237,10 +235,10 @@ def _picking(name: str) -> Any:
         key=f"_{name}_dim",
         outputs=2,
         output_names=("values", "indices"),
+        family="reduction",
         check=needs_elements(name, lacks=f"{name}_cpu"),
         out=True,
         out_rule=SAME_DTYPE,
-        **HIDDEN,
     )(along)
     kind = getattr(return_types, name)
     pairwise = f"{name}imum"
@@ -305,7 +303,14 @@ def _locating(name: str) -> Any:
             raise RuntimeError(f"{label}(): does not support {kind} input")
         needs(given, self, *options)
 
-    return op({}, name=label, check=check, out=True, out_rule=SAME_DTYPE)(kernel)
+    return op(
+        {},
+        name=label,
+        check=check,
+        out=True,
+        out_rule=SAME_DTYPE,
+        family="reduction",
+    )(kernel)
 
 
 argmax = _locating("max")

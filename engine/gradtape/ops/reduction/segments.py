@@ -6,10 +6,10 @@ from math import prod
 from typing import Any
 
 from ..._backend import backend_of
-from ..._dispatch.declare import FUNCTIONS, Array, op, public
+from ..._dispatch.declare import FUNCTIONS, Array, public
 from ..._tensor.tensor import Tensor
 from .._support.arguments import wrap_dim
-from .._support.operands import HIDDEN, UNDERIVED, not_implemented, underived
+from .._support.operands import UNDERIVED, hidden_op, not_implemented, underived
 
 Sizes = tuple[int, ...]
 
@@ -57,7 +57,7 @@ def _reduced(
     return found, into, taken
 
 
-@op(
+@hidden_op(
     {
         "data": lambda F, grad, data, result, bounds, reduce, axis, initial: (
             F._segment_reduce_backward(
@@ -67,7 +67,6 @@ def _reduced(
     },
     name="segment_reduce",
     key="_segment_reduce",
-    **HIDDEN,
 )
 def _segment_reduce(
     xp: Any, data: Array, bounds: Any, reduce: str, axis: int, initial: float | None
@@ -89,10 +88,8 @@ def _start(reduce: str, initial: float | None) -> float:
     return _START.get(reduce, float("-inf") if reduce == "max" else float("inf"))
 
 
-@op(
-    underived("_segment_reduce_backward", "grad", "data", "output"),
-    node=UNDERIVED,
-    **HIDDEN,
+@hidden_op(
+    underived("_segment_reduce_backward", "grad", "data", "output"), node=UNDERIVED
 )
 def _segment_reduce_backward(
     xp: Any,

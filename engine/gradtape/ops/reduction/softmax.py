@@ -17,10 +17,10 @@ from .._kernels.blas_sums import LONG, inner_sums
 from .._kernels.row_max import highest
 from .._kernels.upcast import rounded_once
 from .._support.arguments import as_integer, check_tensor, wrap_dim
-from .._support.dim_keepdim import numpy_names
 from .._support.matrix_product import scalar_name
-from .._support.operands import not_implemented
+from .._support.operands import hidden_op, not_implemented
 from .._support.out_argument import SAME_DTYPE, with_out
+from .._support.reduction import numpy_names
 from .._support.special import widened
 
 
@@ -79,12 +79,10 @@ def _total(xp: Any, array: Any, axis: int) -> Any:
     return array.sum(axis=axis, keepdims=True)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad, result, dim: F._softmax_backward_data(grad, result, dim)},
     name="softmax",
     key="_softmax",
-    method=False,
-    function=False,
 )
 @rounded_once
 def _softmax(xp: Any, self: Array, dim: int) -> Any:
@@ -107,15 +105,13 @@ def _safe_softmax(xp: Any, self: Array, dim: int, dtype: Any = None) -> Any:
     return xp.divide(found, xp.where(total == 0, 1, total), found)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, result, mask, dim: F._masked_fill_value(
             F._softmax_backward_data(grad, result, dim), mask, 0
         )
     },
     node="MaskedSoftmaxBackward0",
-    method=False,
-    function=False,
 )
 @rounded_once
 def _softmax_where(xp: Any, self: Array, mask: Array, dim: int) -> Any:
@@ -126,7 +122,7 @@ def _softmax_where(xp: Any, self: Array, mask: Array, dim: int) -> Any:
     return xp.divide(found, _total(xp, found, axis), found)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, output, dim: F._softmax_backward_data(
             grad, output, dim
@@ -138,8 +134,6 @@ def _softmax_where(xp: Any, self: Array, mask: Array, dim: int) -> Any:
         ),
     },
     node="SoftmaxBackwardDataBackward0",
-    method=False,
-    function=False,
 )
 @rounded_once
 def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int) -> Any:
@@ -156,7 +150,7 @@ def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int)
     return xp.multiply(found, output, found)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, result, dim: F._log_softmax_backward_data(
             grad, result, dim
@@ -164,8 +158,6 @@ def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int)
     },
     name="log_softmax",
     key="_log_softmax",
-    method=False,
-    function=False,
 )
 def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
     found, axis = _shifted(xp, widened(self), dim, "log_softmax")
@@ -180,7 +172,7 @@ def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
     return found.astype(self.dtype, copy=False)
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, output, dim: (
             grad - F.sum(grad * F.exp(output), dim, True)
@@ -190,8 +182,6 @@ def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
         ),
     },
     node="LogSoftmaxBackwardDataBackward0",
-    method=False,
-    function=False,
 )
 @rounded_once
 def _log_softmax_backward_data(

@@ -1,19 +1,25 @@
-"""Sorting and what comes with it: argsort, topk, kthvalue, median, mode."""
+"""Sorting and what is told by order: topk, kthvalue, median, mode, quantiles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ... import return_types
-from ..._dispatch.declare import ABSENT, Array, method, op
+from ..._autocast.autocast import autocasts
+from ..._common.type_name import type_name
+from ..._dispatch.declare import ABSENT, FUNCTIONS, Array, method, op
 from ..._storage.result_strides import laid_out
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_bool, as_integer, check_tensor, wrap_dim
-from .._support.dim_keepdim import numpy_names
-from .._support.operands import HIDDEN, leaves_out, refuses
-from .._support.out_argument import SAME_DTYPE, with_out
-from .._support.reduction import finish, values_of
+from .._support.operands import HIDDEN, hidden_op, leaves_out, refuses
+from .._support.out_argument import SAME_DTYPE, into, with_out
+from .._support.reduction import finish, numpy_names, values_of
+from .._support.signed import renamed
+from ..creation.from_data import tensor as make_tensor
 from .min_max import picked_backward
 
 _NAMES = ("values", "indices")
@@ -124,7 +130,7 @@ _NO_TOPK = {
 }
 
 
-@op(
+@hidden_op(
     _PICKED,
     name="topk",
     key="_topk",
@@ -132,7 +138,6 @@ _NO_TOPK = {
     output_names=_NAMES,
     out=True,
     out_rule=SAME_DTYPE,
-    **HIDDEN,
 )
 def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
     if self.dtype.kind in "bc":
@@ -181,7 +186,7 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     )
 
 
-@op(
+@hidden_op(
     _PICKED_ONE,
     name="kthvalue",
     key="_kthvalue",
@@ -189,7 +194,6 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     output_names=_NAMES,
     out=True,
     out_rule="output values must be of same type as input",
-    **HIDDEN,
 )
 def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
@@ -293,3 +297,181 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
 
 median = _declare_median("median", skip_nan=False)
 nanmedian = _declare_median("nanmedian", skip_nan=True)
+
+
+_VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for {slot} output"
+
+
+@hidden_op(
+    {
+        "self": lambda F, grad, result1, self_shape, dim, keepdim: picked_backward(
+            F, grad, result1, self_shape, dim, keepdim
+        )
+    },
+    name="mode",
+    key="_mode",
+    outputs=2,
+    output_names=("values", "indices"),
+    out=True,
+    out_rule=_VALUES_DTYPE,
+    family="upcast",
+)
+def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
+    axis = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        return self.copy(), xp.zeros((), "int64")
+    check_floating(self, "mode_cpu", "c")
+    order = xp.argsort(self, axis=axis, kind="stable")
+    lines = xp.take_along_axis(self, order, axis)
+    n = self.shape[axis]
+    steps = xp.arange(n).reshape([-1 if i == axis else 1 for i in range(self.ndim)])
+    first = xp.ones(self.shape, bool)
+    along = [slice(None)] * self.ndim
+    later, earlier = list(along), list(along)
+    later[axis], earlier[axis] = slice(1, None), slice(None, -1)
+    first[tuple(later)] = lines[tuple(later)] != lines[tuple(earlier)]
+    # How far a run of equal elements has come: the longest run ends at the mode.
+    run = steps - xp.maximum.accumulate(xp.where(first, steps, 0), axis=axis)
+    at = xp.argmax(run, axis=axis, keepdims=True)
+    places = xp.take_along_axis(order, at, axis)
+    values = xp.take_along_axis(self, places, axis)
+    return tuple(
+        finish(xp, v.squeeze(axis), self.shape, (axis,), keepdim)
+        for v in (values, places.astype("int64", copy=False))
+    )
+
+
+@method(function=True)
+@numpy_names
+def mode(
+    input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
+) -> Any:
+    """Return (value, index) of the most frequent element along a dimension.
+
+    Of several, the smallest; its last place.
+    """
+    return return_types.mode(
+        _mode(input, as_integer(dim, "mode", "dim", 2), keepdim, out=out)
+    )
+
+
+_WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+_OUT_DTYPE = "quantile() out tensor must be same dtype as the input tensor"
+
+
+def _quantile(name: str, doc: str) -> Callable[..., Tensor]:
+    @method(function=True)
+    @numpy_names
+    @autocasts(name)
+    @renamed(name, doc)
+    def quantile(
+        input: Tensor,
+        q: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor | None = None,
+    ) -> Tensor:
+        check_tensor(input, name)
+        shares = _shares(name, input, q)
+        _check(name, input, shares, interpolation)
+        axis = None if dim is None else wrap_dim(dim, input.dim())
+        rows = _rows(input, axis, keepdim)
+        ranks = _ranks(name, rows, shares, interpolation)
+        found = _at_ranks(rows, ranks, interpolation)
+        if shares.dim():
+            found = found.unsqueeze_(0).transpose_(0, -1)
+        found = found.squeeze_(-1)
+        return into(name, out, (input, shares), lambda: found, _OUT_DTYPE)
+
+    return quantile
+
+
+quantile = _quantile(
+    "quantile",
+    """Return the values that shares ``q`` of the elements lie below, along a dimension.
+
+    Several shares make a new first dimension. Rows with NaN give NaN. Raises
+    RuntimeError for shares outside [0, 1], and for dtypes other than float and double.
+
+    >>> import gradtape as torch
+    >>> torch.quantile(torch.tensor([0.0, 1.0, 2.0]), 0.25)
+    tensor(0.5000)
+    """,
+)
+nanquantile = _quantile(
+    "nanquantile", "Return quantiles of the elements that are not NaN; see quantile()."
+)
+
+
+def _shares(name: str, input: Tensor, q: Any) -> Tensor:
+    if isinstance(q, Tensor):
+        return q
+    if not isinstance(q, float | int | np.number):
+        raise TypeError(
+            f"{name}(): argument 'q' (position 2) must be Tensor, not {type_name(q)}"
+        )
+    if not 0 <= q <= 1:
+        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
+    return make_tensor(q, dtype=input.dtype, device=input.device)
+
+
+def _check(name: str, input: Tensor, q: Tensor, way: str) -> None:
+    if not input.numel():
+        raise RuntimeError("quantile() input tensor must be non-empty")
+    if q.dim() > 1:
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+    if input.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(
+            "quantile() input tensor must be either float or double dtype"
+        )
+    if q.dtype is not input.dtype:
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    shares = q._data
+    if q.numel() and not ((shares >= 0) & (shares <= 1)).all():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    if way not in _WAYS:
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint "
+            f"or nearest, but got {way}"
+        )
+
+
+def _rows(input: Tensor, axis: int | None, keepdim: bool) -> Tensor:
+    """Return the values sorted, what goes into one quantile in the last dimension."""
+    if axis is None:
+        rows = input.flatten()
+    elif axis == input.dim() - 1:
+        rows = input
+    else:
+        rows = input.unsqueeze(-1).transpose(axis, -1)
+    gone = range(input.dim()) if axis is None else (axis,)
+    sizes = [1 if d in gone else n for d, n in enumerate(input.shape)]
+    left = sizes if keepdim else [n for d, n in enumerate(sizes) if d not in gone]
+    return FUNCTIONS["sort"](rows)[0].view((*left, rows.shape[-1]))
+
+
+def _ranks(name: str, rows: Tensor, q: Tensor, way: str) -> Tensor:
+    """Return the place of each quantile in its row, as a number with a fraction."""
+    missing = rows.detach().isnan()
+    if name == "nanquantile":
+        last = (rows.shape[-1] - 1) - missing.sum(-1, keepdim=True)
+        ranks = (q * last).clamp(min=0)
+    else:
+        end = float(rows.shape[-1] - 1)
+        ranks = FUNCTIONS["where"](missing.any(-1, keepdim=True), end, q * end)
+    shaped = {"lower": "floor", "higher": "ceil", "nearest": "round"}.get(way)
+    return ranks if shaped is None else FUNCTIONS[shaped](ranks)
+
+
+def _at_ranks(rows: Tensor, ranks: Tensor, way: str) -> Tensor:
+    below = ranks.long()
+    found = rows.gather(-1, below)
+    if way not in ("linear", "midpoint"):
+        return found
+    halves = way == "midpoint"
+    weights = FUNCTIONS["full_like"](ranks, 0.5) if halves else ranks - below
+    return found.lerp(rows.gather(-1, ranks.ceil().long()), weights)

@@ -30,7 +30,7 @@ def _found(xp: Any, values: Any, first: Any, inverse: Any) -> Any:
     return values, inverse.astype(xp.int64), counts.astype(xp.int64)
 
 
-@op(_refuse("_unique2"), **_facts("Unique2Backward0"))
+@op(_refuse("_unique2"), **_facts("Unique2Backward0"), family="upcast")
 def _unique2(xp: Any, self: Array) -> Any:
     """Return (sorted elements, where each went, how many of each); NaN is alone."""
     flat = self.reshape(-1)
@@ -44,7 +44,11 @@ def _unique2(xp: Any, self: Array) -> Any:
     return _found(xp, ordered[first], first, inverse.reshape(self.shape))
 
 
-@op(_refuse("unique_consecutive"), **_facts("UniqueConsecutiveBackward0"))
+@op(
+    _refuse("unique_consecutive"),
+    **_facts("UniqueConsecutiveBackward0"),
+    family="upcast",
+)
 def _unique_consecutive(xp: Any, self: Array) -> Any:
     """Return (first of each run of equal elements, which run, how long)."""
     flat = self.reshape(-1)
@@ -90,7 +94,7 @@ def _order(xp: Any, rows: Any) -> Any:
     return xp.asarray(order)
 
 
-@op(_refuse("unique_dim"), **_facts("UniqueDimBackward0"))
+@op(_refuse("unique_dim"), **_facts("UniqueDimBackward0"), family="upcast")
 def _unique_dim(xp: Any, self: Array, dim: int) -> Any:
     """Return the different slices along a dimension, in order."""
     rows = _slices(xp, self, dim)
@@ -101,7 +105,11 @@ def _unique_dim(xp: Any, self: Array, dim: int) -> Any:
     return _of_slices(xp, self, dim, order, rows[order])
 
 
-@op(_refuse("unique_consecutive"), **_facts("UniqueConsecutiveBackward0"))
+@op(
+    _refuse("unique_consecutive"),
+    **_facts("UniqueConsecutiveBackward0"),
+    family="upcast",
+)
 def _unique_dim_consecutive(xp: Any, self: Array, dim: int) -> Any:
     """Return the first slice of each run of equal slices along a dimension."""
     rows = _slices(xp, self, dim)

@@ -1,1 +1,1 @@
-"""sparse: say here what this room is for, and what must stay true in it."""
+"""COO tensors: making them, their layouts, their arithmetic."""

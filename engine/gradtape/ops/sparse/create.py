@@ -1,21 +1,84 @@
-"""Making sparse tensors of coordinates and values."""
+"""New sparse tensors, what is checked of them, and their older constructors."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Final
 
 import numpy as np
 
 from ..._common.messages import NEW_LEAF_DTYPE
+from ..._common.type_name import type_name
 from ..._dispatch.declare import public
+from ..._dtypes import dtype as DType
 from ..._dtypes import int64, parse_dtype
 from ..._sparse.array import SparseArray
 from ..._tensor.tensor import Tensor, wrap
+from ..creation.factories import empty
 from ..creation.from_data import as_tensor
-from ..creation.full import empty
 from ..memory.memory_format import sparse_coo
-from .invariants import check_sparse_tensor_invariants
 from .layout import _sparse_coo
+
+_checking: ContextVar[bool] = ContextVar("checking", default=False)
+"""Whether coordinates outside of the size are refused where nothing else is said."""
+
+
+class check_sparse_tensor_invariants:
+    """Refuse coordinates outside of the size, within ``with`` or a decorated function.
+
+    Raises RuntimeError where one instance is entered twice.
+
+    >>> import gradtape as torch
+    >>> with torch.sparse.check_sparse_tensor_invariants():
+    ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()
+    True
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.state = enable
+        self.saved_state: bool | None = None
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Tell whether new sparse tensors are checked."""
+        return _checking.get()
+
+    @staticmethod
+    def enable() -> None:
+        """Check sparse tensors from now on."""
+        _checking.set(True)
+
+    @staticmethod
+    def disable() -> None:
+        """Check sparse tensors no longer."""
+        _checking.set(False)
+
+    def __enter__(self) -> None:
+        if self.saved_state is not None:
+            raise RuntimeError(
+                "This context manager instance is already activated. Use a different "
+                "context manager instance for context nesting."
+            )
+        self.saved_state = _checking.get()
+        _checking.set(self.state)
+
+    def __exit__(self, *_: object) -> None:
+        assert self.saved_state is not None
+        _checking.set(self.saved_state)
+        self.saved_state = None
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function with the switch set while it runs."""
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self.state):
+                return function(*args, **kwargs)
+
+        return checked
+
 
 _NOT_COALESCED = (
     "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
@@ -222,3 +285,41 @@ def _check_diagonals(rows: Tensor, steps: Tensor, shape: Any, layout: Any) -> No
             "Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got "
             "Strided"
         )
+
+
+_PARTS: Final = ("indices", "values", "size")
+_SEQUENCE: Final = (
+    "{name}(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or "
+    "construct a strided tensor and convert it to sparse via to_sparse."
+)
+_FORMS: Final = """\
+new() received an invalid combination of arguments - got ({}), but expected one of:
+ * (*, torch.device device = None)
+ * (Tensor indices, Tensor values, *, torch.device device = None)
+ * (Tensor indices, Tensor values, tuple of ints size, *, torch.device device = None)
+ * (tuple of ints size, *, torch.device device = None)
+"""
+
+
+def sparse_new(
+    name: str, given: tuple[Any, ...], named: dict[str, Any], kind: DType
+) -> tuple[Tensor, str]:
+    """Make a sparse tensor of coordinates and values, or one of a size, all zero.
+
+    Returns what PyTorch calls the arguments, too. Raises TypeError for other ones.
+    """
+    given = (*given, *(named.pop(part) for part in _PARTS if part in named), *named)
+    if len(given) in (2, 3) and all(isinstance(part, Tensor) for part in given[:2]):
+        found = given[0].dtype.cpp_name
+        if found != "Long":
+            raise RuntimeError(f"expected scalar type Long but found {found}")
+        called = ", ".join(["indices", "values", "shape"][: len(given)])
+        return sparse_coo_tensor(*given), called
+    if len(given) == 1 and isinstance(given[0], list | tuple):
+        if type(given[0]) in (list, tuple):
+            raise TypeError(_SEQUENCE.format(name=name))
+        given = tuple(given[0])
+    if any(type(size) is not int for size in given):
+        raise TypeError(_FORMS.format(", ".join(map(type_name, given))))
+    found = empty(given or (0,), dtype=kind, layout=sparse_coo)
+    return found, "shape" if given else ""

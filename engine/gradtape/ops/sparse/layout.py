@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import OPS, Array, method, op
+from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.operands import argument_error
 from ..._dispatch.view_history import check_inplace
 from ..._modes.grad_mode import mode
-from ..._sparse import backend as backend
 from ..._sparse.array import SparseArray, refused
 from ..._sparse.rules import from_dense
 from ..._tensor.memory import keeps_values_elsewhere
 from ..._tensor.tensor import Tensor, wrap
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from ..memory.memory_format import sparse_coo, strided
 
 _COO = "{name} expected sparse coordinate tensor layout but got Strided"
@@ -34,12 +33,11 @@ def _values_at(xp: Any, array: Any, indices: Any) -> Any:
 # ---- the two forms ----
 
 
-@op(
+@hidden_op(
     {"values": lambda F, grad, indices: F._sparse_values_at(grad, indices)},
     name="_sparse_coo_tensor_with_dims_and_tensors",
     key="_sparse_coo",
     node="SparseCooTensorWithDimsAndTensorsBackward0",
-    **HIDDEN,
 )
 def _sparse_coo(
     xp: Any, values: Array, indices: Array, size: tuple[int, ...], coalesced: bool
@@ -47,20 +45,19 @@ def _sparse_coo(
     return SparseArray(indices, values, size, coalesced)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, indices, self_shape: F._sparse_coo(
             grad, indices, tuple(self_shape), False
         )
-    },
-    **HIDDEN,
+    }
 )
 def _sparse_values_at(xp: Any, self: Array, indices: Array) -> Any:
     """Read the elements at the coordinates in ``indices``."""
     return _values_at(xp, self, indices)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, unmasked_dim: (
             F._sparse_like(grad, self)
@@ -70,14 +67,13 @@ def _sparse_values_at(xp: Any, self: Array, indices: Array) -> Any:
     },
     name="_to_dense",
     node="ToDenseBackward0",
-    **HIDDEN,
 )
 def _to_dense(xp: Any, self: Array, unmasked_dim: int | None = None) -> Any:
     """Fill in the zeros; they too get a gradient if a sparse dimension is given."""
     return self.todense()
 
 
-@op({"self": lambda F, grad: F._densified(grad)}, **HIDDEN)
+@hidden_op({"self": lambda F, grad: F._densified(grad)})
 def _sparse_like(xp: Any, self: Array, pattern: Array) -> Any:
     """Keep the elements of a gradient at the places of a sparse tensor.
 
@@ -90,23 +86,22 @@ def _sparse_like(xp: Any, self: Array, pattern: Array) -> Any:
     return pattern.with_values(values)
 
 
-@op(
+@hidden_op(
     {"self": lambda F, grad: F._densified(grad)},
     name="_to_sparse",
     node="ToSparseBackward1",
-    **HIDDEN,
 )
 def _to_sparse(xp: Any, self: Array, sparse_dim: int) -> Any:
     return from_dense(self, sparse_dim)
 
 
-@op({"self": lambda F, grad: grad}, **HIDDEN)
+@hidden_op({"self": lambda F, grad: grad})
 def _densified(xp: Any, self: Array) -> Any:
     """Return a gradient with all its zeros."""
     return self.todense() if type(self) is SparseArray else self
 
 
-@op({"self": lambda F, grad: grad}, name="_coalesce", **HIDDEN)
+@hidden_op({"self": lambda F, grad: grad}, name="_coalesce")
 def _coalesce(xp: Any, self: Array) -> Any:
     return self.coalesce()
 
@@ -201,7 +196,7 @@ def values(self: Tensor) -> Tensor:
     return wrap(data.values)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, indices, self_shape: F._sparse_coo(
             grad, indices, tuple(self_shape), True
@@ -209,7 +204,6 @@ def values(self: Tensor) -> Tensor:
     },
     name="values",
     key="_values",
-    **HIDDEN,
 )
 def _values(xp: Any, self: Array, indices: Array) -> Any:
     return self.values.copy()

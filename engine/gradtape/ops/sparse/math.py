@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import FUNCTIONS, Array, method, op, public
+from ..._dispatch.declare import FUNCTIONS, Array, method, public
 from ..._sparse.array import SparseArray
-from ..._sparse.products import broadcast
+from ..._sparse.rules import broadcast
 from ..._tensor.tensor import Tensor
 from .._support.arguments import wrap_dim, wrap_dims
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .layout import _coalesce, _sparse_coo, _values, is_sparse, wrap
 
 
@@ -18,7 +18,7 @@ def _into_sparse(F: Any, grad: Any, mat1: Any, mat2: Any) -> Any:
     return F._sparse_like(F.mm(grad, F.conj(F.transpose(mat2, 0, 1))), mat1)
 
 
-@op(
+@hidden_op(
     {
         "mat1": _into_sparse,
         "mat2": lambda F, grad, mat1: F._sparse_transposed_mm(mat1, grad),
@@ -26,21 +26,19 @@ def _into_sparse(F: Any, grad: Any, mat1: Any, mat2: Any) -> Any:
     name="_sparse_addmm",
     key="_sparse_mm",
     node="SparseAddmmBackward0",
-    **HIDDEN,
 )
 def _sparse_mm(xp: Any, mat1: Array, mat2: Array) -> Any:
     """Multiply a sparse matrix and a dense one."""
     return mat1 @ mat2
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self, other: F._sparse_like(
             F.mm(other, F.conj(F.transpose(grad, 0, 1))), self
         ),
         "other": lambda F, grad, self: F._sparse_mm(self, grad),
-    },
-    **HIDDEN,
+    }
 )
 def _sparse_transposed_mm(xp: Any, self: Array, other: Array) -> Any:
     """Multiply the conjugate transpose of a sparse matrix and a dense one."""

@@ -1,1 +1,1 @@
-"""tensor: say here what this room is for, and what must stay true in it."""
+"""What is asked of tensors and of the process: queries, settings, assertions."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._dispatch.declare import FUNCTIONS, Array, op, public, tensor_ops
+from ..._dispatch.declare import FUNCTIONS, Array, public, tensor_ops
 from ..._dtypes import bool_, get_default_dtype, uint8
 from ..._tensor.tensor import Tensor
 from .._support.arguments import float_argument, sizes, wrap_dim
-from .._support.operands import HIDDEN
+from .._support.operands import hidden_op
 from .._support.out_argument import into, with_out
 from ..memory.to_python import item
 from ..nn.interpolate import MODES
@@ -18,7 +18,7 @@ from ..nn.norm import native_batch_norm
 # ---- dropout ----
 
 
-@op(
+@hidden_op(
     {
         "input": lambda F, grad, mask, scale: F.native_dropout_backward(
             grad, mask, scale
@@ -26,19 +26,17 @@ from ..nn.norm import native_batch_norm
     },
     name="native_dropout",
     key="_native_dropout",
-    **HIDDEN,
 )
 def _native_dropout(xp: Any, input: Array, mask: Array, scale: float) -> Any:
     return xp.asarray(input * mask * input.dtype.type(scale))
 
 
-@op(
+@hidden_op(
     {
         "grad_output": lambda F, grad, mask, scale: F.native_dropout_backward(
             grad, mask, scale
         )
-    },
-    **HIDDEN,
+    }
 )
 def native_dropout_backward(
     xp: Any, grad_output: Array, mask: Array, scale: float

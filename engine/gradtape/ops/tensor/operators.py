@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.bind_pointwise import OPERANDS, bind_pointwise, check_receiver
 from ..._dispatch.declare import FUNCTIONS, OPS, method, raw_ops, tensor_ops
+from ..._dispatch.pointwise import OPERANDS, bind_pointwise, check_receiver
 from ..._tensor.tensor import Tensor
 from ..pointwise.arithmetic import abs as absolute
 from ..pointwise.arithmetic import neg, positive, rsub

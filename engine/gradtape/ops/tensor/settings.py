@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ..._backend import cuda as _cuda
@@ -104,6 +105,28 @@ class _Precision:
 
 
 precision = _Precision()
+
+
+class _AttentionKernels:
+    """Which kinds of attention are allowed; all compute the same here."""
+
+    flash = True
+    memory_efficient = True
+    math = True
+    cudnn = True
+    reduced_math = False
+
+
+attention = _AttentionKernels()
+
+
+class _Onednn:
+    """Whether an LSTM's layer is one op, as oneDNN has it; ``backends.mkldnn`` says."""
+
+    is_enabled: Callable[[], bool]
+
+
+onednn = _Onednn()
 
 
 @public

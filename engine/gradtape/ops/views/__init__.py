@@ -1,1 +1,1 @@
-"""views: say here what this room is for, and what must stay true in it."""
+"""Views: tensors that look into the memory of others."""

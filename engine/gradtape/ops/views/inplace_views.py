@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..._backend import backend_of
-from ..._dispatch.apply import finish, make_node
 from ..._dispatch.declare import OPS, make_node_type, method
 from ..._dispatch.inplace import note_write
+from ..._dispatch.recording import make_node, place
 from ..._dispatch.strided_views import Geometry, geometry_of
 from ..._dispatch.view_history import check_inplace
 from ..._modes.grad_mode import mode
@@ -54,7 +54,7 @@ def _moved(
         self._view = view_info(None, where.offset, "", 0)
     note_write(self, f"{declared.name.strip('_')}_")
     if node is not None:
-        finish(node, self)
+        place(node, self, mode.now)
         self._nr = 0
         if self._view is not None and self._is_view():
             self._view.version = self._storage.version  # no value was written

@@ -16,6 +16,7 @@ from ..._storage.result_strides import laid_out
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor
 from .._support.declare_view import look, recorded
+from .._support.operands import hidden_op
 
 
 def _scaled(at: Geometry, factor: int) -> Geometry:
@@ -92,24 +93,16 @@ def _joined(self: Tensor, at: Geometry, dtype: DType) -> Geometry:
 # ---- complex numbers as pairs ----
 
 
-@op(
-    {"self": lambda F, grad: F.view_as_complex(grad)},
-    name="view_as_real",
-    view="",
-    method=False,
-    function=False,
+@hidden_op(
+    {"self": lambda F, grad: F.view_as_complex(grad)}, name="view_as_real", view=""
 )
 def _view_as_real(xp: Any, self: Array) -> Any:
     """See complex numbers as pairs of real ones."""
     return xp.stack([self.real, self.imag], -1)
 
 
-@op(
-    {"self": lambda F, grad: F.view_as_real(grad)},
-    name="view_as_complex",
-    view="",
-    method=False,
-    function=False,
+@hidden_op(
+    {"self": lambda F, grad: F.view_as_real(grad)}, name="view_as_complex", view=""
 )
 def _view_as_complex(xp: Any, self: Array) -> Any:
     """See pairs of real numbers as complex ones."""
@@ -241,13 +234,8 @@ def _polar_backward(F: Any, grad: Any, result: Any) -> Any:
     return F.real(conjugate * F.sgn(result)), F.real(conjugate * (result * 1j))
 
 
-@op(
-    {("abs", "angle"): _polar_backward},
-    name="polar",
-    out=True,
-    out_rule=_SAME_OUT,
-    method=False,
-    function=False,
+@hidden_op(
+    {("abs", "angle"): _polar_backward}, name="polar", out=True, out_rule=_SAME_OUT
 )
 def _polar(xp: Any, abs: Array, angle: Array) -> Any:
     check_parts(abs.dtype, angle.dtype)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.declare import Array, method, op
+from ..._dispatch.declare import Array, method
 from ..._tensor.tensor import Tensor
 from .._support import view_geometry as at
 from .._support.arguments import as_integer, check_tensor, wrap_dim
 from .._support.declare_view import view_op
-from .._support.dim_keepdim import numpy_names
+from .._support.operands import hidden_op
+from .._support.reduction import numpy_names
 
 Sizes = tuple[int, ...]
 
@@ -42,11 +43,7 @@ def select(xp: Any, self: Array, dim: int, index: int) -> Any:
     return self[_along(self, dim, index)]
 
 
-@op(
-    {"self": lambda F, grad, dim, index: F.select(grad, dim, index)},
-    method=False,
-    function=False,
-)
+@hidden_op({"self": lambda F, grad, dim, index: F.select(grad, dim, index)})
 def select_backward(
     xp: Any, self: Array, input_sizes: Sizes, dim: int, index: int
 ) -> Any:
@@ -80,14 +77,12 @@ def slice_view(
     return self[_along(self, dim, slice(start, end, step))]
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, dim, start, end, step: F.slice(
             grad, dim, start, end, step
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def slice_backward(
     xp: Any,
@@ -158,10 +153,8 @@ def diagonal(
     return xp.diagonal(self, offset, dim1, dim2)
 
 
-@op(
-    {"self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)},
-    method=False,
-    function=False,
+@hidden_op(
+    {"self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)}
 )
 def diagonal_backward(
     xp: Any, self: Array, input_sizes: Sizes, offset: int, dim1: int, dim2: int
@@ -199,12 +192,10 @@ def unfold(xp: Any, self: Array, dimension: int, size: int, step: int) -> Any:
     return windows[_along(self, d, slice(None, None, step))]
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, dim, size, step: F.unfold(grad, dim, size, step),
-    },
-    method=False,
-    function=False,
+    }
 )
 def unfold_backward(
     xp: Any, self: Array, input_sizes: Sizes, dim: int, size: int, step: int

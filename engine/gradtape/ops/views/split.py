@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..._common.type_name import type_name
-from ..._dispatch.declare import OPS, Array, make_node_type, method, node_name, op
+from ..._dispatch.declare import OPS, Array, make_node_type, method, node_name
 from ..._dispatch.strided_views import Geometry, geometry_of
 from ..._dtypes import int64
 from ..._modes.grad_mode import mode, no_grad
@@ -20,7 +20,8 @@ from ..._tensor.tensor import Tensor, view_info, wrap, wrap_shared
 from .._support import view_geometry as at
 from .._support.arguments import as_integer, check_tensor, is_integer, sizes, wrap_dim
 from .._support.declare_view import look, look_at_parts, recorded
-from .._support.dim_keepdim import numpy_names
+from .._support.operands import hidden_op
+from .._support.reduction import numpy_names
 from .slices import slice_view
 
 Sizes = tuple[int, ...]
@@ -68,7 +69,7 @@ def _cut(source: Tensor, dim: int, lengths: Sequence[int]) -> tuple[Tensor, ...]
     return tuple(views)
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, split_size, dim: _pieces(
             F, grad, self_shape, dim, _even(self_shape[dim], split_size)
@@ -77,8 +78,6 @@ def _cut(source: Tensor, dim: int, lengths: Sequence[int]) -> tuple[Tensor, ...]
     name="split",
     outputs=None,
     view="multi_output",
-    method=False,
-    function=False,
 )
 def _split_even(xp: Any, self: Array, split_size: int, dim: int = 0) -> Any:
     """Cut a dimension into pieces of one size."""
@@ -86,7 +85,7 @@ def _split_even(xp: Any, self: Array, split_size: int, dim: int = 0) -> Any:
     return tuple(xp.split(self, list(ends), dim))
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, split_sizes, dim: _pieces(
             F, grad, self_shape, dim, split_sizes
@@ -94,8 +93,6 @@ def _split_even(xp: Any, self: Array, split_size: int, dim: int = 0) -> Any:
     },
     outputs=None,
     view="multi_output",
-    method=False,
-    function=False,
 )
 def split_with_sizes(xp: Any, self: Array, split_sizes: Sizes, dim: int = 0) -> Any:
     """Cut a dimension into pieces of the given sizes."""
@@ -103,7 +100,7 @@ def split_with_sizes(xp: Any, self: Array, split_sizes: Sizes, dim: int = 0) -> 
     return tuple(xp.split(self, ends, dim))
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, dim: F.stack(
             _fill(F, grad, self_shape, dim), dim
@@ -111,8 +108,6 @@ def split_with_sizes(xp: Any, self: Array, split_sizes: Sizes, dim: int = 0) -> 
     },
     outputs=None,
     view="multi_output",
-    method=False,
-    function=False,
 )
 def unbind(xp: Any, self: Array, dim: int = 0) -> Any:
     """Take every position of a dimension."""

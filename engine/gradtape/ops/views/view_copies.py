@@ -8,7 +8,7 @@ from typing import Any
 
 from ..._backend import backend_of
 from ..._common.messages import STRIDED_OUT_OF_BOUNDS
-from ..._dispatch.declare import FUNCTIONS, OPS, method, op, public, tensor_ops
+from ..._dispatch.declare import FUNCTIONS, OPS, method, public, tensor_ops
 from ..._dispatch.strided_views import Geometry
 from ..._graph.node import Node
 from ..._graph.op import Array
@@ -17,7 +17,7 @@ from ..._modes.grad_mode import mode, no_grad
 from ..._tensor.tensor import Tensor, wrap
 from .._support.arguments import check_tensor, sizes, wrap_dim
 from .._support.new_tensor import row_major
-from .._support.operands import OWN_DTYPE
+from .._support.operands import OWN_DTYPE, hidden_op
 from .._support.out_argument import SAME_DTYPE, into, with_out
 
 _NARROW_DTYPE = (
@@ -114,9 +114,6 @@ _ONE: dict[str, Any] = {
         size, stride, storage_offset
     ),
     "detach": lambda input: input.detach(),
-    "diagonal": lambda input, offset=0, dim1=0, dim2=1: input.diagonal(
-        offset, dim1, dim2
-    ),
     "expand": lambda input, size, *, implicit=False: input.expand(size),
     "permute": lambda input, dims: input.permute(dims),
     "select": lambda input, dim, index: input.select(dim, index),
@@ -157,12 +154,10 @@ def _narrow_backward(
     return F.slice_scatter(whole, grad, dim, begin, end, 1)
 
 
-@op(
+@hidden_op(
     {"self": _narrow_backward},
     name="narrow_copy",
     key="_narrow_copy",
-    method=False,
-    function=False,
     out=True,
     out_rule=_NARROW_DTYPE,
 )
@@ -214,7 +209,7 @@ def _narrow_sparse(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     return FUNCTIONS["index_select"](input, dim, FUNCTIONS["arange"](start, end))
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, src_shape, size, stride, storage_offset: (
             F._as_strided_scatter(
@@ -227,8 +222,6 @@ def _narrow_sparse(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     },
     name="as_strided_scatter",
     key="_as_strided_scatter",
-    method=False,
-    function=False,
 )
 def _as_strided_scatter(
     xp: Any, self: Array, src: Array, size: Any, stride: Any, storage_offset: int
@@ -240,16 +233,14 @@ def _as_strided_scatter(
     return copy
 
 
-@op(
+@hidden_op(
     {
         "self": lambda F, grad, self_shape, size, stride, storage_offset: (
             F._as_strided_scatter(
                 F._new_zeros(grad, self_shape), grad, size, stride, storage_offset
             )
         )
-    },
-    method=False,
-    function=False,
+    }
 )
 def _as_strided_copy(
     xp: Any, self: Array, size: Any, stride: Any, storage_offset: int

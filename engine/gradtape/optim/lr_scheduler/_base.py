@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeAlias
 
 from ..._tensor.tensor import Tensor
-from .._custom import scalar_of
+from .._helpers import scalar_of
 from ..optimizer import Group, Optimizer
 
 Rate: TypeAlias = Any

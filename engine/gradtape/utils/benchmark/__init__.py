@@ -1,16 +1,18 @@
 """Timing statements, warmed up and with statistics."""
 
 from ._compare import Colorize, Compare
-from ._measurement import (
+from ._timer import (
+    Language,
     Measurement,
     TaskSpec,
+    Timer,
     ordered_unique,
     select_unit,
     set_torch_threads,
+    timer,
     trim_sigfig,
     unit_to_english,
 )
-from ._timer import Language, Timer, timer
 
 __all__ = [
     "Colorize",

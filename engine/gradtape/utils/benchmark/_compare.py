@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._measurement import (
+from ._timer import (
     Measurement,
     ordered_unique,
     select_unit,

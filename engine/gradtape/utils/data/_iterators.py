@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..._backend.cuda import is_available
 from ...autograd.profiler import record_function
 from ._utils.fetch import DatasetKind
 from ._utils.pin_memory import pin_memory
 from .sampler import draw_seed
-
-if TYPE_CHECKING:
-    from .dataloader import DataLoader
 
 _NO_ACCELERATOR = (
     "'pin_memory' argument is set as true but no accelerator is found, then device "
@@ -26,10 +23,36 @@ _CONFIGURE_REPLICAS = (
 )
 
 
+class Loader(Protocol):
+    """What a pass asks of its loader."""
+
+    dataset: Any
+    drop_last: bool
+    num_workers: int
+    pin_memory: bool
+    pin_memory_device: str
+    timeout: float
+    collate_fn: Any
+    generator: Any
+    persistent_workers: bool
+    prefetch_factor: int | None
+    in_order: bool
+    worker_init_fn: Any
+    multiprocessing_context: Any
+    _dataset_kind: Any
+    _IterableDataset_len_called: int | None
+
+    @property
+    def _auto_collation(self) -> bool: ...
+
+    @property
+    def _index_sampler(self) -> Any: ...
+
+
 class _BaseDataLoaderIter:
     """What both kinds of passes share: the sampler, the seed, the count."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: Loader) -> None:
         self._dataset = loader.dataset
         self._dataset_kind = loader._dataset_kind
         self._auto_collation = loader._auto_collation
@@ -49,7 +72,7 @@ class _BaseDataLoaderIter:
     def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
-    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
+    def _reset(self, loader: Loader, first_iter: bool = False) -> None:
         """Begin another epoch."""
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
@@ -87,7 +110,7 @@ class _BaseDataLoaderIter:
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):  # pyright: ignore[reportUnusedClass]
     """A pass that fetches where it is asked."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: Loader) -> None:
         super().__init__(loader)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -103,7 +126,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):  # pyright: ignore[repo
         return self._dataset_fetcher.fetch(self._next_index())
 
 
-def _pins(loader: DataLoader[Any]) -> bool:
+def _pins(loader: Loader) -> bool:
     """Tell whether batches are pinned; warn where that was asked for in vain."""
     if loader.pin_memory and loader.pin_memory_device:
         warnings.warn(

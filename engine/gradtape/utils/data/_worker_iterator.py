@@ -5,16 +5,15 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._iterators import _BaseDataLoaderIter
-from ._utils.errors import ExceptionWrapper
-from ._utils.pool import WorkerPool, WorkerProcess
-from ._utils.serving import Job
-from ._utils.worker import _IterableDatasetStopIteration, _ResumeIteration
-
-if TYPE_CHECKING:
-    from .dataloader import DataLoader
+from ._iterators import Loader, _BaseDataLoaderIter
+from ._utils.pool import Job, WorkerPool, WorkerProcess
+from ._utils.worker import (
+    ExceptionWrapper,
+    _IterableDatasetStopIteration,
+    _ResumeIteration,
+)
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):  # pyright: ignore[reportUnusedClass]
@@ -25,7 +24,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):  # pyright: ignore[re
     listened to, so order is kept without storing anything.
     """
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: Loader) -> None:
         super().__init__(loader)
         if not loader.prefetch_factor or loader.prefetch_factor < 0:
             raise AssertionError(
@@ -52,7 +51,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):  # pyright: ignore[re
         self._finalizer.atexit = False
         self._reset(loader, first_iter=True)
 
-    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
+    def _reset(self, loader: Loader, first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
         self._numbers = itertools.count()
         self._tasks: dict[int, WorkerProcess] = {}  # not yet answered, oldest first

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from ... import distributed
 from ..._random.generator import Generator
 from ...ops.creation.random import randperm
 from .sampler import Sampler
@@ -41,9 +41,9 @@ class DistributedSampler(Sampler[T_co]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None:
-            num_replicas = int(_distributed().get_world_size())
+            num_replicas = int(_processes().get_world_size())
         if rank is None:
-            rank = int(_distributed().get_rank())
+            rank = int(_processes().get_rank())
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval "
@@ -86,12 +86,8 @@ class DistributedSampler(Sampler[T_co]):
         self.epoch = epoch
 
 
-def _distributed() -> Any:
-    """Return the distributed package, which not every installation has."""
-    try:
-        found = importlib.import_module("...distributed", __package__)
-    except ImportError:
-        found = None
-    if found is None or not found.is_available():
+def _processes() -> Any:
+    """Return the distributed package; refuse where there can be only one process."""
+    if not distributed.is_available():
         raise RuntimeError("Requires distributed package to be available")
-    return found
+    return distributed

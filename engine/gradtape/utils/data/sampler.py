@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 from ..._dtypes import float64, int64
 from ..._random.generator import Generator
 from ..._tensor.tensor import Tensor
+from ...ops.creation.distributions import multinomial
+from ...ops.creation.factories import empty
 from ...ops.creation.from_data import as_tensor
-from ...ops.creation.full import empty
 from ...ops.creation.random import randint, randperm
-from ...ops.creation.random_sample import multinomial
 
 __all__ = [
     "BatchSampler",

@@ -15,6 +15,7 @@ from ._files import (
     SummaryMetadata,
     TensorProto,
     TensorShapeProto,
+    hparams_record,
     layout_record,
 )
 
@@ -298,3 +299,139 @@ def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Any:
         content_type="audio/wav",
     )
     return _single(tag, audio=record)
+
+
+# ---- precision-recall curves for TensorBoard ---------------------------------
+
+_MOST_THRESHOLDS = 127  # one more byte in the plugin's record, and nothing is shown
+_LEAST_COUNT = 1e-7
+
+
+def pr_curve(
+    tag: str,
+    labels: Any,
+    predictions: Any,
+    num_thresholds: int = 127,
+    weights: Any = None,
+) -> Any:
+    """Return the record of a curve of predictions in [0, 1] of labels 0 and 1."""
+    thresholds = min(num_thresholds, _MOST_THRESHOLDS)
+    data = _counts(labels, predictions, thresholds, 1.0 if weights is None else weights)
+    return record(tag, data, thresholds)
+
+
+def record(tag: str, data: Any, thresholds: int) -> Any:
+    """Return the record of (counts and rates, thresholds)."""
+    # Field 2 of the plugin's record; field 1, its version, is 0 and left out.
+    content = bytes([2 << 3, min(thresholds, _MOST_THRESHOLDS)])
+    plugin = SummaryMetadata.PluginData(plugin_name="pr_curves", content=content)
+    proto = TensorProto(
+        dtype="DT_FLOAT",
+        float_val=data.reshape(-1).tolist(),
+        tensor_shape=TensorShapeProto(
+            dim=[TensorShapeProto.Dim(size=size) for size in data.shape]
+        ),
+    )
+    metadata = SummaryMetadata(plugin_data=plugin)
+    return Summary(value=[Summary.Value(tag=tag, metadata=metadata, tensor=proto)])
+
+
+def _counts(labels: Any, predictions: Any, thresholds: int, weights: Any) -> Any:
+    """Count hits and misses above each threshold; add precision and recall."""
+    last = thresholds - 1
+    bins = np.floor(predictions * last).astype(np.int32)
+    hits = labels.astype(np.float64)
+
+    def above(amounts: Any) -> Any:
+        found, _ = np.histogram(
+            bins, bins=thresholds, range=(0, last), weights=amounts * weights
+        )
+        return np.cumsum(found[::-1])[::-1]
+
+    true_pos, false_pos = above(hits), above(1.0 - hits)
+    true_neg, false_neg = false_pos[0] - false_pos, true_pos[0] - true_pos
+    precision = true_pos / np.maximum(_LEAST_COUNT, true_pos + false_pos)
+    recall = true_pos / np.maximum(_LEAST_COUNT, true_pos + false_neg)
+    return np.stack((true_pos, false_pos, true_neg, false_neg, precision, recall))
+
+
+# ---- the three records that TensorBoard's table of hyperparameters is made of ----
+
+_VERSION = 0  # of the plugin's data
+
+
+def hparams(
+    hparam_dict: dict[str, Any],
+    metric_dict: dict[str, Any],
+    hparam_domain_discrete: dict[str, list[Any]] | None = None,
+) -> tuple[Any, Any, Any]:
+    """Return the records of the experiment, of its beginning and of its end.
+
+    Values are numbers, strings, bools or tensors of one element; None is left out.
+    Raises TypeError for a domain that does not fit, ValueError for other values.
+    """
+    domains = hparam_domain_discrete or {}
+    _check_domains(hparam_dict, domains)
+    start = hparams_record("SessionStartInfo")()
+    infos: list[Any] = []
+    for name, value in hparam_dict.items():
+        if value is not None:
+            infos.append(_info(name, value, start.hparams[name], domains.get(name)))
+    names = hparams_record("MetricName")
+    metrics = [hparams_record("MetricInfo")(name=names(tag=tag)) for tag in metric_dict]
+    experiment = hparams_record("Experiment")(hparam_infos=infos, metric_infos=metrics)
+    end = hparams_record("SessionEndInfo")(
+        status=hparams_record("Status").Value("STATUS_SUCCESS")
+    )
+    return (
+        _record("_hparams_/experiment", experiment=experiment),
+        _record("_hparams_/session_start_info", session_start_info=start),
+        _record("_hparams_/session_end_info", session_end_info=end),
+    )
+
+
+def _check_domains(values: dict[str, Any], domains: Any) -> None:
+    if not isinstance(domains, dict):
+        raise TypeError(
+            "parameter: hparam_domain_discrete should be a dictionary, nothing logged."
+        )
+    for name, domain in domains.items():
+        if (
+            name not in values
+            or not isinstance(domain, list)
+            or not all(isinstance(each, type(values[name])) for each in domain)
+        ):
+            raise TypeError(
+                f"parameter: hparam_domain_discrete[{name}] should be a list of same "
+                f"type as hparam_dict[{name}]."
+            )
+
+
+def _info(name: str, value: Any, slot: Any, domain: list[Any] | None) -> Any:
+    """Put a value into its slot; return the record that describes it."""
+    if isinstance(value, Tensor):
+        value, domain = make_np(value).item(), None
+    if isinstance(value, int | float):  # bools too, as in PyTorch
+        field, kind = "number_value", "DATA_TYPE_FLOAT64"
+    elif isinstance(value, str):
+        field, kind = "string_value", "DATA_TYPE_STRING"
+    else:
+        raise ValueError(
+            "value should be one of int, float, str, bool, or torch.Tensor"
+        )
+    setattr(slot, field, value)
+    found = hparams_record("HParamInfo")(
+        name=name, type=hparams_record("DataType").Value(kind)
+    )
+    for each in domain or ():
+        setattr(found.domain_discrete.values.add(), field, each)
+    return found
+
+
+def _record(tag: str, **content: Any) -> Any:
+    data = hparams_record("HParamsPluginData")(version=_VERSION, **content)
+    plugin = SummaryMetadata.PluginData(
+        plugin_name="hparams", content=data.SerializeToString()
+    )
+    metadata = SummaryMetadata(plugin_data=plugin)
+    return Summary(value=[Summary.Value(tag=tag, metadata=metadata)])

@@ -13,10 +13,9 @@ import numpy as np
 from ..._common.refusals import refused
 from . import summary
 from ._files import Event, SessionLog
-from .curves import pr_curve
-from .curves import record as curve_record
 from .file_writer import FileWriter
-from .hparams import hparams
+from .summary import hparams, pr_curve
+from .summary import record as curve_record
 
 __all__ = ["FileWriter", "SummaryWriter"]
 

@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
-from gradtape._engine.order import Collected
-from gradtape._graph.node import Node, next_sequence_nr
-from gradtape._graph.observe import PublicCall, observe
-from gradtape._modes.grad_mode import mode
-from gradtape._saved.checks import _has_values, _prints
-from gradtape._storage.fingerprint import fingerprint
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import (
+    Collected,
+    Node,
+    PublicCall,
+    Tensor,
+    fingerprint,
+    mode,
+    next_sequence_nr,
+    observe,
+)
+from gradtape._debug import saved_fingerprints as _prints
+from gradtape._debug import saved_has_values as _has_values
 from gradviz._capture.adapters.gradtape.backward_args import (
     gradients_of,
     listed,

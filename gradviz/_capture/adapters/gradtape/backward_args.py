@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradtape._graph.node import Node
-from gradtape._tensor.tensor import Tensor, edge_of
+from gradtape._debug import Node, Tensor, edge_of
 
 
 def roots_of(given: dict[str, Any]) -> list[Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import Tensor
 from gradviz.program.noted import Glance
 from gradviz.program.values import Opaque
 

@@ -10,9 +10,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from gradtape._graph.node import next_sequence_nr
-from gradtape._modes.grad_mode import mode
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import Tensor, mode, next_sequence_nr
 from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.fresh_outputs import bind_fresh, bind_in_brief
 

@@ -14,11 +14,14 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
-from gradtape._common.site import internal_files
-from gradtape._graph.node import next_sequence_nr
-from gradtape._graph.observe import PublicCall, calling
-from gradtape._modes.grad_mode import mode
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import (
+    PublicCall,
+    Tensor,
+    calling,
+    internal_files,
+    mode,
+    next_sequence_nr,
+)
 from gradtape.nn.parameter import Parameter
 from gradviz._capture.adapters.gradtape.call_arguments import ATOMS, plain, region
 from gradviz._capture.adapters.gradtape.context import GradtapeContext

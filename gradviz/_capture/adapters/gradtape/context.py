@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from types import CodeType
 from typing import Any, Protocol
 
-from gradtape._graph import observe as events
+from gradtape._debug import events
 from gradviz._capture.adapters.gradtape.numpy_exports import Exports
 from gradviz._capture.adapters.gradtape.pass_preview import Ahead
 from gradviz._capture.adapters.gradtape.runs import PassRuns

@@ -6,10 +6,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from gradtape._dispatch.view_history import CopySlices
-from gradtape._graph import observe as events
-from gradtape._graph.node import Node
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import CopySlices, Node, Tensor, events
 from gradtape.nn.parameter import Parameter
 from gradviz._capture.adapters.gradtape.call_arguments import ATOMS
 from gradviz._capture.adapters.gradtape.context import GradtapeContext

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
-from gradtape._graph import observe as events
-from gradtape._graph.observe import calling
-from gradtape._modes.grad_mode import mode
+from gradtape._debug import calling, events, mode
 from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.op_facts import shown_name, tensors_in
 from gradviz._capture.adapters.gradtape.runs import PassRuns

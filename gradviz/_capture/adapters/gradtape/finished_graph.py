@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from types import FrameType
 
-from gradtape._graph.node import Node
-from gradtape._tensor.tensor import Tensor, edge_of
+from gradtape._debug import Node, Tensor, edge_of
 from gradviz import ir
 from gradviz._capture.adapters.gradtape.graph_walk import PRODUCER, EngineReader
 from gradviz._capture.names.tensors import names_in_frame

@@ -182,7 +182,7 @@ def _kept(node: Any, parameter: inspect.Parameter) -> Any:
 
 
 def _gradtape(found: _Search, node: Any) -> Forward:
-    from gradtape._dispatch.declare import tensor_ops
+    from gradtape._debug import tensor_ops
 
     op = getattr(type(node), "op", None)
     if op is None or op.listed is not None:

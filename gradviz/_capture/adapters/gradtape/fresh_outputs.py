@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape._graph.node import Node
-from gradtape._storage.storage import Storage
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import Node, Storage, Tensor
 from gradtape.nn.parameter import Parameter
 from gradviz._capture.adapters.gradtape.call_arguments import ATOMS, plain
 from gradviz._capture.adapters.gradtape.output_layouts import (

@@ -6,9 +6,7 @@ import threading
 from types import CodeType
 from typing import Any
 
-from gradtape._common.site import internal_files
-from gradtape._modes.grad_mode import mode
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import Tensor, internal_files, mode
 from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.names.hooks import code_of, held_by
 from gradviz.program.events import HookRegistered, ModeSwitched

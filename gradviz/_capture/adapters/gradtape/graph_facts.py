@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gradtape._graph.node import accumulator_of
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import Tensor, accumulator_of
 from gradviz._capture.adapters.gradtape.graph_walk import PRODUCER
 from gradviz._capture.adapters.gradtape.log import GradtapeLog
 from gradviz._capture.adapters.gradtape.op_facts import (

@@ -7,16 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-from gradtape._dispatch.view_history import CopySlices
-from gradtape._graph.node import AccumulateGrad, Node, SavedTensor
-from gradtape._graph.op import Op
-from gradtape._graph.output_layout import Layout, element_strides
-from gradtape._graph.scope import Scope
-from gradtape._storage.storage import Storage
-from gradtape._tensor.tensor import Tensor
-from gradtape._version import __version__
-from gradtape.autograd._function.attribute_names import ENGINE_READERS
-from gradtape.autograd._function.node import CustomNode
+from gradtape import __version__
+from gradtape._debug import (
+    ENGINE_READERS,
+    AccumulateGrad,
+    CopySlices,
+    CustomNode,
+    Layout,
+    Node,
+    Op,
+    SavedTensor,
+    Scope,
+    Storage,
+    Tensor,
+    element_strides,
+)
 from gradviz._capture.adapters.gradtape.op_facts import (
     arguments_of,
     backward_source,

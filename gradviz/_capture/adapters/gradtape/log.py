@@ -6,15 +6,17 @@ import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, TracebackType
 from typing import Any, ClassVar, Self
 
 import gradtape
-from gradtape._graph.node import next_sequence_nr
-from gradtape._graph.observe import calling
-from gradtape._public_calls.announce import observe_calls
-from gradtape._tensor.tensor import Tensor
-from gradtape._tensor.write_observers import after_write
+from gradtape._debug import (
+    Tensor,
+    after_write,
+    calling,
+    next_sequence_nr,
+    observe_calls,
+)
 from gradviz._capture.adapters.gradtape.backward import Passes
 from gradviz._capture.adapters.gradtape.call_events import CallEvents
 from gradviz._capture.adapters.gradtape.call_fast_path import bind_simply
@@ -25,7 +27,6 @@ from gradviz._capture.adapters.gradtape.grad_modes import Switches
 from gradviz._capture.adapters.gradtape.numpy_exports import Exports
 from gradviz._capture.adapters.gradtape.tensor_records import Reader
 from gradviz._capture.adapters.gradtape.value_scan import Scan
-from gradviz._capture.names.user_code import is_host_file
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
@@ -187,19 +188,6 @@ class GradtapeLog(Log):
         """Return the user's frames around the innermost one; a stack is shared."""
         return self.shared(super().stack())
 
-    def outside(self, frame: FrameType) -> tuple[RawSite, ...]:
-        """Return the user's frames around this one, as far out as the cell."""
-        sites: list[RawSite] = []
-        outer = frame.f_back
-        while outer is not None and len(sites) < _MOST_FRAMES:
-            code = outer.f_code
-            if self.user_files[code.co_filename]:
-                sites.append((code, outer.f_lasti))
-            elif _hosts[code.co_filename]:
-                break
-            outer = outer.f_back
-        return tuple(sites)
-
     def place(self) -> tuple[CodeType | None, int, tuple[RawSite, ...]]:
         """Return code and instruction of the innermost frame, and those around it."""
         frame = self.frame()
@@ -300,19 +288,6 @@ class GradtapeLog(Log):
 
 
 _MOST_NOTES = 20
-
-_MOST_FRAMES = 32  # of one stack
-
-
-class _Hosts(dict[str, bool]):
-    """File name -> is it the notebook's, running the user's cell?"""
-
-    def __missing__(self, file: str) -> bool:
-        found = self[file] = is_host_file(file)
-        return found
-
-
-_hosts = _Hosts()
 
 
 def _sites(trace: TracebackType | None, user_files: Any) -> list[Any]:

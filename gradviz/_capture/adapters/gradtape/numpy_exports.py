@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._storage.fingerprint import fingerprint
+from gradtape._debug import fingerprint
 from gradviz._capture.adapters.gradtape.tensor_records import root_of
 
 EXPORTING = frozenset(

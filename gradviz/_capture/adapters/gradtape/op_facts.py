@@ -10,15 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._dispatch.declare import OPS
-from gradtape._dispatch.view_history import CopySlices
-from gradtape._graph.node import AccumulateGrad, Node, SavedTensor
-from gradtape._graph.op import Op, formula_text
-from gradtape._saved.hooks import Packing
-from gradtape._storage.storage import WRITE_LOG_LENGTH, Storage
-from gradtape._tensor.memory import device_of as where
-from gradtape._tensor.tensor import Tensor
-from gradtape.autograd._function.node import CustomNode
+from gradtape._debug import (
+    OPS,
+    WRITE_LOG_LENGTH,
+    AccumulateGrad,
+    CopySlices,
+    CustomNode,
+    Node,
+    Op,
+    Packing,
+    SavedTensor,
+    Storage,
+    Tensor,
+    formula_text,
+)
+from gradtape._debug import device_of as where
 from gradviz import ir
 from gradviz._capture.names.hooks import Hook, hooks_in
 from gradviz._capture.names.tensors import op_name

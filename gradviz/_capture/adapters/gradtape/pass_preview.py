@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gradtape._engine.order import Collected
-from gradtape._graph.node import Node, SavedTensor
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import Collected, Node, SavedTensor, Tensor
 from gradviz._capture.adapters.gradtape.saved_attributes import Slots, slots_of
 from gradviz.program.values import Node as NodeRow
 from gradviz.program.values import RawSite, Saved, Write

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from gradtape._dispatch.view_history import CopySlices
-from gradtape._graph.node import Node, SavedTensor
-from gradtape._saved.hooks import Packing
+from gradtape._debug import CopySlices, Node, Packing, SavedTensor
 from gradviz._capture.adapters.gradtape.op_facts import is_packed, saved_slots
 
 Slots: TypeAlias = list[tuple[str, int | None, SavedTensor]]

@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradtape._graph.node import AccumulateGrad, Node, SavedTensor, next_sequence_nr
-from gradtape._tensor.tensor import Tensor
+from gradtape._debug import AccumulateGrad, Node, SavedTensor, Tensor, next_sequence_nr
 from gradtape.nn.parameter import Parameter
 from gradviz._capture.adapters.gradtape.op_facts import (
     device_of,

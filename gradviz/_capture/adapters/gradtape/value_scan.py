@@ -11,8 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from gradtape._backend import META, backend_of
-from gradtape._sparse.array import SparseArray
+from gradtape._debug import META, SparseArray, backend_of
 from gradviz._capture.statistics.scan import summary_of
 from gradviz._capture.statistics.summary import summarize
 from gradviz.program.values import Summary

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._sparse.array import SparseArray
+from gradtape._debug import SparseArray
 from gradtape.optim import optimizer as optimizers
 from gradviz import ir
 from gradviz._capture.adapters.pytorch.watch import COPIED, UNKNOWN, Hook, Numbers

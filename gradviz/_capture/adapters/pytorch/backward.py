@@ -9,10 +9,10 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from gradviz._capture.adapters.pytorch.backward_args import Begun, listed
+from gradviz._capture.adapters.pytorch.backward_args import BackwardArguments, listed
 from gradviz._capture.adapters.pytorch.isolation import unheard
-from gradviz._capture.adapters.pytorch.pass_cache import Walked
-from gradviz._capture.adapters.pytorch.pass_preview import MOST_NODES, Ahead
+from gradviz._capture.adapters.pytorch.pass_cache import WalkedNodes
+from gradviz._capture.adapters.pytorch.pass_preview import MOST_NODES, PreviewedPass
 from gradviz._capture.adapters.pytorch.tensor_records import version_of
 from gradviz._capture.names.tensors import grad_fn_of
 from gradviz._capture.training_loop.patches import Patches, unseen
@@ -20,7 +20,8 @@ from gradviz.program.events import Backward
 from gradviz.program.values import NodeRun, RawSite, Summary, Value
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
+    from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
 
 MOST_HOOKED = 50_000  # nodes of one pass whose gradients are summarized
 
@@ -28,9 +29,11 @@ MOST_HOOKED = 50_000  # nodes of one pass whose gradients are summarized
 class TorchBackward:
     """Wraps the two ways into a backward pass, and the engine below them."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, log: TorchContext, graph: TorchGraph) -> None:
         self.torch = torch
-        self.log = log
+        self.log, self.graph = log, graph
+        self.last: Backward | None = None  # the pass that ended last, where it was read
+        self.over = 0  # passes that have ended
         self._peek = torch._C._autograd._get_sequence_nr
         self._patches = Patches()
 
@@ -88,11 +91,11 @@ class TorchBackward:
             if log.muted != 1 or not log.is_home():
                 return original(*args, **kwargs)
             # Hooks and the user's own Functions are part of the run.
-            before = log.wake()
+            before = log.interrupt_pause()
             try:
                 return original(*args, **kwargs)
             finally:
-                log.doze(before)
+                log.continue_pause(before)
 
         return run
 
@@ -100,31 +103,35 @@ class TorchBackward:
 
     def preflight(self, root: Any) -> Backward:
         """Log a pass from this tensor that is not to run."""
-        begun = Begun("backward", [root], [], [], False, False)
-        event = self._event(begun, *self.log.place())
-        self.log.graph.walk([_gradient_node(self.torch, root)], event)
+        arguments = BackwardArguments("backward", [root], [], [], False, False)
+        event = self._event(arguments, *self.log.place())
+        self.graph.walk([_gradient_node(self.torch, root)], event)
         return event
 
     def _begin(
         self, api: Literal["backward", "grad"], args: Any, kwargs: dict[str, Any]
     ) -> _Pass:
-        begun = Begun.of(self.torch.Tensor, api, args, kwargs)
+        arguments = BackwardArguments.of(self.torch.Tensor, api, args, kwargs)
         log = self.log
         site, stack = log.place()
-        nodes = [_gradient_node(self.torch, root) for root in begun.roots]
-        ahead = log.graph.glance_ahead(nodes, site)
+        nodes = [_gradient_node(self.torch, root) for root in arguments.roots]
+        ahead = self.graph.preview_pass(nodes, site)
         if ahead is not None:
-            return self._note(begun, ahead, site, stack)
-        event = self._event(begun, site, stack)
-        entry = _Pass(begun, self._peek(), event.index, event)
-        reached = log.graph.look_ahead(nodes, event)
+            return self._note(arguments, ahead, site, stack)
+        event = self._event(arguments, site, stack)
+        entry = _Pass(arguments, self._peek(), event.index, event)
+        reached = self.graph.inspect_pass(nodes, event)
         log.loop.before_backward(event.nodes)
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
         return entry
 
     def _note(
-        self, begun: Begun, ahead: Ahead, site: RawSite | None, stack: Any
+        self,
+        arguments: BackwardArguments,
+        ahead: PreviewedPass,
+        site: RawSite | None,
+        stack: Any,
     ) -> _Pass:
         """Log a pass whose graph holds nothing new."""
         log, (walked, leaves) = self.log, ahead
@@ -134,10 +141,10 @@ class TorchBackward:
             site,
             stack,
             get_ident(),
-            begun.api,
-            *begun.ends(self.torch.Tensor, log.glance),
-            begun.retain,
-            begun.create,
+            arguments.api,
+            *arguments.ends(self.torch.Tensor, log.glance),
+            arguments.retain,
+            arguments.create,
             walked if count <= MOST_NODES else None,
             leaves,
             count,
@@ -145,25 +152,27 @@ class TorchBackward:
             (),
         )
         log.loop.before_backward(walked.keys())
-        return _Pass(begun, self._peek(), index, None, walked)
+        return _Pass(arguments, self._peek(), index, None, walked)
 
-    def _event(self, begun: Begun, site: RawSite | None, stack: Any) -> Backward:
+    def _event(
+        self, arguments: BackwardArguments, site: RawSite | None, stack: Any
+    ) -> Backward:
         value = self.log.program.value
         roots, inputs, gradients = [
             tuple([None if each is None else value(each) for each in several])
-            for several in begun.ends(self.torch.Tensor, self.log.glance)
+            for several in arguments.ends(self.torch.Tensor, self.log.glance)
         ]
         event = Backward(
             index=-1,
             site=site,
             stack=stack,
             thread=get_ident(),
-            api=begun.api,
+            api=arguments.api,
             roots=cast(tuple[Value, ...], roots),
             inputs=cast(tuple[Value, ...], inputs),
             gradients=gradients,
-            retain_graph=begun.retain,
-            create_graph=begun.create,
+            retain_graph=arguments.retain,
+            create_graph=arguments.create,
         )
         self.log.append(event)
         return event
@@ -203,33 +212,35 @@ class TorchBackward:
     # ---- after ----------------------------------------------------------------------
 
     def _failed(self, entry: _Pass, error: BaseException) -> None:
-        event, log = self._event_of(entry), self.log
+        event = self._event_of(entry)
         if event is not None:
             event.error = f"{type(error).__name__}: {error}"
             event.error_node = entry.running
-            log.graph.look_back([grad_fn_of(root) for root in entry.begun.roots], event)
+            self.graph.inspect_failed(
+                [grad_fn_of(root) for root in entry.arguments.roots], event
+            )
         self._over(entry)
 
     def _end(self, entry: _Pass, result: Any) -> None:
-        log, begun = self.log, entry.begun
-        if begun.api == "grad" and isinstance(result, tuple):
+        log, arguments = self.log, entry.arguments
+        if arguments.api == "grad" and isinstance(result, tuple):
             event = self._event_of(entry)
             if event is not None:
                 event.results = tuple(
                     None if each is None else log.values.result(each) for each in result
                 )
         if entry.event is not None:
-            log.graph.passed(entry.event)
-        elif entry.walked is not None and not (begun.retain or begun.inputs):
-            log.graph.spent(entry.walked)
+            self.graph.passed(entry.event)
+        elif entry.walked is not None and not (arguments.retain or arguments.inputs):
+            self.graph.spent(entry.walked)
         self._over(entry)
 
     def _over(self, entry: _Pass) -> None:
         log = self.log
-        if entry.begun.create:
-            log.graph.makers.add_between(entry.first, self._peek(), entry.index)
+        if entry.arguments.create:
+            self.graph.producers.add_between(entry.first, self._peek(), entry.index)
         log.loop.after_backward()
-        log.last_pass, log.passes_over = entry.event, log.passes_over + 1
+        self.last, self.over = entry.event, self.over + 1
 
     def _event_of(self, entry: _Pass) -> Backward | None:
         """Return the event of a pass; None where it was dropped meanwhile."""
@@ -241,19 +252,19 @@ class _Pass:
     """One pass while it runs."""
 
     __slots__ = (
-        *("began_ns", "begun", "event", "first", "handles", "index"),
+        *("began_ns", "arguments", "event", "first", "handles", "index"),
         *("running", "walked"),
     )
 
     def __init__(
         self,
-        begun: Begun,
+        arguments: BackwardArguments,
         first: int,
         index: int,
         event: Backward | None,
-        walked: Walked | None = None,
+        walked: WalkedNodes | None = None,
     ) -> None:
-        self.begun = begun
+        self.arguments = arguments
         self.first = first  # the number of the node that comes next
         self.index = index  # of its event
         self.event = event  # None where it is only noted
@@ -269,7 +280,7 @@ class _Pass:
         self.handles.clear()
 
 
-def _each_once(log: TorchLog) -> Callable[[Any], Summary | None]:
+def _each_once(log: TorchContext) -> Callable[[Any], Summary | None]:
     """Return what summarizes the gradients of a pass, each once while it is the same.
 
     What a node gives is mostly the very tensor that the next one gets, and PyTorch

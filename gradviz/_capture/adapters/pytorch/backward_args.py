@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from gradviz.program.noted import Glance
 
 
-class Begun(NamedTuple):
+class BackwardArguments(NamedTuple):
     """What a pass was called with."""
 
     api: Literal["backward", "grad"]
@@ -25,7 +25,7 @@ class Begun(NamedTuple):
         api: Literal["backward", "grad"],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-    ) -> Begun:
+    ) -> BackwardArguments:
         """Sort out the arguments of a call."""
         outputs, gradients, inputs, retain, create = _ARGUMENTS[api](*args, **kwargs)
         return cls(

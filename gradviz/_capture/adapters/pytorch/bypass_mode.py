@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from gradviz._capture.training_loop.patches import Patches, unseen
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 
-def stand_apart(torch: Any, log: TorchLog, patches: Patches) -> None:
+def bypass_mode(torch: Any, log: TorchContext, patches: Patches) -> None:
     """Put the wrappers in place that answer as if nobody recorded."""
     overrides, utils = torch.overrides, torch.utils
     asked = _without_our_mode(overrides.has_torch_function, log)
@@ -22,7 +22,7 @@ def stand_apart(torch: Any, log: TorchLog, patches: Patches) -> None:
     patches.set(utils, "swap_tensors", _without_references(utils.swap_tensors, log))
 
 
-def _without_our_mode(original: Any, log: TorchLog) -> Any:
+def _without_our_mode(original: Any, log: TorchContext) -> Any:
     """Wrap what layers ask; functions that hand calls on to a mode ask another one."""
 
     @unseen
@@ -36,7 +36,7 @@ def _without_our_mode(original: Any, log: TorchLog) -> Any:
     return has_torch_function
 
 
-def _without_references(original: Any, log: TorchLog) -> Any:
+def _without_references(original: Any, log: TorchContext) -> Any:
     """Wrap what exchanges two tensors: they keep their numbers, nothing else."""
 
     @unseen

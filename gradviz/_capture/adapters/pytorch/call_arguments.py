@@ -11,19 +11,19 @@ from gradviz._capture.adapters.pytorch.op_names import Op
 from gradviz.program.noted import Glance
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
-Met: TypeAlias = list[tuple[Any, Glance]]
+GivenTensors: TypeAlias = list[tuple[Any, Glance]]
 """The tensors that a call is given, as they are before it."""
 
-Open: TypeAlias = tuple[tuple[Any, ...], Met, int]
+OpenCall: TypeAlias = tuple[tuple[Any, ...], GivenTensors, int]
 """What a note tells of a call's beginning, and the number before that of its nodes."""
 
 _GLANCE_OF = itemgetter(1)
 _SIMPLE = frozenset({int, float, bool, type(None)})
 
 
-def opener_of(log: TorchLog) -> Callable[..., Open | None]:
+def call_opener(log: TorchContext) -> Callable[..., OpenCall | None]:
     """Return what describes a call; it finds None where the call is no event."""
     torch, values, users = log.torch, log.values, log.user_files
     look, argument, tensor_type = values.look, values.argument, torch.Tensor
@@ -31,13 +31,13 @@ def opener_of(log: TorchLog) -> Callable[..., Open | None]:
 
     def begin(
         op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], caller: FrameType
-    ) -> Open | None:
+    ) -> OpenCall | None:
         try:
             place = here.now
             # A step with a closure runs unmuted; it is logged as a whole.
             if place.stepping is not None and log.site() == log.loop.step_site:
                 return None
-            met: Met = []
+            met: GivenTensors = []
             arguments: list[Any] = []
             only_tensors = not kwargs
             for each in args:
@@ -59,13 +59,13 @@ def opener_of(log: TorchLog) -> Callable[..., Open | None]:
             if not only_tensors:
                 inputs = (met[0][1],) if len(met) == 1 else tuple(map(_GLANCE_OF, met))
             if op.touches_flags:  # it may move a tensor to other memory
-                values.settle()
+                values.resolve()
             code, lasti, stack = caller.f_code, caller.f_lasti, ()
             if not (log.brief and users[code.co_filename]):
                 if values.detailed:
                     values.complete(met)
                 code, lasti, stack = log.found_from(caller, place)
-            begun = (
+            header = (
                 op.name,
                 code,
                 lasti,
@@ -77,7 +77,7 @@ def opener_of(log: TorchLog) -> Callable[..., Open | None]:
                 place.module,
                 place.within,
             )
-            return begun, met, peek()
+            return header, met, peek()
         except Exception as error:
             log.stop(error)
             return None

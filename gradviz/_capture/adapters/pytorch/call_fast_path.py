@@ -1,6 +1,6 @@
 """Logs calls as most are: they made nodes, wrote nowhere and gave plain tensors.
 
-What ``calls.py`` tells of any call is told here in one go, and nothing is asked that
+What ``calls.py`` tells of any call is recent here in one go, and nothing is asked that
 such a call need not be: the user's program waits meanwhile.
 """
 
@@ -9,25 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.adapters.pytorch.call_arguments import Open
+from gradviz._capture.adapters.pytorch.call_arguments import OpenCall
 from gradviz._capture.adapters.pytorch.graph.tensor_table import VERSION
+from gradviz.program.noted import Noted
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 
-def usual_of(log: TorchLog) -> Callable[..., bool]:
-    """Return what logs such a call; it tells whether the call was one."""
+def fast_path_of(log: TorchContext, recent: list[Noted]) -> Callable[..., bool]:
+    """Return what logs such a call; it tells whether the call was one.
+
+    ``recent`` are the notes whose nodes need no closer look.
+    """
     autograd, plain = log.torch._C._autograd, log.torch.Tensor
     peek, packs = autograd._get_sequence_nr, autograd._top_saved_tensors_default_hooks
-    born, watched = log.values.born, log.exports.watched
+    describe, watched = log.fresh_output, log.exports.watched
     ordinary = frozenset({plain})
-    raw, told = log.program.raw, log.graph.makers.told
+    raw = log.program.raw
     acquire, release = log.lock.acquire, log.lock.release
 
-    def usual(opened: Open, result: Any) -> bool:
+    def log_call(open_call: OpenCall, result: Any) -> bool:
         try:
-            begun, met, first = opened
+            header, met, first = open_call
             last = peek()
             if last == first or watched or packs(True) is not None:
                 return False
@@ -48,23 +52,23 @@ def usual_of(log: TorchLog) -> Callable[..., bool]:
             else:
                 node, nodes = None, tuple(range(first + 1, last + 1))
             if several:
-                outputs = tuple([born(each, begun, node) for each in result])
+                outputs = tuple([describe(each, header, node) for each in result])
             else:
-                outputs = (born(result, begun, node),)
+                outputs = (describe(result, header, node),)
             acquire()  # as Log.note() does, which would be another call
             try:
                 index = log.next_index
                 log.next_index = index + 1
-                noted = "call", index, begun, outputs, nodes, (), None
+                noted = "call", index, header, outputs, nodes, (), None
                 raw.append(noted)
                 if len(raw) > log.most or log.watchful:
                     log.added(index)
             finally:
                 release()
-            told.append(noted)
+            recent.append(noted)
             return True
         except Exception as error:
             log.stop(error)
             return True
 
-    return usual
+    return log_call

@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.adapters.pytorch.call_arguments import Met, Open, opener_of
-from gradviz._capture.adapters.pytorch.call_fast_path import usual_of
+from gradviz._capture.adapters.pytorch.call_arguments import (
+    GivenTensors,
+    OpenCall,
+    call_opener,
+)
+from gradviz._capture.adapters.pytorch.call_fast_path import fast_path_of
 from gradviz._capture.adapters.pytorch.graph.tensor_table import (
     NEEDS,
     NODE,
     STORAGE,
     VERSION,
 )
-from gradviz._capture.adapters.pytorch.isolation import Quiet, is_opaque
+from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
 from gradviz._capture.adapters.pytorch.op_names import Op, describe_function
 from gradviz._capture.adapters.pytorch.tensor_records import version_of
 from gradviz._capture.names.tensors import grad_fn_of
@@ -24,7 +28,10 @@ from gradviz.program.events import Call
 from gradviz.program.noted import Glance
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
+    from gradviz._capture.adapters.pytorch.grad_modes import TorchModes
+    from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
+    from gradviz._capture.adapters.pytorch.hooks import TorchHooks
 
 _ELSEWHERE = ("pass", "grad_mode")  # logged, with their errors, by other parts
 _RESULTS = (bool, int, float, complex, str)
@@ -33,14 +40,22 @@ _RESULTS = (bool, int, float, complex, str)
 class TorchCalls:
     """Turns calls of PyTorch's functions into events."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(
+        self,
+        torch: Any,
+        log: TorchContext,
+        graph: TorchGraph,
+        hooks: TorchHooks,
+        modes: TorchModes,
+    ) -> None:
         self.torch = torch
-        self.log = log
+        self.log, self.graph = log, graph
+        self.hooks, self.modes = hooks, modes
         self.values = log.values
         self.ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
         self._peek = torch._C._autograd._get_sequence_nr
-        self.begin = opener_of(log)
+        self.begin = call_opener(log)
         self.mode = _make_mode(torch, self)
 
     # ---- one call -----------------------------------------------------------------
@@ -55,11 +70,11 @@ class TorchCalls:
             self.ops[func] = op
         return op
 
-    def end(self, op: Op, opened: Open, result: Any) -> None:
+    def end(self, op: Op, open_call: OpenCall, result: Any) -> None:
         """Describe what a call gave, and log it."""
         log, values, tensor_type = self.log, self.values, self._tensor
         try:
-            begun, met, first = opened
+            header, met, first = open_call
             last = self._peek()
             if last == first:
                 nodes = ()
@@ -71,10 +86,10 @@ class TorchCalls:
             try:
                 for tensor, before in met:
                     if tensor._version != before[VERSION]:
-                        writes = self._writes(begun, op, met)
+                        writes = self._writes(header, op, met)
                         break
             except RuntimeError:  # of inference mode: there is no version
-                writes = self._writes(begun, op, met)
+                writes = self._writes(header, op, met)
             if op.touches_flags and met:
                 values.forget(met[0][0])
             outputs: Sequence[Any] = ()
@@ -92,12 +107,12 @@ class TorchCalls:
                 made = tuple([self._made(each, op, written) for each in outputs])
             elif nodes and not op.shares:
                 node = last if last == first + 1 else None
-                made = tuple([values.born(each, begun, node) for each in outputs])
+                made = tuple([log.fresh_output(each, header, node) for each in outputs])
             else:
                 made = tuple([values.made(each) for each in outputs])
-            index = log.note("call", begun, made, nodes, writes, plain, *self._modes())
+            index = log.note("call", header, made, nodes, writes, plain, *self._modes())
             if nodes:
-                log.graph.made_by(nodes, index, begun)
+                self.graph.made_by(nodes, index, header)
             else:
                 self._read_what_ends(met, made)
             if op.exports:
@@ -113,15 +128,15 @@ class TorchCalls:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         caller: FrameType,
-        opened: Open | None,
+        open_call: OpenCall | None,
         error: BaseException,
     ) -> None:
         """Log a call that raised, also one that would not be logged otherwise."""
         log = self.log
-        if opened is None and op.how not in _ELSEWHERE and log.on and not log.muted:
-            opened = self.begin(op, args, kwargs, caller)
-        if opened is not None:
-            log.note("call", opened[0], (), (), (), None, *self._modes())
+        if open_call is None and op.how not in _ELSEWHERE and log.on and not log.muted:
+            open_call = self.begin(op, args, kwargs, caller)
+        if open_call is not None:
+            log.note("call", open_call[0], (), (), (), None, *self._modes())
             call = log.program.events[-1]
             if isinstance(call, Call):
                 call.error = f"{type(error).__name__}: {error}"
@@ -134,9 +149,9 @@ class TorchCalls:
         node = written if written and result._is_view() else None
         return self.values.made(result, not op.uninitialized, node)
 
-    def _read_what_ends(self, met: Met, made: tuple[Glance, ...]) -> None:
+    def _read_what_ends(self, met: GivenTensors, made: tuple[Glance, ...]) -> None:
         """Read the graphs behind arguments whose result has none: it may be a cut."""
-        graph = self.log.graph
+        graph = self.graph
         for glance in made:
             if glance[NEEDS]:
                 return
@@ -146,14 +161,16 @@ class TorchCalls:
 
     # ---- writes -------------------------------------------------------------------
 
-    def _writes(self, begun: tuple[Any, ...], op: Op, met: Met) -> tuple[Any, ...]:
+    def _writes(
+        self, header: tuple[Any, ...], op: Op, met: GivenTensors
+    ) -> tuple[Any, ...]:
         """Return storage, version before and after, and target of each write."""
         writes: dict[int, Any] = {}
         for tensor, before in met:
             storage, version = before[STORAGE], before[VERSION]
             now = version_of(tensor)
             if now != version and storage not in writes:
-                target = self._written_part(op, tensor, begun[6])
+                target = self._written_part(op, tensor, header[6])
                 if target is None:
                     target = self.values.look(tensor)
                 writes[storage] = storage, version, now, target
@@ -169,7 +186,7 @@ class TorchCalls:
                 return None
             if isinstance(each, bool):
                 return None
-        with Quiet(self.torch):
+        with Isolated(self.torch):
             part = tensor.detach()[key]
             return self.values.part(part, self.values.look(tensor))
 
@@ -186,7 +203,12 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
     from torch.overrides import TorchFunctionMode
 
     known, log, frame = calls.ops.get, calls.log, sys._getframe
-    begin, end, usual, users = calls.begin, calls.end, usual_of(log), log.user_files
+    begin, end, log_fast, users = (
+        calls.begin,
+        calls.end,
+        fast_path_of(log, calls.graph.producers.recent),
+        log.user_files,
+    )
     unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
     others = torch._C._len_torch_function_stack  # ours has stepped aside
 
@@ -204,38 +226,38 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             __tracebackhide__ = True
             if kwargs is None:
                 kwargs = {}
-            op, opened, alone = known(func) or calls.op(func), None, False
+            op, open_call, alone = known(func) or calls.op(func), None, False
             how = op.how
             if how == "record":
                 if not log.muted and log.on:
                     alone = not (types or others())
                     if alone:
-                        opened = begin(op, args, kwargs, frame(1))
+                        open_call = begin(op, args, kwargs, frame(1))
                     else:
                         with unasked():
-                            opened = begin(op, args, kwargs, frame(1))
+                            open_call = begin(op, args, kwargs, frame(1))
             elif how == "users":
                 if not log.muted and log.on and users[frame(1).f_code.co_filename]:
                     with unasked():
-                        opened = begin(op, args, kwargs, frame(1))
+                        open_call = begin(op, args, kwargs, frame(1))
             elif how == "grad_mode":
-                log.try_(log.modes.grad_mode, args)
+                log.try_(calls.modes.grad_mode, args)
             elif how == "node":
-                log.try_(log.hooks.asked_for_node, *args[:1])
+                log.try_(calls.hooks.asked_for_node, *args[:1])
             elif how == "hook":
-                args, kwargs = log.hooks.wrapped(args, kwargs)
+                args, kwargs = calls.hooks.wrapped(args, kwargs)
             try:
                 result = func(*args, **kwargs)
             except BaseException as error:
                 with unasked():
-                    calls.failed(op, args, kwargs, frame(1), opened, error)
+                    calls.failed(op, args, kwargs, frame(1), open_call, error)
                 raise
-            if opened is not None:
-                if not (alone and op.usual and usual(opened, result)):
+            if open_call is not None:
+                if not (alone and op.fast and log_fast(open_call, result)):
                     with unasked():
-                        end(op, opened, result)
+                        end(op, open_call, result)
             elif how == "hook":
-                log.hooks.registered(func, args, result)
+                calls.hooks.registered(func, args, result)
             return result
 
     return ProgramMode()

@@ -16,7 +16,8 @@ from gradviz._capture.names.tensors import locals_of
 from gradviz._capture.training_loop.patches import UNSEEN, Patches, unseen
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.calls import TorchCalls
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 _COMPILER = "torch._dynamo.eval_frame"  # imported late by PyTorch: it is slow
 _SWITCH = "_maybe_set_eval_frame"
@@ -31,9 +32,10 @@ UNSEEN_REGIONS = (
 class TorchCompiled:
     """Watches the compiler being switched on and off while the log is open."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, log: TorchContext, calls: TorchCalls) -> None:
         self.torch = torch
         self.log = log
+        self.calls = calls
         self._patches = Patches()
         self._watching = False
         self._frame: FrameType | None = None  # the outermost compiled call
@@ -97,7 +99,7 @@ class TorchCompiled:
         self._frame = frame
         args, kwargs = given.get("args", ()), given.get("kwargs", {})
         with log.unasked():
-            self._opened = log.calls.begin(self._op, args, kwargs, sys._getframe(1))
+            self._opened = self.calls.begin(self._op, args, kwargs, sys._getframe(1))
 
     def _leave(self, frame: FrameType) -> None:
         """End the event of a call that returned or raised."""
@@ -107,9 +109,9 @@ class TorchCompiled:
         try:
             with self.log.unasked():
                 if error is not None:
-                    self.log.calls.failed(op, (), {}, frame, opened, error)
+                    self.calls.failed(op, (), {}, frame, opened, error)
                 elif opened is not None:
-                    self.log.calls.end(op, opened, locals_of(frame).get("result"))
+                    self.calls.end(op, opened, locals_of(frame).get("result"))
         finally:
             while self._lifted:
                 owner, name, wrapper = self._lifted.pop()

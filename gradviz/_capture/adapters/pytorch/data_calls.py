@@ -14,6 +14,6 @@ def is_noted_aside(noted: Any) -> bool:
         return is_aside(noted)
     if noted[0] != "call":
         return False
-    _, _, begun, outputs, nodes, *_ = noted
-    needs = [glance[NEEDS] for glance in (*outputs, *begun[5])]
-    return not (nodes or any(needs) or begun[0].endswith((".get", ".set")))
+    _, _, header, outputs, nodes, *_ = noted
+    needs = [glance[NEEDS] for glance in (*outputs, *header[5])]
+    return not (nodes or any(needs) or header[0].endswith((".get", ".set")))

@@ -11,19 +11,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import STORAGE
-from gradviz._capture.adapters.pytorch.known_modules.tensor_guards import alike
+from gradviz._capture.adapters.pytorch.known_modules.tensor_guards import tensor_guard
 from gradviz._capture.adapters.pytorch.saved_attributes import NO_SEQUENCE
 from gradviz.program.noted import Glance
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 
-Born: TypeAlias = Callable[[Any, tuple[Any, ...], int | None], Glance]
+FreshOutput: TypeAlias = Callable[[Any, tuple[Any, ...], int | None], Glance]
 
-_MOST_LIKES = 1_000  # instructions whose results are remembered
+_MOST_LAYOUTS = 1_000  # instructions whose results are remembered
 
 
-def born_of(values: TorchValues) -> Born:
+def fresh_output_of(values: TorchValues) -> FreshOutput:
     """Return what describes a result.
 
     It takes the result, what a note tells of the call's beginning, and the node where
@@ -34,26 +34,26 @@ def born_of(values: TorchValues) -> Born:
     then one question to PyTorch.
     """
     row_of, tensors, storages = values.rows.get, values.log.tensors, values.storages
-    lend, like_of = values.lend, _liker(values)
-    likes: dict[int, tuple[Any, ...]] = {}  # by the place of an instruction in memory
+    describe_later, layout_of = values.describe_later, _layout_reader(values)
+    layouts: dict[int, tuple[Any, ...]] = {}  # by the place of an instruction in memory
 
-    def born(tensor: Any, begun: tuple[Any, ...], node: int | None) -> Glance:
+    def describe(tensor: Any, header: tuple[Any, ...], node: int | None) -> Glance:
         if values.scan or values.detailed:
             return values.made(tensor)
-        place = id(begun[1]) + begun[2]
-        like = likes.get(place, ())
-        if not like or not like[0](tensor):
-            if len(likes) > _MOST_LIKES:
-                likes.clear()
-            likes[place] = like = like_of(tensor, like)
+        place = id(header[1]) + header[2]
+        layout = layouts.get(place, ())
+        if not layout or not layout[0](tensor):
+            if len(layouts) > _MOST_LAYOUTS:
+                layouts.clear()
+            layouts[place] = layout = layout_of(tensor, layout)
         row, storage, is_view = row_of(id(tensor)), 0, tensor._is_view()
-        if is_view and node is not None and begun[5]:
-            storage = begun[5][0][STORAGE]
-            for each in begun[5]:
+        if is_view and node is not None and header[5]:
+            storage = header[5][0][STORAGE]
+            for each in header[5]:
                 if each[STORAGE] != storage:
                     storage = 0
         if (
-            not like
+            not layout
             or (is_view and not storage)
             or (row is not None and row[0]() is tensor)
         ):
@@ -66,7 +66,7 @@ def born_of(values: TorchValues) -> Born:
         tensors.count = number = tensors.count + 1
         if not storage:
             storages.count = storage = storages.count + 1
-        _, shape, strides, dtype, device = like
+        _, shape, strides, dtype, device = layout
         glance: Glance = (
             number,
             storage,
@@ -83,23 +83,25 @@ def born_of(values: TorchValues) -> Born:
             tensor.output_nr,
             False,
         )
-        lend(tensor, glance, glance)
+        describe_later(tensor, glance, glance)
         return glance
 
-    return born
+    return describe
 
 
-def _liker(values: TorchValues) -> Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]:
+def _layout_reader(
+    values: TorchValues,
+) -> Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]:
     """Return what looks at a result of an instruction that has given ``before``.
 
-    It finds what tells whether another one is alike, and what they are like; () where
+    It finds what tells whether another one is alike, and how they lie; () where
     the result is more than an ordinary tensor.
     """
     torch, plain, strided = values.torch, values.torch.Tensor, values.torch.strided
     shape_of, shared, word_of = values.shapes.get, values.shared, values.words.get
     word, transforms = values.word, torch._C._are_functorch_transforms_active
 
-    def like_of(tensor: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    def layout_of(tensor: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
         if (
             type(tensor) is not plain
             or tensor.layout is not strided
@@ -115,9 +117,9 @@ def _liker(values: TorchValues) -> Callable[[Any, tuple[Any, ...]], tuple[Any, .
             "cpu" if tensor.is_cpu else word(tensor.device),
         )
         again = before[1:] == kind  # worth a quick question
-        return alike(torch, tensor) if again else _never, *kind
+        return tensor_guard(torch, tensor) if again else _never, *kind
 
-    return like_of
+    return layout_of
 
 
 _never: Callable[[Any], bool] = ().__contains__

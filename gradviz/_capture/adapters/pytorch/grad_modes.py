@@ -12,7 +12,7 @@ from gradviz._capture.training_loop.patches import Patches
 from gradviz.program.events import ModeSwitched
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 _SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
 
@@ -20,7 +20,7 @@ _SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
 class TorchModes:
     """Turns switches of grad mode and inference mode into events."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, log: TorchContext) -> None:
         self.torch = torch
         self.log = log
         self._patches = Patches()

@@ -15,7 +15,7 @@ from gradviz.program.events import HookRan, HookRegistered
 from gradviz.program.values import Value
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 
 _KINDS = {"register_hook": "tensor"}
@@ -24,7 +24,7 @@ _KINDS = {"register_hook": "tensor"}
 class TorchHooks:
     """Puts a wrapper around each new hook, which tells the log when it runs."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, log: TorchContext) -> None:
         self.torch = torch
         self.log = log
         self._patches = Patches()

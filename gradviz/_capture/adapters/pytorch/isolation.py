@@ -9,7 +9,7 @@ from typing import Any
 from gradviz._capture.training_loop.patches import Anything
 
 
-class Quiet:
+class Isolated:
     """No graph grows, no mode and no class of tensors is asked, inside a ``with``."""
 
     __slots__ = ("_dispatch", "_function", "_grad", "_library")
@@ -56,8 +56,8 @@ def unheard(function: Anything) -> Anything:
     """Let a function of ours ask the graph: what nodes saved is detached for that."""
 
     @functools.wraps(function)
-    def quietly(*args: Any) -> Any:
+    def isolated(*args: Any) -> Any:
         with sys.modules["torch"]._C._DisableTorchDispatch():
             return function(*args)
 
-    return quietly
+    return isolated

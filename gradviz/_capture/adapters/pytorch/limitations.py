@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from gradviz._capture.adapters.pytorch.graph.columns import Look
+from gradviz._capture.adapters.pytorch.graph.columns import GraphColumns
 
 NOT_RECORDED = (
     "The graph was built without gradviz.record(): gradients, forward values, inputs "
@@ -40,7 +40,7 @@ _REGIONS = {
 }
 
 
-def notes_of(seen: Look) -> list[str]:
+def notes_of(seen: GraphColumns) -> list[str]:
     """Return what is to be said about a graph that nobody recorded."""
     names = {cls.name for cls in seen.classes}
     bare = sum(not facts[5] for facts in seen.tensors)

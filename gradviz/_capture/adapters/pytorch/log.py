@@ -6,34 +6,81 @@ import os
 import threading
 import time
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from types import CodeType, FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from gradviz._capture.adapters.pytorch.backward import TorchBackward
-from gradviz._capture.adapters.pytorch.bypass_mode import stand_apart
+from gradviz._capture.adapters.pytorch.bypass_mode import bypass_mode
 from gradviz._capture.adapters.pytorch.calls import TorchCalls
 from gradviz._capture.adapters.pytorch.compiled import TorchCompiled
 from gradviz._capture.adapters.pytorch.data_calls import is_noted_aside
+from gradviz._capture.adapters.pytorch.fresh_outputs import fresh_output_of
 from gradviz._capture.adapters.pytorch.grad_modes import TorchModes
 from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
 from gradviz._capture.adapters.pytorch.graph.tensor_table import IS_LEAF
 from gradviz._capture.adapters.pytorch.hooks import TorchHooks
-from gradviz._capture.adapters.pytorch.isolation import Quiet, is_opaque
-from gradviz._capture.adapters.pytorch.known_modules.modules import TorchLeaves
+from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
+from gradviz._capture.adapters.pytorch.known_modules.modules import KnownModules
 from gradviz._capture.adapters.pytorch.mode_entry import shorten_entry
 from gradviz._capture.adapters.pytorch.numpy_exports import Exports
 from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 from gradviz._capture.adapters.pytorch.tracebacks import without_our_frames
-from gradviz._capture.adapters.pytorch.user_frames import TorchFrames
 from gradviz._capture.adapters.pytorch.warning_sites import name_users
 from gradviz._capture.names.tensors import grad_fn_of
 from gradviz._capture.training_loop.log import LoopLog
-from gradviz._capture.training_loop.patches import Patches, unseen
+from gradviz._capture.training_loop.patches import Patches, Place, unseen
 from gradviz.program.events import Backward, Call, Raised
-from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES
+from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
 from gradviz.program.noted import Glance
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
+
+if TYPE_CHECKING:
+    from gradviz._capture.training_loop.log import LoopLog
+
+
+class TorchFrames(Log):
+    """The part of the log that walks the stack: at every call, so it stops early."""
+
+    loop: LoopLog
+    brief: bool  # neither values nor the frames further out are looked at
+
+    def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
+        """Return the user's innermost frame, and the user's frames around it."""
+        if self.brief:
+            return self.site(), ()
+        frame = self.frame()
+        if frame is None:
+            return None, ()
+        return (frame.f_code, frame.f_lasti), self.around(frame)
+
+    def found_from(
+        self, frame: FrameType, place: Place
+    ) -> tuple[CodeType | None, int, tuple[RawSite, ...]]:
+        """Return code and instruction of the user's innermost frame from here out.
+
+        Third come the frames around it. Where they are not wanted, the innermost call
+        of a module knows the line: between it and here nobody looks again.
+        """
+        user, known = self.user_files, None
+        if self.brief:
+            known = place.site
+        while not user[(code := frame.f_code).co_filename]:
+            if known is not None and (
+                code is place.forward or code is self.loop.modules.call_code
+            ):
+                return *known, ()
+            if frame.f_back is None:
+                return None, 0, ()
+            frame = frame.f_back
+        return code, frame.f_lasti, self.around(frame)
+
+    def around(self, frame: FrameType | None) -> tuple[RawSite, ...]:
+        """Return the user's frames further out; () where nobody looks at values."""
+        if frame is None or self.brief:
+            return ()
+        return self.outside(frame)
+
 
 _MOST_FAILURES = 20  # of ours, before the log ends
 _LONGEST_REASON = 200  # characters of an error of ours
@@ -61,17 +108,16 @@ class TorchLog(TorchFrames):
         self.here = self.loop.here
         self.library = os.path.dirname(str(torch.__file__)) + os.sep
         self.values = TorchValues(torch, self, scan)
+        self.fresh_output = fresh_output_of(self.values)
+        self.exports = Exports(torch, self.values)
         self.graph = TorchGraph(torch, self)
-        self.exports = Exports(torch, self)
-        self.calls = TorchCalls(torch, self)
-        self.loop.modules.quick = TorchLeaves(torch, self)
         self.modes = TorchModes(torch, self)
         self.hooks = TorchHooks(torch, self)
-        self.passes = TorchBackward(torch, self)
-        self.compiled = TorchCompiled(torch, self)
+        self.calls = TorchCalls(torch, self, self.graph, self.hooks, self.modes)
+        self.loop.modules.fast_path = KnownModules(torch, self, self.calls)
+        self.passes = TorchBackward(torch, self, self.graph)
+        self.compiled = TorchCompiled(torch, self, self.calls)
         self.detailed = False
-        self.last_pass: Any = None  # the Backward that ended last
-        self.passes_over = 0
         self.most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
@@ -106,10 +152,10 @@ class TorchLog(TorchFrames):
             installed.callback(part.remove)
             part.install()
         installed.callback(self._patches.restore)
-        from_numpy = self._seen(self.torch.from_numpy)
+        from_numpy = self._logged(self.torch.from_numpy)
         self._patches.set(self.torch, "from_numpy", from_numpy)
-        shorten_entry(self.torch, self, self._patches)
-        stand_apart(self.torch, self, self._patches)
+        shorten_entry(self.torch, self.calls.mode, self._patches)
+        bypass_mode(self.torch, self, self._patches)
         name_users(self._patches)
         self.loop.__enter__()
         installed.callback(self.loop.remove)
@@ -150,7 +196,7 @@ class TorchLog(TorchFrames):
         finally:
             self.resume()
 
-    def _seen(self, original: Any) -> Any:
+    def _logged(self, original: Any) -> Any:
         """Wrap a function that the function mode does not see."""
 
         @unseen
@@ -180,6 +226,16 @@ class TorchLog(TorchFrames):
                 text=str(error),
             )
         )
+
+    @property
+    def last_pass(self) -> Backward | None:
+        """The pass that ended last, where its graph was read."""
+        return self.passes.last
+
+    @property
+    def passes_over(self) -> int:
+        """How many passes have ended."""
+        return self.passes.over
 
     # ---- for the parts -------------------------------------------------------------
 
@@ -271,9 +327,9 @@ class TorchLog(TorchFrames):
             glance = self.values.made(tensor)
         return glance
 
-    def unheard(self) -> Quiet:
+    def unheard(self) -> Isolated:
         """Let something be computed without graph, and without the program noticing."""
-        return Quiet(self.torch)
+        return Isolated(self.torch)
 
     def is_opaque(self, tensor: Any) -> bool:
         """Tell whether what a tensor holds is known to its class alone."""
@@ -307,7 +363,7 @@ class TorchLog(TorchFrames):
         if mode is not None:
             self._push(mode)
 
-    def wake(self) -> tuple[int, bool]:
+    def interrupt_pause(self) -> tuple[int, bool]:
         """See calls again in the middle of a pause; what it returns ends that."""
         outer, self.muted = self.muted, 0
         mode, depth, there = self.calls.mode, self._depth(), False
@@ -317,8 +373,8 @@ class TorchLog(TorchFrames):
             self._push(mode)
         return outer, there
 
-    def doze(self, before: tuple[int, bool]) -> None:
-        """Go back to the pause that :meth:`wake` interrupted."""
+    def continue_pause(self, before: tuple[int, bool]) -> None:
+        """Go back to the pause that :meth:`interrupt_pause` interrupted."""
         self.muted, there = before
         if not there:
             self._pop()

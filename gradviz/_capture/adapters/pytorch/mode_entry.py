@@ -7,31 +7,27 @@ our mode is the innermost one and all tensors are PyTorch's own, neither is need
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradviz._capture.training_loop.patches import Patches, unseen
-
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
 
 _NAME = "handle_torch_function"
 
 
-def shorten_entry(torch: Any, log: TorchLog, patches: Patches) -> None:
+def shorten_entry(torch: Any, mode: Any, patches: Patches) -> None:
     """Let the modules that call PyTorch's own function call a shorter one."""
-    handle = _shorter(torch, log)
+    handle = _shorter(torch, mode)
     for module in (torch.nn.functional, torch.functional, torch._tensor):
         if getattr(module, _NAME, None) is torch.overrides.handle_torch_function:
             patches.set(module, _NAME, handle)
 
 
-def _shorter(torch: Any, log: TorchLog) -> Any:
+def _shorter(torch: Any, mode: Any) -> Any:
     original = torch.overrides.handle_torch_function
     ordinary = frozenset({torch.Tensor, torch.nn.Parameter, type(None)})
     depth, at = torch._C._len_torch_function_stack, torch._C._get_function_stack_at
     pop = torch._C._pop_torch_function_stack
     push = torch._C._push_on_torch_function_stack
-    mode = log.calls.mode
     run = mode.__torch_function__
 
     @unseen

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import STORAGE
-from gradviz._capture.adapters.pytorch.isolation import Quiet
+from gradviz._capture.adapters.pytorch.isolation import Isolated
 from gradviz._capture.adapters.pytorch.statistics import array_of
 from gradviz.program.noted import Glance
 from gradviz.program.values import Node, StaleSaved
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 
 LARGEST = 1 << 20
 """Storages of more bytes are not watched: reading them at every call would cost."""
 
 _WRITTEN_BY_THE_OP = frozenset({"_saved_running_mean", "_saved_running_var"})
 
-Met = list[tuple[Any, Glance]]
+GivenTensors = list[tuple[Any, Glance]]
 
 
 class Exports:
@@ -30,22 +30,21 @@ class Exports:
     an earlier event give it away, though not its line.
     """
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, values: TorchValues) -> None:
         self.torch = torch
-        self.log = log
-        self.values = log.values
+        self.values = values
         self.watched: dict[int, list[tuple[int, int]]] = {}
         """Storage -> event indexes with the fingerprint then, in order."""
 
-    def add(self, met: Met, outputs: Sequence[Any]) -> None:
+    def add(self, met: GivenTensors, outputs: Sequence[Any]) -> None:
         """Watch the storages that a call handed out."""
         for tensor in [*(each for each, _ in met), *outputs]:
             storage = self.values.look(tensor)[STORAGE]
             if storage and storage not in self.watched:
                 self.watched[storage] = []
-                self.values.loose.add(storage)
+                self.values.unversioned.add(storage)
 
-    def look(self, index: int, met: Met, outputs: Sequence[Any]) -> None:
+    def look(self, index: int, met: GivenTensors, outputs: Sequence[Any]) -> None:
         """Take the fingerprints of the watched storages that a call met."""
         for tensor in [*(each for each, _ in met), *outputs]:
             prints = self.watched.get(self.values.look(tensor)[STORAGE])
@@ -78,6 +77,6 @@ class Exports:
         storage = tensor.untyped_storage()
         if storage.nbytes() > LARGEST or storage.device.type != "cpu":
             return None
-        with Quiet(self.torch):
+        with Isolated(self.torch):
             data = self.torch.empty(0, dtype=self.torch.uint8).set_(storage)
             return zlib.crc32(array_of(self.torch, data))

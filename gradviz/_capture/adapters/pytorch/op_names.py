@@ -67,12 +67,12 @@ class Op:
     shares: bool = False  # the result may lie in an argument's memory, and be no view
     sets: bool = False  # an attribute: the result is the tensor as it is afterwards
 
-    usual: bool = field(init=False)
+    fast: bool = field(init=False)
     """Nothing is to be known of such calls besides their arguments and result."""
 
     def __post_init__(self) -> None:
         flags = self.exports, self.uninitialized, self.touches_flags, self.shares
-        object.__setattr__(self, "usual", not (self.sets or any(flags)))
+        object.__setattr__(self, "fast", not (self.sets or any(flags)))
 
 
 def describe_function(func: Any) -> Op:

@@ -18,7 +18,7 @@ _MOST = 64  # passes that are known; a loop has a few
 _SEEN = 7  # of a run's note
 
 
-class Walked:
+class WalkedNodes:
     """Sequence numbers of the nodes of a pass, as places after some number."""
 
     __slots__ = ("_ends", "_places", "_since", "count", "highest", "lowest")
@@ -37,17 +37,17 @@ class Walked:
         """Return the keys of these nodes, one above their numbers."""
         return map((self._since + 1).__add__, self._places)
 
-    def after(self, since: int) -> Walked:
+    def after(self, since: int) -> WalkedNodes:
         """Return nodes at the same places after another number."""
-        return Walked(self._places, since, self._ends)
+        return WalkedNodes(self._places, since, self._ends)
 
 
-class Trail:
+class PassCache:
     """What was called since the last pass, and what such passes walked."""
 
     def __init__(self, torch: Any) -> None:
         self._peek = torch._C._autograd._get_sequence_nr
-        self._known: dict[Any, tuple[Walked, tuple[int, ...]]] = {}
+        self._known: dict[Any, tuple[WalkedNodes, tuple[int, ...]]] = {}
         self._since = 0  # what the first node made since then is numbered
         self._key: tuple[Any, ...] | None = None
 
@@ -57,7 +57,7 @@ class Trail:
 
     def find(
         self, roots: list[Any], site: RawSite | None, notes: list[Noted] | None
-    ) -> tuple[Walked, tuple[int, ...]] | None:
+    ) -> tuple[WalkedNodes, tuple[int, ...]] | None:
         """Return nodes and leaves of a pass like one that was learned.
 
         ``notes`` are those of the calls since the last one, where they are known.
@@ -69,14 +69,14 @@ class Trail:
         walked, leaves = known
         return walked.after(self._since), leaves
 
-    def learn(self, walked: Walked, leaves: tuple[int, ...]) -> None:
+    def learn(self, walked: WalkedNodes, leaves: tuple[int, ...]) -> None:
         """Remember what the pass that was not found walked."""
         key, since = self._key, self._since
         if key is not None and walked.count and walked.lowest >= since:
             if len(self._known) >= _MOST:
                 self._known.clear()
             places = [number - since for number in walked]
-            self._known[key] = Walked(places), leaves
+            self._known[key] = WalkedNodes(places), leaves
 
     def _key_of(
         self, roots: list[Any], site: RawSite | None, notes: list[Noted]

@@ -12,40 +12,40 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gradviz._capture.adapters.pytorch.pass_cache import Trail, Walked
+from gradviz._capture.adapters.pytorch.pass_cache import PassCache, WalkedNodes
 from gradviz._capture.adapters.pytorch.saved_attributes import NO_SEQUENCE
 from gradviz.program.events import Backward
 from gradviz.program.values import RawSite
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.graph.producers import Makers
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.graph.producers import Producers
+    from gradviz.program.log import Identities
 
 MOST_NODES = 20_000  # of one backward pass that its event lists
 
 _FEW = 4  # graphs of a kind that are read
 
 
-Ahead: TypeAlias = tuple[Walked, tuple[int, ...]]
+PreviewedPass: TypeAlias = tuple[WalkedNodes, tuple[int, ...]]
 """Sequence numbers of the nodes that a pass walks, a root's first; tensors: leaves."""
 
 
-class TorchAhead:
+class PassPreview:
     """What is known of nodes without having read them."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
-        self._number = log.tensors.of
+    def __init__(self, torch: Any, tensors: Identities) -> None:
+        self._number = tensors.of
         self._leaf_class = torch._C._functions.AccumulateGrad
-        self._trail = Trail(torch)
+        self._cache = PassCache(torch)
         self._passes = 0
         self._kinds: dict[int, int] = {}  # of graphs, and how many came by
         # Made by calls that we saw, and no hook packed: from the first to the last key.
         self._begins: list[int] = []
         self.ends: list[int] = []
-        self._odd: set[int] = set()  # the same, where they came out of order
-        self._spent = _Lists()  # that a pass has freed
+        self._out_of_order: set[int] = set()  # the same, where they came out of order
+        self._spent = _NumberSet()  # that a pass has freed
         self.freed = self._spent.add
-        self._walked = _Lists()  # that a quick look has been at
+        self._walked = _NumberSet()  # that a quick look has been at
 
     def made(self, first: int, last: int) -> None:
         """Learn of nodes that need no closer look, one after the other."""
@@ -56,7 +56,7 @@ class TorchAhead:
             self._begins.append(first)
             ends.append(last)
         else:
-            self._odd.update(range(first, last + 1))
+            self._out_of_order.update(range(first, last + 1))
 
     def has_walked(self, key: int) -> bool:
         """Whether a quick look has been at a node."""
@@ -64,7 +64,7 @@ class TorchAhead:
 
     def forget(self, keys: Sequence[int]) -> None:
         """Forget nodes, the oldest there are."""
-        self._odd.difference_update(keys)
+        self._out_of_order.difference_update(keys)
         for each in (self._spent, self._walked):
             each.remove([key - 1 for key in keys])
         while keys and self.ends and self._begins[0] <= max(keys):
@@ -75,30 +75,30 @@ class TorchAhead:
                 self.ends.insert(0, last)
 
     def look(
-        self, roots: list[Any], site: RawSite | None, makers: Makers
-    ) -> Ahead | None:
+        self, roots: list[Any], site: RawSite | None, producers: Producers
+    ) -> PreviewedPass | None:
         """Return what a pass walks; None where that is to be read in full."""
-        ahead = self._look(roots, site, makers)
-        self._trail.passed()
+        ahead = self._look(roots, site, producers)
+        self._cache.passed()
         if ahead is not None:
             self._walked.add(ahead[0])
         return ahead
 
     def _look(
-        self, roots: list[Any], site: RawSite | None, makers: Makers
-    ) -> Ahead | None:
+        self, roots: list[Any], site: RawSite | None, producers: Producers
+    ) -> PreviewedPass | None:
         self._passes += 1
         if not self._passes & (self._passes - 1):
             return None  # now and then
-        known = self._trail.find(roots, site, makers.since_pass())
+        known = self._cache.find(roots, site, producers.since_pass())
         if known is not None:
             return known  # sound, as the one was that the same calls made
-        makers.settle()
+        producers.settle()
         found, leaves = self._walk(roots)
-        walked = Walked(tuple(found))
-        if not self._are_sound(walked) or not self._is_usual(found, site):
+        walked = WalkedNodes(tuple(found))
+        if not self._are_sound(walked) or not self._was_read_before(found, site):
             return None
-        self._trail.learn(walked, leaves)
+        self._cache.learn(walked, leaves)
         return walked, leaves
 
     def _walk(self, roots: list[Any]) -> tuple[dict[int, type], tuple[int, ...]]:
@@ -121,7 +121,7 @@ class TorchAhead:
                     waiting.append(behind)
         return found, tuple(dict.fromkeys(map(self._number, leaves)))
 
-    def _are_sound(self, walked: Walked) -> bool:
+    def _are_sound(self, walked: WalkedNodes) -> bool:
         """Tell whether calls that we saw made all these, and no pass has freed one."""
         if not walked.count:
             return True
@@ -135,24 +135,24 @@ class TorchAhead:
 
     def _is_sound(self, key: int) -> bool:
         at = bisect_right(self._begins, key) - 1
-        return key in self._odd or (at >= 0 and key <= self.ends[at])
+        return key in self._out_of_order or (at >= 0 and key <= self.ends[at])
 
-    def _is_usual(self, found: dict[int, type], site: RawSite | None) -> bool:
+    def _was_read_before(self, found: dict[int, type], site: RawSite | None) -> bool:
         """Tell whether graphs of the same nodes and place were read before."""
         key = hash((site and site[1], *found.values()))
         times = self._kinds[key] = self._kinds.get(key, 0) + 1
         return times > _FEW
 
 
-class _Lists:
+class _NumberSet:
     """A set of numbers that is put together when it is asked; lists come often."""
 
     def __init__(self) -> None:
-        self._new: list[Walked] = []
+        self._new: list[WalkedNodes] = []
         self._all: set[int] = set()
         self.highest = 0
 
-    def add(self, walked: Walked) -> None:
+    def add(self, walked: WalkedNodes) -> None:
         """Take in numbers."""
         self._new.append(walked)
         if walked.highest > self.highest:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradviz import ir
-from gradviz._capture.adapters.pytorch.isolation import Quiet, is_opaque
+from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
 from gradviz._capture.statistics.scan import summary_of
 from gradviz._capture.statistics.summary import statistics as array_statistics
 from gradviz.program.values import Summary
@@ -49,7 +49,7 @@ def summarize(
     """
     if torch._C._get_tracing_state() is not None:
         return None, ""  # a trace would keep what we compute
-    with Quiet(torch):
+    with Isolated(torch):
         if _holds_nothing(torch, tensor):
             return None, ""
         try:
@@ -80,7 +80,7 @@ def statistics(torch: Any, tensor: Any) -> ir.Statistics | None:
 
     NumPy reads memory of the CPU where it is; of others a copy is made.
     """
-    with Quiet(torch):
+    with Isolated(torch):
         if _holds_nothing(torch, tensor):
             return None
         data = tensor.detach().resolve_conj().resolve_neg()

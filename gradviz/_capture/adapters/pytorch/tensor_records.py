@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from gradviz._capture.adapters.pytorch.fresh_outputs import born_of
 from gradviz._capture.adapters.pytorch.graph.tensor_table import (
     GLANCE,
     IS_LEAF,
@@ -14,9 +13,9 @@ from gradviz._capture.adapters.pytorch.graph.tensor_table import (
     NODE,
     STORAGE,
     VERSION,
-    TorchTables,
+    TensorTable,
     output_key,
-    renewed,
+    with_version,
 )
 from gradviz._capture.adapters.pytorch.op_facts import plain, shape_of
 from gradviz._capture.adapters.pytorch.saved_attributes import NO_SEQUENCE
@@ -32,7 +31,7 @@ _PLAIN = (int, float, bool, str, complex, type(None), type(Ellipsis), slice)
 _LONGEST = 64  # elements kept of a list among the arguments, characters times ten
 
 
-class TorchValues(TorchTables):
+class TorchValues(TensorTable):
     """Turns tensors into values; a description is shared while it holds."""
 
     def __init__(self, torch: Any, log: Log, scan: bool) -> None:
@@ -41,7 +40,6 @@ class TorchValues(TorchTables):
         self._tensor = torch.Tensor
         self._number = log.tensors.of
         self._parameter = torch.nn.Parameter
-        self.born = born_of(self)
 
     # ---- tensors ------------------------------------------------------------------
 
@@ -68,13 +66,13 @@ class TorchValues(TorchTables):
             except RuntimeError:  # of inference mode
                 version = 0
             if known[NEEDS] is tensor.requires_grad and not (
-                self.loose and known[STORAGE] in self.loose
+                self.unversioned and known[STORAGE] in self.unversioned
             ):
                 if known[VERSION] == version:
                     return known
                 if known[IS_LEAF] and not known[IS_VIEW] and not self.scan:
                     # An optimizer wrote to a leaf: nothing else has changed.
-                    known = renewed(known, version)
+                    known = with_version(known, version)
                     self.rows[id(tensor)] = row[0], row[1], known
                     return known
         version = version_of(tensor)
@@ -110,7 +108,7 @@ class TorchValues(TorchTables):
             self._make_room()
         return glance
 
-    def unseen(self, metadata: Any, node: int, output: int) -> Value:
+    def from_metadata(self, metadata: Any, node: int, output: int) -> Value:
         """Describe a result that nobody saw from what its node knows of it."""
         return Value(
             0,

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import TypeVar
 
+from gradviz._capture.tracebacks import chain, entries, linked
 from gradviz._capture.training_loop.patches import UNSEEN
-from gradviz.notebook.tracebacks import chain, entries, linked
 
 T = TypeVar("T")
 

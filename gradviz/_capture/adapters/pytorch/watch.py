@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradviz import ir
-from gradviz._capture.adapters.pytorch.isolation import Quiet, is_opaque
+from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
 from gradviz._capture.adapters.pytorch.statistics import statistics as full_statistics
 
 Hook = Callable[..., None]
@@ -29,9 +29,9 @@ class TorchReader:
     def __init__(self) -> None:
         self._torch: Any = sys.modules["torch"]
 
-    def quiet(self) -> Quiet:
+    def quiet(self) -> Isolated:
         """Compute without graph, modes and subclasses noticing."""
-        return Quiet(self._torch)
+        return Isolated(self._torch)
 
     def gradients(self, tensors: Sequence[Any]) -> list[Numbers]:
         """Return the numbers of each gradient; :data:`UNKNOWN` for None.

@@ -4,5 +4,5 @@ from . import collate as collate
 from . import fetch as fetch
 from . import pin_memory as pin_memory
 from . import worker as worker
-from .errors import ExceptionWrapper as ExceptionWrapper
 from .worker import MP_STATUS_CHECK_INTERVAL as MP_STATUS_CHECK_INTERVAL
+from .worker import ExceptionWrapper as ExceptionWrapper

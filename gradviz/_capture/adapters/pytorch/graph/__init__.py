@@ -1,1 +1,1 @@
-"""graph: say here what this room is for, and what must stay true in it."""
+"""The graph of a finished computation of PyTorch, read once, from outside."""

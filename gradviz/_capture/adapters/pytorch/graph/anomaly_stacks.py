@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradviz._capture.names.user_code import is_host_file
-from gradviz.program.log import UserFiles
+from gradviz.program.log import UserFiles, is_host_file
 
 _ENTRY = re.compile(r'\s*File "(.+)", line (\d+), in (.+)')
 

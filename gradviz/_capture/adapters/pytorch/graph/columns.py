@@ -30,7 +30,7 @@ Edge: TypeAlias = tuple[int, int] | None
 
 
 @dataclass(slots=True)
-class Look:
+class GraphColumns:
     """What was seen; a node is known by its place, roots first."""
 
     roots: int = 0  # how many nodes are roots

@@ -9,7 +9,7 @@ from typing import Any
 from gradviz import ir
 from gradviz._capture.adapters.pytorch.graph.node_classes import name_of
 from gradviz._capture.adapters.pytorch.graph.rows import TorchRows, order
-from gradviz._capture.adapters.pytorch.graph.walk import look
+from gradviz._capture.adapters.pytorch.graph.walk import read_columns
 from gradviz._capture.adapters.pytorch.limitations import notes_of
 from gradviz._capture.adapters.pytorch.producer import producer
 from gradviz._capture.adapters.pytorch.versions import refuse_older
@@ -35,21 +35,21 @@ class TorchFinished:
             roots = dict.fromkeys([_root_of(torch, loss) for loss in losses])
             named = tensors_in_frame(users_frame(), torch.Tensor)
             ends = [(None, loss) for loss in losses]
-            self.seen = look(list(roots), [*ends, *named])
+            self.columns = read_columns(list(roots), [*ends, *named])
         self._snapshot: ir.Snapshot | None = None
 
     def snapshot(self) -> ir.Snapshot:
         """Return the graph as rows."""
         if self._snapshot is None:
-            notes = notes_of(self.seen)
+            notes = notes_of(self.columns)
             with collector_paused():
-                rows = TorchRows(self.seen)
+                rows = TorchRows(self.columns)
                 self._snapshot = rows.snapshot(self.producer, self.title, notes)
         return self._snapshot
 
     def row_finder(self) -> Callable[[Any], int | None]:
         """Return a function that says which row a live node has."""
-        seen = self.seen
+        seen = self.columns
 
         @cache
         def tables() -> tuple[dict[int, int], dict[tuple[int, str], int]]:

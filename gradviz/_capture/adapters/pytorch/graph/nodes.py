@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.adapters.pytorch.graph.producers import Makers
+from gradviz._capture.adapters.pytorch.graph.producers import Producers
 from gradviz._capture.adapters.pytorch.graph.tensor_table import output_key
 from gradviz._capture.adapters.pytorch.isolation import unheard
 from gradviz._capture.adapters.pytorch.limitations import OTHER_THREADS
 from gradviz._capture.adapters.pytorch.op_facts import custom_function, shape_of
-from gradviz._capture.adapters.pytorch.pass_cache import Walked
-from gradviz._capture.adapters.pytorch.pass_preview import Ahead, TorchAhead, list_nodes
+from gradviz._capture.adapters.pytorch.pass_cache import WalkedNodes
+from gradviz._capture.adapters.pytorch.pass_preview import (
+    PassPreview,
+    PreviewedPass,
+    list_nodes,
+)
 from gradviz._capture.adapters.pytorch.saved_attributes import (
     NO_SEQUENCE,
     hook_name,
@@ -27,7 +31,7 @@ from gradviz.program.events import Backward
 from gradviz.program.values import Node, RawSite, Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 _MOST_LIVING = 2_000  # tensors whose graphs are read at the end
 _FEW = 4  # outputs of a node that it may have saved
@@ -38,29 +42,29 @@ _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 class TorchGraph:
     """Reads each node once; looks at what it saved at every pass."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, log: TorchContext) -> None:
         self.log = log
         self.values = log.values
         self.nodes = log.program.nodes
         self.tensor_type = torch.Tensor
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
-        self.ahead = TorchAhead(torch, log)
-        self.makers = Makers(self.ahead)
+        self.ahead = PassPreview(torch, log.tensors)
+        self.producers = Producers(self.ahead.made)
         self.spent = self.ahead.freed
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 
-    def made_by(self, nodes: Sequence[int], maker: int, begun: Any = None) -> None:
-        """Remember which event made the nodes; ``begun`` is of a call's note."""
+    def made_by(self, nodes: Sequence[int], maker: int, header: Any = None) -> None:
+        """Remember which event made the nodes; ``header`` is of a call's note."""
         sound = self.log.brief and self._top_hooks(True) is None
-        self.makers.add(nodes, maker, begun if sound else None)
+        self.producers.add(nodes, maker, header if sound else None)
         if nodes and sound:
             self.ahead.made(nodes[0], nodes[-1])
 
     def forget(self, first: int) -> None:
         """Drop what was made before the first event that is kept."""
-        old = self.makers.forget(first)
+        old = self.producers.forget(first)
         for key in old:
             self.nodes.pop(key, None)
         self.ahead.forget(old)
@@ -112,20 +116,22 @@ class TorchGraph:
         if OTHER_THREADS not in self.log.program.notes:
             self.log.program.notes.append(OTHER_THREADS)
 
-    def glance_ahead(self, roots: list[Any], site: RawSite | None) -> Ahead | None:
+    def preview_pass(
+        self, roots: list[Any], site: RawSite | None
+    ) -> PreviewedPass | None:
         """Return what a pass walks, where its graph need not be read."""
         if not self.log.brief or self.log.exports.watched:
             return None
-        ahead = self.ahead.look(roots, site, self.makers)
-        self.makers.passed()
+        ahead = self.ahead.look(roots, site, self.producers)
+        self.producers.passed()
         return ahead
 
-    def look_ahead(self, roots: list[Any], event: Backward) -> dict[int, Any]:
+    def inspect_pass(self, roots: list[Any], event: Backward) -> dict[int, Any]:
         """Tell an event what its pass will find."""
         self._current = event
         return self.walk(roots, event)
 
-    def look_back(self, roots: list[Any], event: Backward) -> None:
+    def inspect_failed(self, roots: list[Any], event: Backward) -> None:
         """Read what is left after a pass that failed."""
         self._current = event
         if event.stale or event.freed:
@@ -162,7 +168,7 @@ class TorchGraph:
         if event.retain_graph or event.error or event.inputs:
             return
         if not self.log.scan:
-            self.spent(Walked([key - 1 for key in event.nodes if key > 0]))
+            self.spent(WalkedNodes([key - 1 for key in event.nodes if key > 0]))
             return
         for key in event.nodes:
             node = self.nodes.get(key)
@@ -199,7 +205,7 @@ class TorchGraph:
                     node.outputs = (self.values.of(fn.variable),)
             return node
         node.sequence = sequence
-        maker = self.log.program.event(self.makers.get(key))
+        maker = self.log.program.event(self.producers.get(key))
         if maker is not None:
             node.call, node.site = maker.index, maker.site
             node.module = getattr(maker, "module", None)
@@ -218,7 +224,7 @@ class TorchGraph:
         found: list[Value] = []
         for number, each in enumerate(metadata):
             value = self.values.output(key, number)
-            found.append(value or self.values.unseen(each, key, number))
+            found.append(value or self.values.from_metadata(each, key, number))
         return tuple(found)
 
     # ---- what is saved -------------------------------------------------------------

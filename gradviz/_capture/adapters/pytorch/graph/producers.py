@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from gradviz.program.noted import Noted
 
-if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.pass_preview import TorchAhead
 
-
-class Makers:
+class Producers:
     """The events that made nodes; as a call is logged, its note is all that is kept."""
 
-    def __init__(self, ahead: TorchAhead) -> None:
-        self.told: list[Noted] = []
+    def __init__(self, learn: Callable[[int, int], None]) -> None:
+        """``learn`` is told of the first and last of nodes made in a row."""
+        self.recent: list[Noted] = []
         """Calls and runs of late whose nodes need no closer look."""
-        self._ahead = ahead
+        self._learn = learn
         self._noted: list[Noted] = []  # what was told before, since somebody asked
         self._known: dict[int, int] = {}
         self._passed: tuple[list[Noted], int] = self._noted, 0  # at the last pass
@@ -25,7 +23,7 @@ class Makers:
     def settle(self) -> None:
         """Let it be known ahead of a pass which nodes need no closer look."""
         first = last = -1
-        for noted in self.told:
+        for noted in self.recent:
             nodes = noted[4]
             if noted[0] == "run":
                 begin, end = nodes + 1, nodes + noted[2].count
@@ -33,29 +31,29 @@ class Makers:
                 begin, end = nodes[0], nodes[-1]
             if begin != last + 1:
                 if last >= 0:
-                    self._ahead.made(first, last)
+                    self._learn(first, last)
                 first = begin
             last = end
         if last >= 0:
-            self._ahead.made(first, last)
-        self._noted += self.told
-        self.told.clear()
+            self._learn(first, last)
+        self._noted += self.recent
+        self.recent.clear()
 
-    def add(self, nodes: Sequence[int], maker: int, begun: Any = None) -> None:
+    def add(self, nodes: Sequence[int], maker: int, header: Any = None) -> None:
         """Remember which event made these nodes, which may need a closer look."""
         self.settle()
-        self._noted.append(("call", maker, begun, None, nodes))
+        self._noted.append(("call", maker, header, None, nodes))
 
     def since_pass(self) -> list[Noted] | None:
         """Return what was told since the last pass; None where that is not known."""
         noted, count = self._passed
         if noted is not self._noted:
             return None
-        return noted[count:] + self.told[max(0, count - len(noted)) :]
+        return noted[count:] + self.recent[max(0, count - len(noted)) :]
 
     def passed(self) -> None:
         """Begin anew: a pass is about to run."""
-        self._passed = self._noted, len(self._noted) + len(self.told)
+        self._passed = self._noted, len(self._noted) + len(self.recent)
 
     def add_between(self, first: int, last: int, index: int) -> None:
         """Remember what a pass with ``create_graph`` made, besides calls of its own."""
@@ -83,5 +81,7 @@ class Makers:
                 self._known.update(dict.fromkeys(noted[4], noted[1]))
             else:
                 _, index, run, _, first, *_ = noted
-                self._known.update(enumerate(map(index.__add__, run.makers), first + 1))
+                self._known.update(
+                    enumerate(map(index.__add__, run.producers), first + 1)
+                )
         return self._known

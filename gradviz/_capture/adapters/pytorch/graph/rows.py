@@ -9,7 +9,7 @@ from typing import Any
 
 from gradviz import ir
 from gradviz._capture.adapters.pytorch.graph.anomaly_stacks import users_lines
-from gradviz._capture.adapters.pytorch.graph.columns import Kept, Look, Result
+from gradviz._capture.adapters.pytorch.graph.columns import GraphColumns, Kept, Result
 from gradviz._capture.adapters.pytorch.graph.node_classes import NodeClass
 from gradviz._capture.adapters.pytorch.saved_attributes import NO_SEQUENCE
 from gradviz._capture.adapters.pytorch.view_strides import (
@@ -31,8 +31,8 @@ _tensor_meta, _storage_meta = quick(ir.TensorMeta), quick(ir.StorageMeta)
 class TorchRows:
     """The tables under construction."""
 
-    def __init__(self, seen: Look) -> None:
-        self.seen = seen
+    def __init__(self, seen: GraphColumns) -> None:
+        self.columns = seen
         self.order = order(seen)
         self.rows = {number: row for row, number in enumerate(self.order)}
         self._tensors: list[ir.TensorMeta] = []
@@ -59,14 +59,14 @@ class TorchRows:
             storages=self._storage_rows(tensors),
             sites=tuple(self._sites.rows),
             sources=self._sites.sources(),
-            roots=tuple([self.rows[number] for number in range(self.seen.roots)]),
+            roots=tuple([self.rows[number] for number in range(self.columns.roots)]),
             notes=tuple(notes),
         )
 
     # ---- nodes and edges -----------------------------------------------------------
 
     def _node(self, number: int) -> ir.OpNode:
-        seen = self.seen
+        seen = self.columns
         cls, sequence = seen.classes[number], seen.sequences[number]
         outputs, stacks = self._outputs(number, seen.results[number]), seen.stacks
         site, stack, iteration = None, (), None
@@ -96,9 +96,9 @@ class TorchRows:
         )
 
     def _flags(self, number: int) -> tuple[str, ...]:
-        if number in self.seen.freed:
+        if number in self.columns.freed:
             return ("freed",)
-        return _modified(self.seen.kept_by(number)) if self.seen.odd else ()
+        return _modified(self.columns.kept_by(number)) if self.columns.odd else ()
 
     def _edges(self) -> tuple[ir.Edge, ...]:
         rows, results = self.rows, self._results
@@ -106,7 +106,7 @@ class TorchRows:
             [
                 _edge(rows[edge[0]], edge[1], target, place, results.get(edge))
                 for target, number in enumerate(self.order)
-                for place, edge in enumerate(self.seen.edges_of(number))
+                for place, edge in enumerate(self.columns.edges_of(number))
                 if edge is not None
             ]
         )
@@ -116,14 +116,14 @@ class TorchRows:
             [
                 _saved_row(row, slot, self._tensor(place), version, now, False, hooked)
                 for row, number in enumerate(self.order)
-                for slot, place, version, now, hooked in self.seen.kept_by(number)
+                for slot, place, version, now, hooked in self.columns.kept_by(number)
             ]
         )
 
     # ---- tensors -------------------------------------------------------------------
 
     def _outputs(self, number: int, results: Sequence[Result]) -> tuple[int, ...]:
-        known = self.seen.outputs
+        known = self.columns.outputs
         places = [known.get((number, output)) for output in range(len(results))]
         laid = self._laid_out(number) if None in places else ()
         rows: list[int] = []
@@ -150,7 +150,7 @@ class TorchRows:
         return len(self._tensors) - 1
 
     def _meta(self, place: int) -> ir.TensorMeta:
-        facts = self.seen.tensors[place]
+        facts = self.columns.tensors[place]
         shape, strides, offset, dtype, device, storage, version, *_ = facts
         return _tensor_meta(
             numbers(shape),
@@ -163,7 +163,7 @@ class TorchRows:
             facts[7],
             facts[8],
             facts[9],
-            self.seen.names.get(place),
+            self.columns.names.get(place),
         )
 
     def _unseen_result(self, result: Any) -> ir.TensorMeta:
@@ -184,11 +184,11 @@ class TorchRows:
 
     def _laid_out(self, number: int) -> list[ir.TensorMeta]:
         """Find out how results lie in memory that nobody saw, where they are views."""
-        arguments = self.seen.views.get(number)
+        arguments = self.columns.views.get(number)
         if arguments is None:
             return []
-        cls, results = self.seen.classes[number], self.seen.results[number]
-        edge = self.seen.edges_of(number)[0]
+        cls, results = self.columns.classes[number], self.columns.results[number]
+        edge = self.columns.edges_of(number)[0]
         at = None if edge is None else self._results.get(edge)
         if at is None:
             return []
@@ -233,11 +233,11 @@ class TorchRows:
                 aliases[at].append(row)
                 devices[at] = tensor.device
                 versions[at] = max(versions[at], tensor.version)
-        for _, place, version, now, _ in self.seen.odd.values():
+        for _, place, version, now, _ in self.columns.odd.values():
             at = tensors[self._places[place]].storage
             if now != version and at is not None:
                 versions[at] = max(versions[at], now)
-        sizes = self.seen.storages.values()
+        sizes = self.columns.storages.values()
         return tuple(
             [
                 _storage_meta(
@@ -248,7 +248,7 @@ class TorchRows:
         )
 
 
-def order(seen: Look) -> list[int]:
+def order(seen: GraphColumns) -> list[int]:
     """Return the nodes as the forward pass made them, leaves as it used them."""
     is_leaf = [cls.leaf for cls in seen.classes]
     made = [number for number, leaf in enumerate(is_leaf) if not leaf]

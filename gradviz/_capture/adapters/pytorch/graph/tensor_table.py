@@ -10,7 +10,7 @@ from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
 from gradviz.program.noted import Glance
 
 _MOST_SHAPES = 250  # that are shared
-_MOST_LENT = 1_000  # results, before there is made room in the tables
+_MOST_UNRESOLVED = 1_000  # results, before there is made room in the tables
 GLANCE = 2
 """Where rows of the table of tensors keep the last glance."""
 
@@ -19,7 +19,7 @@ IS_LEAF, IS_VIEW = 9, 10
 """Places of fields in a glance; output comes after node, a summary may be missing."""
 
 
-class TorchTables:
+class TensorTable:
     """Knows tensors and storages by numbers, and how they were last seen."""
 
     def __init__(self, log: Log, scan: bool) -> None:
@@ -28,19 +28,19 @@ class TorchTables:
         self.storages = Identities()
         self.detailed = False  # a graph is recorded too
         self.sizes: dict[int, tuple[int, int]] = {}  # storage -> bytes, of an element
-        self.loose: set[int] = set()  # storages that change behind their version
+        self.unversioned: set[int] = set()  # storages that change behind their version
         self._outputs: dict[int, Glance] = {}  # by output_key()
         # Outputs that nobody has asked for yet, or the notes of runs that have some.
         self._fresh: list[tuple[Any, ...]] = []
         self._tensors = log.tensors
         self.rows = log.tensors.rows  # by id: reference, number, the last glance
-        self._lent: list[Any] = []  # rows whose storage nobody has looked at
+        self._unresolved: list[Any] = []  # rows whose storage nobody has looked at
         self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._sizes_room = 2 * self._most
         self.forgotten = 0  # leaves
         self.shapes: dict[Any, Any] = {}  # and strides and sizes that are shared
         self.words: dict[Any, str] = {}  # of dtypes and devices
-        self.lend = self._lender()
+        self.describe_later = self._later_describer()
 
     @property
     def outputs(self) -> dict[int, Glance]:
@@ -55,43 +55,45 @@ class TorchTables:
                 del outputs[key]
         return outputs
 
-    def _lender(self) -> Callable[[Any, Glance, tuple[Any, ...]], None]:
+    def _later_describer(self) -> Callable[[Any, Glance, tuple[Any, ...]], None]:
         """Return what knows a result, or what a run gave, by a description from now on.
 
         Its storage has a number, but is looked at only when one is looked up.
         """
-        rows, lent, fresh = self.rows, self._lent, self._fresh
+        rows, unresolved, fresh = self.rows, self._unresolved, self._fresh
         ref = weakref.ref
 
-        def lend(tensor: Any, glance: Glance, output: tuple[Any, ...]) -> None:
+        def describe_later(
+            tensor: Any, glance: Glance, output: tuple[Any, ...]
+        ) -> None:
             rows[id(tensor)] = row = ref(tensor), glance[0], glance
-            lent.append(row)
+            unresolved.append(row)
             fresh.append(output)
-            if len(lent) > _MOST_LENT:
+            if len(unresolved) > _MOST_UNRESOLVED:
                 self._make_room()
 
-        return lend
+        return describe_later
 
     def _make_room(self) -> None:
         """Forget in the tables what is gone, or was given long ago."""
-        self.settle()
+        self.resolve()
         self._tensors.prune()
         if len(self._fresh) > self._most:
             del self._fresh[: self._most // 2]
 
     def storage_of(self, storage: Any) -> int:
         """Return the number of a storage."""
-        if self._lent:
-            self.settle()
+        if self._unresolved:
+            self.resolve()
         return self.storages.of(storage)
 
-    def settle(self) -> None:
+    def resolve(self) -> None:
         """Give storages the numbers that were set aside for them."""
-        for reference, _, glance in self._lent:
+        for reference, _, glance in self._unresolved:
             tensor = reference()
             if tensor is not None:
                 self.storages.give(tensor.untyped_storage(), glance[STORAGE])
-        self._lent.clear()
+        self._unresolved.clear()
 
     def forget(self, tensor: Any) -> None:
         """Describe this tensor anew when it is met again."""
@@ -119,7 +121,7 @@ class TorchTables:
         return word
 
 
-def renewed(known: Glance, version: int) -> Glance:
+def with_version(known: Glance, version: int) -> Glance:
     """Return a glance with this version; field by field, as that is fastest."""
     a, b, before, c, d, e, f, g, h, i, j, k, m, n = known
     if before == version:

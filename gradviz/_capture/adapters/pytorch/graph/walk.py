@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradviz._capture.adapters.pytorch.graph.anomaly_stacks import users_lines
-from gradviz._capture.adapters.pytorch.graph.columns import Look, Result
+from gradviz._capture.adapters.pytorch.graph.columns import GraphColumns, Result
 from gradviz._capture.adapters.pytorch.graph.node_classes import (
     NodeClass,
     class_of,
@@ -32,49 +32,51 @@ _NO_EDGE = (-1, 0)
 _KNOWN: Sequence[Result] = (((), None, None),)  # of one output, whose tensor is known
 
 
-def look(roots: list[Any], named: Iterable[tuple[str | None, Any]] = ()) -> Look:
+def read_columns(
+    roots: list[Any], named: Iterable[tuple[str | None, Any]] = ()
+) -> GraphColumns:
     """Look at all nodes behind these; PyTorch's function modes are to be switched off.
 
     ``named`` are tensors that are at hand, with their names: of an output that no node
     saved, only its own tensor tells how it lies in memory.
     """
-    eyes = _Eyes()
-    eyes.walk(roots)
+    reader = _GraphReader()
+    reader.walk(roots)
     for name, tensor in named:
-        eyes.name(tensor, name)
-    return eyes.done()
+        reader.name(tensor, name)
+    return reader.done()
 
 
-class _Eyes:
+class _GraphReader:
     """Holds the nodes and tensors it meets, so that each stays the same object."""
 
     def __init__(self) -> None:
-        self.seen = Look()
+        self.columns = GraphColumns()
         self.numbers: dict[Any, int] = {}  # by node
         self._classes: dict[type, NodeClass] = {}
         self._plain: dict[int, int] = {}  # tensors without a node, by id
-        self._early: dict[tuple[Any, int], int] = {}  # made by nodes not met yet
+        self._not_met_yet: dict[tuple[Any, int], int] = {}  # made by nodes not met yet
         self._alive: list[Any] = []
 
-    def done(self) -> Look:
-        """Return what was seen, the objects left behind."""
+    def done(self) -> GraphColumns:
+        """Return the columns, and let go of the objects."""
         self._read_files()
-        outputs, numbers = self.seen.outputs, self.numbers
-        for (fn, output), place in self._early.items():
+        outputs, numbers = self.columns.outputs, self.numbers
+        for (fn, output), place in self._not_met_yet.items():
             if fn in numbers:
                 outputs.setdefault((numbers[fn], output), place)
-        return self.seen
+        return self.columns
 
     def walk(self, roots: list[Any]) -> None:
         """Read the nodes in the order in which they are found."""
-        seen, numbers, classes = self.seen, self.numbers, self._classes
-        seen.roots, found = len(roots), list(roots)
-        edges, ends = seen.edges, seen.edge_ends
+        columns, numbers, classes = self.columns, self.numbers, self._classes
+        columns.roots, found = len(roots), list(roots)
+        edges, ends = columns.edges, columns.edge_ends
         numbers.update((fn, number) for number, fn in enumerate(found))
         for number, fn in enumerate(found):
             cls = classes.get(type(fn)) or self._class_of(fn)
-            seen.classes.append(cls)
-            seen.sequences.append(fn._sequence_nr())
+            columns.classes.append(cls)
+            columns.sequences.append(fn._sequence_nr())
             for behind, output in fn.next_functions:
                 at = numbers.get(behind)
                 if at is None:
@@ -90,11 +92,11 @@ class _Eyes:
             elif cls.leaf:
                 self._leaf(number, fn)
             elif cls.view is not None:
-                seen.views[number] = tuple([getattr(fn, slot) for slot in cls.view])
-            seen.saved_ends.append(len(seen.saved))
-            seen.results.append(_KNOWN if cls.leaf else self._results(number, fn))
+                columns.views[number] = tuple([getattr(fn, slot) for slot in cls.view])
+            columns.saved_ends.append(len(columns.saved))
+            columns.results.append(_KNOWN if cls.leaf else self._results(number, fn))
             if fn.metadata and (stack := fn.metadata.get("traceback_")) is not None:
-                seen.stacks[number] = stack
+                columns.stacks[number] = stack
 
     def name(self, tensor: Any, name: str | None) -> None:
         """Meet a tensor of the user's, if it is one of the graph."""
@@ -110,17 +112,17 @@ class _Eyes:
             place = self._tensor(tensor)
             hooks = hooks_in(tensor._backward_hooks)
             if hooks:
-                self.seen.hooks[number] = hooks
+                self.columns.hooks[number] = hooks
         if name is not None:
-            self.seen.names.setdefault(place, name)
+            self.columns.names.setdefault(place, name)
 
     def _read_files(self) -> None:
         """Read the files that rows will quote: the user may edit them before that."""
-        hooks = [hook.code for each in self.seen.hooks.values() for hook in each]
+        hooks = [hook.code for each in self.columns.hooks.values() for hook in each]
         files = {code.co_filename for code in hooks if code is not None}
-        for stack in self.seen.stacks.values():
+        for stack in self.columns.stacks.values():
             files.update(file for file, _, _ in users_lines(stack))
-        self.seen.files = {file: linecache.getlines(file) for file in files}
+        self.columns.files = {file: linecache.getlines(file) for file in files}
 
     # ---- nodes ---------------------------------------------------------------------
 
@@ -131,18 +133,18 @@ class _Eyes:
         return cls
 
     def _leaf(self, number: int, fn: Any) -> None:
-        tensor, seen = fn.variable, self.seen
-        seen.outputs[number, 0] = self._tensor(tensor)
-        seen.leaves[id(tensor)] = weakref.ref(tensor), number
+        tensor, columns = fn.variable, self.columns
+        columns.outputs[number, 0] = self._tensor(tensor)
+        columns.leaves[id(tensor)] = weakref.ref(tensor), number
         if tensor._backward_hooks or tensor._post_accumulate_grad_hooks:
-            seen.hooks[number] = hooks_of(tensor)
+            columns.hooks[number] = hooks_of(tensor)
 
     def _results(self, number: int, fn: Any) -> Sequence[Result]:
         """Return what a node remembers of its outputs."""
         try:
             found = fn._input_metadata
             if len(found) == 1:
-                if (number, 0) in self.seen.outputs:
+                if (number, 0) in self.columns.outputs:
                     return _KNOWN
                 each = found[0]
                 return ((tuple(each.shape), each.dtype, each.device),)
@@ -153,7 +155,7 @@ class _Eyes:
     # ---- what is saved -------------------------------------------------------------
 
     def _saved(self, number: int, fn: Any, cls: NodeClass) -> None:
-        saved = self.seen.saved
+        saved = self.columns.saved
         for slot, raw_slot in cls.slots:
             raw = None
             try:
@@ -169,7 +171,7 @@ class _Eyes:
             except RuntimeError as error:
                 versions = _VERSIONS.search(str(error))
                 if versions is None:
-                    self.seen.freed.add(number)
+                    self.columns.freed.add(number)
                     break
                 now, expected = int(versions[1]), int(versions[2])
                 self._overwritten(number, slot, raw, expected, now)
@@ -187,13 +189,13 @@ class _Eyes:
         several = isinstance(raw, tuple)
         for at, each in enumerate(raw if several else (raw,)):
             if each.unpack_hook is not None:
-                self.seen.packed[number, slot, at] = hook_name(each)
+                self.columns.packed[number, slot, at] = hook_name(each)
             if hasattr(each.data, "untyped_storage"):
                 place, version = self._tensor(each.data), _version(each.data)
                 name = f"{slot}[{at}]" if several else slot
-                self.seen.saved += (name, place)
+                self.columns.saved += (name, place)
                 kept = name, place, version, version, True
-                self.seen.odd[number, name] = kept
+                self.columns.odd[number, name] = kept
 
     def _overwritten(
         self, number: int, slot: str, raw: Any, expected: int, now: int
@@ -205,10 +207,10 @@ class _Eyes:
                 continue
             place = self._describe(each.data, each.data.is_leaf, expected)
             if slot in _OUTPUTS:  # the node keeps it detached, to be in no cycle
-                self.seen.outputs.setdefault((number, 0), place)
+                self.columns.outputs.setdefault((number, 0), place)
             name = f"{slot}[{at}]" if several else slot
-            self.seen.saved += (name, place)
-            self.seen.odd[number, name] = name, place, expected, now, False
+            self.columns.saved += (name, place)
+            self.columns.odd[number, name] = name, place, expected, now, False
             return
 
     # ---- tensors -------------------------------------------------------------------
@@ -223,19 +225,19 @@ class _Eyes:
                 place = self._plain[id(tensor)] = self._describe(tensor, True)
             return place
         number, output = self.numbers.get(fn, -1), tensor.output_nr
-        place = self.seen.outputs.get((number, output))
+        place = self.columns.outputs.get((number, output))
         if place is None:
-            place = self._early.get((fn, output))
+            place = self._not_met_yet.get((fn, output))
             if place is None:
                 place = self._describe(tensor, False)
             if number < 0:
-                self._early[fn, output] = place
+                self._not_met_yet[fn, output] = place
             else:
-                self.seen.outputs[number, output] = place
+                self.columns.outputs[number, output] = place
         return place
 
     def _describe(self, tensor: Any, leaf: bool, version: int = -1) -> int:
-        seen = self.seen
+        columns = self.columns
         shape, strides, offset, key = (), (), 0, 0
         if version < 0:
             version = _version(tensor)
@@ -243,17 +245,17 @@ class _Eyes:
             shape = tensor.shape
             storage = tensor.untyped_storage()
             key = storage._cdata
-            if key not in seen.storages:
-                seen.storages[key] = storage.nbytes(), tensor.element_size()
+            if key not in columns.storages:
+                columns.storages[key] = storage.nbytes(), tensor.element_size()
             strides, offset = tensor.stride(), tensor.storage_offset()
         except (RuntimeError, NotImplementedError):
             pass  # nested, sparse, or wrapped by functorch: what was read stays
         needs, view = not leaf or tensor.requires_grad, tensor._is_view()
         dtype, device = tensor.dtype, tensor.device
-        seen.tensors.append(
+        columns.tensors.append(
             (shape, strides, offset, dtype, device, key, version, needs, leaf, view)
         )
-        return len(seen.tensors) - 1
+        return len(columns.tensors) - 1
 
 
 def _version(tensor: Any) -> int:

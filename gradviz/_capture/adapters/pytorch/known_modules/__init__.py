@@ -1,1 +1,1 @@
-"""known_modules: say here what this room is for, and what must stay true in it."""
+"""Library modules that make one call, logged without the mode."""

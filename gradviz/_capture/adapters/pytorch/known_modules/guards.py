@@ -14,26 +14,26 @@ from gradviz._capture.adapters.pytorch.graph.tensor_table import (
 )
 from gradviz._capture.adapters.pytorch.known_modules.template import (
     LIKE,
-    Held,
+    HeldParameters,
     Run,
-    Seen,
+    RunInputs,
 )
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.context import TorchContext
     from gradviz.program.noted import Glance
 
 
-def looker_of(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
+def guard_of(log: TorchContext, known: Any) -> Callable[..., RunInputs | None]:
     """Return what looks at all tensors of a run.
 
     It finds None where a module or a tensor is not as it was. It calls no more than it
     must, so one loop sees to modules and parameters: between PyTorch's kernels a call
     costs far more than what it does.
     """
-    values, look, hold = log.values, _glancer(log), _holder(log)
+    values, look, hold = log.values, _argument_reader(log), _parameter_reader(log)
 
-    def seen(run: Run, module: Any, args: tuple[Any, ...]) -> Seen | None:
+    def check(run: Run, module: Any, args: tuple[Any, ...]) -> RunInputs | None:
         modules: tuple[Any, ...] = (module,)
         if run.row is not None:
             modules += tuple(module.__dict__["_modules"].values())
@@ -65,15 +65,17 @@ def looker_of(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
                 place += 1
                 if reference() is not tensor or tensor.requires_grad is not needs:
                     run.held = None
-                    return seen(run, module, args)
+                    return check(run, module, args)
                 versions.append(tensor._version)
         return given, held, tuple(versions)
 
-    return seen
+    return check
 
 
-def _glancer(log: TorchLog) -> Callable[[Run, tuple[Any, ...]], tuple[Glance, ...]]:
-    """Return what looks at the inputs of a run; what was seen last mostly holds."""
+def _argument_reader(
+    log: TorchContext,
+) -> Callable[[Run, tuple[Any, ...]], tuple[Glance, ...]]:
+    """Return what looks at the inputs of a run; the last look mostly holds."""
     look, rows = log.values.look, log.tensors.rows.get
 
     def given_to(run: Run, args: tuple[Any, ...]) -> tuple[Glance, ...]:
@@ -95,24 +97,26 @@ def _glancer(log: TorchLog) -> Callable[[Run, tuple[Any, ...]], tuple[Glance, ..
     return given_to
 
 
-def _holder(log: TorchLog) -> Callable[[Run, Iterable[Any]], Held | None]:
+def _parameter_reader(
+    log: TorchContext,
+) -> Callable[[Run, Iterable[Any]], HeldParameters | None]:
     """Return what looks at the parameters of a run one by one."""
     values, look, rows = log.values, log.values.look, log.tensors.rows.get
     ordinary = {log.torch.Tensor, log.torch.nn.Parameter}
 
-    def hold(run: Run, modules: Iterable[Any]) -> Held | None:
+    def hold(run: Run, modules: Iterable[Any]) -> HeldParameters | None:
         found: list[tuple[Any, ...]] = []
         for each, link in zip(modules, run.links, strict=True):
-            for name, like in link.leaf.wanted:
+            for name, like in link.template.wanted:
                 if type(name) is int:
                     continue
                 tensor = each.__dict__["_parameters"][name]
                 if type(tensor) not in ordinary or look(tensor)[LIKE] != like:
                     return None
                 found.append(rows(id(tensor), ()))
-        held = Held(found, values.forgotten)
+        held = HeldParameters(found, values.forgotten)
         if all(glance[IS_LEAF] and not glance[IS_VIEW] for glance in held.glances):
-            run.held = held  # what is written to a leaf changes but its version
+            run.held = held  # what is written to a template changes but its version
         return held
 
     return hold

@@ -19,46 +19,48 @@ from gradviz._capture.adapters.pytorch.graph.tensor_table import (
     SHAPE,
     STORAGE,
 )
-from gradviz._capture.adapters.pytorch.known_modules.replay import others_of, runner_of
+from gradviz._capture.adapters.pytorch.known_modules.replay import (
+    runner_of,
+    unusual_context_of,
+)
 from gradviz._capture.adapters.pytorch.known_modules.template import (
-    Known,
-    Leaf,
+    CallTemplate,
+    KnownModule,
     Link,
+    ModuleTable,
     Run,
 )
-from gradviz._capture.adapters.pytorch.known_modules.tensor_guards import alike
+from gradviz._capture.adapters.pytorch.known_modules.tensor_guards import tensor_guard
 from gradviz._capture.training_loop.patches import Anything, unseen
 from gradviz.program.noted import Glance, Noted
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.calls import TorchCalls
+    from gradviz._capture.adapters.pytorch.context import TorchContext
     from gradviz._capture.training_loop.modules import ModulePart
 
 _MOST_KINDS = 32  # of inputs that one module is known with
 _MOST_TRIES = 4  # to learn of a module that makes other calls than one
 
 
-class TorchLeaves:
+class KnownModules:
     """Knows the modules that make one call; :meth:`wrap` has them run and logged."""
 
-    def __init__(self, torch: Any, log: TorchLog) -> None:
+    def __init__(self, torch: Any, log: TorchContext, calls: TorchCalls) -> None:
         self.torch = torch
         self.log = log
-        self._known: dict[int, Known] = {}  # by id of a module
-        self.inside = 0  # the thread of a known run: of modules in it nothing is logged
-
-    def forget(self, module: Any) -> None:
-        """Learn a module anew: one of its attributes was set."""
-        self._known.pop(id(module), None)
+        self.calls = calls
+        self._table = ModuleTable()
+        self.forget = self._table.forget
 
     def wrap(self, part: ModulePart, original: Anything, logged: Anything) -> Anything:
         """Return ``Module.__call__``: the quick way where a module is known.
 
         ``logged`` is the one that logs any module.
         """
-        log, known, learn = self.log, self._known.get, self._learn
+        log, known, learn = self.log, self._table.rows.get, self._learn
         rows, grad_enabled = log.tensors.rows.get, self.torch.is_grad_enabled
-        others, plain = others_of(log), self.torch.Tensor
+        unusual, plain = unusual_context_of(log), self.torch.Tensor
 
         @unseen
         def find(module: Any, *args: Any, **kwargs: Any) -> Any:
@@ -76,19 +78,19 @@ class TorchLeaves:
             if isinstance(run, Run):
                 if run.known.last is not run:
                     run.known.last = run
-                    return quick(module, *args)
-                if others():
+                    return run_known(module, *args)
+                if unusual():
                     return logged(module, *args)
                 self.forget(module)  # learned from others, or when it was otherwise
                 run = 0
             index = log.next_index
             result = logged(module, *args)
-            if grad and run < _MOST_TRIES and not others():
+            if grad and run < _MOST_TRIES and not unusual():
                 log.try_(learn, module, args, index, kind, result)
             return result
 
-        quick = runner_of(part, log, self, original, find, logged, known)
-        return quick
+        run_known = runner_of(part, self.calls, self._table, original, find, logged)
+        return run_known
 
     # ---- learning --------------------------------------------------------------------
 
@@ -96,9 +98,9 @@ class TorchLeaves:
         self, module: Any, args: tuple[Any, ...], index: int, kind: Any, result: Any
     ) -> None:
         """Remember what a module did, where that is one call and nothing else."""
-        found = self._known.get(id(module))
+        found = self._table.rows.get(id(module))
         if found is None or found.reference() is not module:
-            found = self._known[id(module)] = Known(module)
+            found = self._table.rows[id(module)] = KnownModule(module)
         runs = found.runs
         if len(runs) >= _MOST_KINDS:
             runs.clear()
@@ -117,7 +119,7 @@ class TorchLeaves:
 
     def _run(
         self,
-        found: Known,
+        found: KnownModule,
         module: Any,
         args: tuple[Any, ...],
         kind: Any,
@@ -131,7 +133,7 @@ class TorchLeaves:
             if not links or len(args) != 1:
                 return None
             row = rows[id(module)][1]
-            return Run(found, links, kind[2], 1, alike(self.torch, *args), row)
+            return Run(found, links, kind[2], 1, tensor_guard(self.torch, *args), row)
         events = self.log.program.raw[-2:]
         kinds = [type(each) is tuple and each[0] for each in events]
         if count != 2 or kinds != ["module", "call"]:
@@ -142,11 +144,11 @@ class TorchLeaves:
         sources = self._sources(note[2][5], module, args)
         if sources is None or len(set(map(id, args))) < len(args):
             return None  # one thing twice is never alike
-        leaf = Leaf(note, sources, alike(self.torch, result))
-        if not leaf.is_whole():
+        template = CallTemplate(note, sources, tensor_guard(self.torch, result))
+        if not template.is_whole():
             return None
-        link = Link(found, leaf, kind[2], rows[id(module)][1])
-        return Run(found, (link,), kind[2], len(args), alike(self.torch, *args))
+        link = Link(found, template, kind[2], rows[id(module)][1])
+        return Run(found, (link,), kind[2], len(args), tensor_guard(self.torch, *args))
 
     def _links(self, module: Any, kind: Any, count: int) -> tuple[Link, ...]:
         """Return what each module of a Sequential does; () where one is not known.
@@ -156,30 +158,30 @@ class TorchLeaves:
         links: list[Link] = []
         (shape, needs, _, grad), children = kind, module.__dict__["_modules"].values()
         for child in children:
-            found = self._known.get(id(child))
+            found = self._table.rows.get(id(child))
             run = found and found.runs.get((shape, needs, child.training, grad))
             if not isinstance(run, Run) or run.row is not None:
                 return ()
-            leaf = run.links[0].leaf
-            if links and not leaf.takes(links[-1].leaf.output):
+            template = run.links[0].template
+            if links and not template.takes(links[-1].template.output):
                 return ()
             links += run.links
-            output = leaf.output
+            output = template.output
             shape, needs = output[SHAPE], output[NEEDS]
         return tuple(links) if count == 2 * len(links) else ()
 
     def _is_alone(self, note: Noted, event: Noted, result: Any) -> bool:
         """Tell whether a module's call made this one call, which gave its result."""
-        _, _, begun, outputs, nodes, writes, plain, *_ = note
+        _, _, header, outputs, nodes, writes, plain, *_ = note
         if writes or plain is not None or len(outputs) != 1 or not nodes:
             return False
-        output, name = outputs[0], begun[0]
+        output, name = outputs[0], header[0]
         return (
-            begun[1:4] == (*event[2:4], ())  # the line
-            and begun[8] == event[1]  # inside of this module
+            header[1:4] == (*event[2:4], ())  # the line
+            and header[8] == event[1]  # inside of this module
             and type(result) is self.torch.Tensor
             and self.log.tensors.rows[id(result)][GLANCE] is output
-            and output[STORAGE] not in (0, *[each[STORAGE] for each in begun[5]])
+            and output[STORAGE] not in (0, *[each[STORAGE] for each in header[5]])
             and output[NODE] == nodes[-1]
             and not name.endswith("_")
             and not name.startswith(("empty", "new_empty"))

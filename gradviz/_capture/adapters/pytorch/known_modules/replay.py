@@ -8,34 +8,38 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, cast
 
-from gradviz._capture.adapters.pytorch.graph.tensor_table import IS_VIEW, renewed
-from gradviz._capture.adapters.pytorch.known_modules.guards import looker_of
-from gradviz._capture.adapters.pytorch.known_modules.template import Run, Seen
-from gradviz._capture.training_loop.module_calls import finder
+from gradviz._capture.adapters.pytorch.graph.tensor_table import IS_VIEW, with_version
+from gradviz._capture.adapters.pytorch.known_modules.guards import guard_of
+from gradviz._capture.adapters.pytorch.known_modules.template import (
+    ModuleTable,
+    Run,
+    RunInputs,
+)
+from gradviz._capture.training_loop.modules import finder
 from gradviz._capture.training_loop.patches import Anything, unseen
 from gradviz.program.events import Call, Event, ModuleCall
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.known_modules.modules import TorchLeaves
-    from gradviz._capture.adapters.pytorch.log import TorchLog
+    from gradviz._capture.adapters.pytorch.calls import TorchCalls
+    from gradviz._capture.adapters.pytorch.context import TorchContext
     from gradviz._capture.training_loop.modules import ModulePart
 
 
-def others_of(log: TorchLog) -> Callable[[], bool]:
+def unusual_context_of(log: TorchContext) -> Callable[[], bool]:
     """Return what tells whether modules do otherwise here than in most places."""
-    torch, here, followed = log.torch, log.here, _follower(log)
+    torch, here, observed = log.torch, log.here, _observer_check(log)
     c, inference = torch._C, torch.is_inference_mode_enabled
     autocast = c._is_any_autocast_enabled
     transforms = c._are_functorch_transforms_active
 
-    def others() -> bool:
-        strange = autocast() or transforms() or inference() or followed()
+    def unusual() -> bool:
+        strange = autocast() or transforms() or inference() or observed()
         return strange or here.now.stepping is not None
 
-    return others
+    return unusual
 
 
-def _follower(log: TorchLog) -> Callable[[], bool]:
+def _observer_check(log: TorchContext) -> Callable[[], bool]:
     """Return what tells whether somebody besides us follows the calls of modules."""
     c, module = log.torch._C, log.torch.nn.modules.module
     dispatch = c._len_torch_dispatch_stack
@@ -44,7 +48,7 @@ def _follower(log: TorchLog) -> Callable[[], bool]:
     later, earlier = module._global_backward_hooks, module._global_backward_pre_hooks
     watched = log.exports.watched
 
-    def followed() -> bool:
+    def observed() -> bool:
         return bool(
             after
             or before
@@ -55,41 +59,45 @@ def _follower(log: TorchLog) -> Callable[[], bool]:
             or packs(True) is not None
         )
 
-    return followed
+    return observed
 
 
 def runner_of(
     part: ModulePart,
-    log: TorchLog,
-    quick: TorchLeaves,
+    calls: TorchCalls,
+    table: ModuleTable,
     original: Anything,
     find: Anything,
     logged: Anything,
-    known: Any,
 ) -> Anything:
     """Return what runs a module that is known; our mode is off the stack meanwhile.
 
     Of others ``find`` is to see to, or ``logged`` where it is no time to look at them.
     """
+    log, known = calls.log, table.rows.get
     c, here, line_of, users = log.torch._C, part.here, finder(part), log.user_files
-    look, note, followed = looker_of(log, known), _noter(log), _follower(log)
+    look, note, observed = (
+        guard_of(log, known),
+        _run_logger(calls),
+        _observer_check(log),
+    )
     peek, grad_enabled = c._autograd._get_sequence_nr, log.torch.is_grad_enabled
     depth, at = c._len_torch_function_stack, c._get_function_stack_at
     pop, push = c._pop_torch_function_stack, c._push_on_torch_function_stack
-    mode = log.calls.mode
+    mode = calls.mode
 
     @unseen
     @functools.wraps(original)
     def call(module: Any, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        if quick.inside and quick.inside == get_ident():
+        if table.inside and table.inside == get_ident():
             return original(module, *args, **kwargs)
         found = known(id(module))
         run = None if found is None else found.last
         if (
             run is None
             or kwargs
-            or run.reads != len(args)
+            or run.arity != len(args)
             or not run.fits(*args)
             or not log.brief
             or log.muted
@@ -102,77 +110,87 @@ def runner_of(
             not count
             or at(count - 1) is not mode
             or now.stepping is not None
-            or followed()
+            or observed()
         ):
             return logged(module, *args)
         first, place = 0, ()
         pop()
         try:
             try:
-                seen = look(run, module, args)
-                if seen is not None:
+                run_inputs = look(run, module, args)
+                if run_inputs is not None:
                     frame = sys._getframe(1)
                     code, lasti = frame.f_code, frame.f_lasti
                     if not users[code.co_filename]:
                         code, lasti = line_of(frame, now)
                     place = code, lasti, now.thread, now.module, now.within
-                    first, quick.inside = peek(), now.thread
+                    first, table.inside = peek(), now.thread
             except Exception as error:
                 log.stop(error)
-                seen = None
-            if seen is not None:
+                run_inputs = None
+            if run_inputs is not None:
                 try:
                     result = original(module, *args)
                 except BaseException as error:
-                    quick.inside = 0
-                    log.try_(_log_failed, log, run, place, seen, first, error)
+                    table.inside = 0
+                    log.try_(_log_failed, calls, run, place, run_inputs, first, error)
                     raise
-                quick.inside = 0
+                table.inside = 0
                 try:
-                    if not note(run, place, seen, first, result):
-                        log.try_(_log_other, log, run, place, args, seen, first, result)
+                    if not note(run, place, run_inputs, first, result):
+                        log.try_(
+                            _log_deviation,
+                            calls,
+                            run,
+                            place,
+                            args,
+                            run_inputs,
+                            first,
+                            result,
+                        )
                 except Exception as error:
                     log.stop(error)
                 return result
         finally:
             push(mode)
-        quick.forget(module)  # learned from another one, or when it was otherwise
+        table.forget(module)  # learned from another one, or when it was otherwise
         return find(module, *args)
 
     return call
 
 
-def _noter(log: TorchLog) -> Callable[..., bool]:
+def _run_logger(calls: TorchCalls) -> Callable[..., bool]:
     """Return what logs a run as one note, and tells whether it was as before."""
+    log = calls.log
     tensors, storages = log.tensors, log.values.storages
-    raw, lend = log.program.raw, log.values.lend
+    raw, describe_later = log.program.raw, log.values.describe_later
     acquire, release = log.lock.acquire, log.lock.release
-    told, peek = log.graph.makers.told, log.torch._C._autograd._get_sequence_nr
+    told, peek = calls.graph.producers.recent, log.torch._C._autograd._get_sequence_nr
 
     def note(
-        run: Run, place: tuple[Any, ...], seen: Seen, first: int, result: Any
+        run: Run, place: tuple[Any, ...], run_inputs: RunInputs, first: int, result: Any
     ) -> bool:
-        last, leaf = peek(), run.links[-1].leaf
+        last, template = peek(), run.links[-1].template
         if (
             last - first != run.count
-            or not leaf.fits(result)
-            or result._is_view() is not leaf.output[IS_VIEW]
+            or not template.fits(result)
+            or result._is_view() is not template.output[IS_VIEW]
         ):
             return False
         tensor, storage, made = tensors.count, storages.count, len(run.links)
         tensors.count, storages.count = tensor + made, storage + made
-        glance = leaf.like(tensor + made, storage + made, result._version, last)
+        glance = template.like(tensor + made, storage + made, result._version, last)
         acquire()
         try:
             index = log.next_index
             log.next_index = index + run.size
-            noted = "run", index, run, place, first, tensor, storage, seen, glance
+            noted = "run", index, run, place, first, tensor, storage, run_inputs, glance
             raw.append(noted)
             if len(raw) > log.most or log.watchful:
                 log.added(index)
         finally:
             release()
-        lend(result, glance, noted)
+        describe_later(result, glance, noted)
         told.append(noted)
         return True
 
@@ -180,23 +198,30 @@ def _noter(log: TorchLog) -> Callable[..., bool]:
 
 
 def _events(
-    log: TorchLog, run: Run, place: tuple[Any, ...], seen: Seen, first: int
+    log: TorchContext,
+    run: Run,
+    place: tuple[Any, ...],
+    run_inputs: RunInputs,
+    first: int,
 ) -> list[Event]:
     """Return the events of a run that was not as before, as if it had been."""
     numbers = first, log.tensors.count, log.values.storages.count
-    return run.events(log.program.value, log.next_index, place, *numbers, seen, None)
+    return run.events(
+        log.program.value, log.next_index, place, *numbers, run_inputs, None
+    )
 
 
 def _log_failed(
-    log: TorchLog,
+    calls: TorchCalls,
     run: Run,
     place: tuple[Any, ...],
-    seen: Seen,
+    run_inputs: RunInputs,
     first: int,
     error: BaseException,
 ) -> None:
     """Log a run that raised, up to the call that did; it had made some nodes."""
-    events = _events(log, run, place, seen, first)
+    log = calls.log
+    events = _events(log, run, place, run_inputs, first)
     done, made = run.done(log.torch._C._autograd._get_sequence_nr() - first)
     log.tensors.count += done
     log.values.storages.count += done
@@ -205,35 +230,38 @@ def _log_failed(
     call.outputs, call.nodes = (), ()
     call.error = f"{type(error).__name__}: {error}"
     begin.left = call.index + 1
-    for node, behind in enumerate(run.makers[:made], first + 1):
-        log.graph.made_by((node,), begin.index + behind)
+    for node, behind in enumerate(run.producers[:made], first + 1):
+        calls.graph.made_by((node,), begin.index + behind)
     for event in events:
         log.append(event)
 
 
-def _log_other(
-    log: TorchLog,
+def _log_deviation(
+    calls: TorchCalls,
     run: Run,
     place: tuple[Any, ...],
     args: tuple[Any, ...],
-    seen: Seen,
+    run_inputs: RunInputs,
     first: int,
     result: Any,
 ) -> None:
     """Log a run that gave something else than before."""
-    begin = _events(log, run, place, seen, first)[0]
+    log = calls.log
+    begin = _events(log, run, place, run_inputs, first)[0]
     log.append(begin)
     run.known.runs.clear()
     run.known.last = None
     if run.row is None:
-        leaf, (code, lasti, thread, _, within) = run.links[0].leaf, place
-        given, held, versions = seen
-        inputs = leaf.ordered(iter(given), map(renewed, held.glances, versions))
-        begun = leaf.begun((code, lasti), (thread, begin.index, within), inputs)
-        arguments = iter([args[at] for at, _ in leaf.given])
+        template, (code, lasti, thread, _, within) = run.links[0].template, place
+        given, held, versions = run_inputs
+        inputs = template.ordered(
+            iter(given), map(with_version, held.glances, versions)
+        )
+        header = template.header((code, lasti), (thread, begin.index, within), inputs)
+        arguments = iter([args[at] for at, _ in template.given])
         module = run.known.reference()
-        parameters = map(module.__dict__["_parameters"].get, leaf.names)
-        met = list(zip(leaf.ordered(arguments, parameters), inputs, strict=True))
-        log.calls.end(leaf.op, (begun, met, first), result)
+        parameters = map(module.__dict__["_parameters"].get, template.names)
+        met = list(zip(template.ordered(arguments, parameters), inputs, strict=True))
+        calls.end(template.op, (header, met, first), result)
     else:
         log.stop(RuntimeError("a Sequential gave something else than before"))

@@ -1,4 +1,4 @@
-"""What a module of PyTorch did when it was seen: one call, or one after the other."""
+"""What a module of PyTorch did before: one call, or one after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradviz._capture.adapters.pytorch.graph.tensor_table import (
     NEEDS,
     SHAPE,
     VERSION,
-    renewed,
+    with_version,
 )
 from gradviz._capture.adapters.pytorch.op_names import Op
 from gradviz.program.events import Event
@@ -23,24 +23,24 @@ LIKE = slice(SHAPE, NEEDS + 1)
 """Of a glance: shape, strides, offset, dtype, device and need of a gradient."""
 
 
-class Held:
+class HeldParameters:
     """The parameters of a run as they were looked at last, but for their versions."""
 
     __slots__ = ("forgotten", "glances", "numbers", "wanted")
 
     def __init__(self, rows: Sequence[tuple[Any, ...]], forgotten: int) -> None:
-        """Take rows of the table of tensors; they hold until a leaf is forgotten."""
+        """Take rows of the table of tensors; valid until a leaf is forgotten."""
         self.glances: list[Glance] = [row[GLANCE] for row in rows]
         self.numbers = tuple([row[1] for row in rows])
         self.wanted = [(row[0], row[GLANCE][NEEDS]) for row in rows]
         self.forgotten = forgotten
 
 
-Seen = tuple[tuple[Glance, ...], Held, tuple[int, ...]]
+RunInputs = tuple[tuple[Glance, ...], HeldParameters, tuple[int, ...]]
 """What the arguments of a run are like, its parameters, and the versions of these."""
 
 
-class Leaf:
+class CallTemplate:
     """A call, with what it depends on besides its module: what the inputs are like."""
 
     __slots__ = (
@@ -59,11 +59,11 @@ class Leaf:
         ``sources`` tells for each of its tensors which argument of the module it was,
         or the name of which parameter; ``fits``, whether a result is like its own.
         """
-        _, _, begun, outputs, nodes, *_ = note
-        inputs: tuple[Glance, ...] = begun[5]
-        self.op = Op(begun[0], "record")
-        self._given: tuple[Any, ...] = begun[6]
-        self._keywords: tuple[Any, ...] = begun[7]
+        _, _, header, outputs, nodes, *_ = note
+        inputs: tuple[Glance, ...] = header[5]
+        self.op = Op(header[0], "record")
+        self._given: tuple[Any, ...] = header[6]
+        self._keywords: tuple[Any, ...] = header[7]
         self._given_at = _places(self._given, inputs)
         self._keywords_at = _places(self._keywords, inputs)
         likes = [glance[LIKE] for glance in inputs]
@@ -79,7 +79,7 @@ class Leaf:
         places = (*(self._given_at or ()), *(self._keywords_at or ()))
         return self._given_at is None or len(places) == len(self.wanted)
 
-    def begun(
+    def header(
         self, site: tuple[CodeType, int], where: Any, inputs: tuple[Glance, ...]
     ) -> tuple[Any, ...]:
         """Return the same call with these tensors, as a note tells its beginning.
@@ -119,8 +119,8 @@ class Leaf:
 class Link(NamedTuple):
     """One module of a run, and the call it makes there."""
 
-    known: Known
-    leaf: Leaf
+    known: KnownModule
+    template: CallTemplate
     training: bool
     row: Module
 
@@ -130,15 +130,15 @@ class Run:
 
     __slots__ = (
         *("_training", "count", "fits", "given", "held", "known", "links"),
-        *("makers", "reads", "row", "size", "wanted"),
+        *("producers", "arity", "row", "size", "wanted"),
     )
 
     def __init__(
         self,
-        known: Known,
+        known: KnownModule,
         links: tuple[Link, ...],
         training: bool,
-        reads: int,
+        arity: int,
         fits: Callable[..., bool],
         row: Module | None = None,
     ) -> None:
@@ -147,22 +147,24 @@ class Run:
         The first one is given so many tensors; ``fits`` tells if they are as then.
         """
         self.known, self.links, self.row = known, links, row
-        self.held: Held | None = None  # from the last time
+        self.held: HeldParameters | None = None  # from the last time
         self._training = training  # of the Sequential
-        self.reads, self.fits = reads, fits
-        self.given = [(at, like[-1]) for at, like in links[0].leaf.given]
+        self.arity, self.fits = arity, fits
+        self.given = [(at, like[-1]) for at, like in links[0].template.given]
         """Which arguments the first call is given, and if these need a gradient."""
         own = row is not None
-        self.wanted = [(link.known, link.training, link.leaf.names) for link in links]
+        self.wanted = [
+            (link.known, link.training, link.template.names) for link in links
+        ]
         """Each module that runs, if it trains, and which parameters of it are used."""
         if own:
             self.wanted.insert(0, (known, training, []))
         self.size = own + 2 * len(links)  # events
-        self.count = sum([link.leaf.count for link in links])  # of nodes
-        self.makers = [
+        self.count = sum([link.template.count for link in links])  # of nodes
+        self.producers = [
             own + 2 * at + 1
             for at, link in enumerate(links)
-            for _ in range(link.leaf.count)
+            for _ in range(link.template.count)
         ]
         """For each node how many events after the first its call comes."""
 
@@ -173,9 +175,9 @@ class Run:
         """
         made = done = 0
         for link in self.links[:-1]:
-            if made + link.leaf.count > nodes:
+            if made + link.template.count > nodes:
                 break
-            made += link.leaf.count
+            made += link.template.count
             done += 1
         return done, made
 
@@ -197,8 +199,10 @@ class Run:
             outer, index = index, index + 1
         for link, inputs, output, nodes in self._calls(*numbers):
             enter(link.row, link.training, index + 2)
-            begun = link.leaf.begun((code, lasti), (thread, index, within), inputs)
-            found.append(call_of(value, index + 1, begun, (output,), nodes, (), None))
+            header = link.template.header(
+                (code, lasti), (thread, index, within), inputs
+            )
+            found.append(call_of(value, index + 1, header, (output,), nodes, (), None))
             index += 2
         return found
 
@@ -211,29 +215,29 @@ class Run:
         node: int,
         tensor: int,
         storage: int,
-        seen: Seen,
+        run_inputs: RunInputs,
         result: Glance | None,
     ) -> Iterator[tuple[Link, tuple[Glance, ...], Glance, tuple[int, ...]]]:
         """Yield each call's module, inputs, output and nodes.
 
         Numbers are those before the first of this run.
         """
-        given, held, versions = seen
-        rest = map(renewed, held.glances, versions)
+        given, held, versions = run_inputs
+        rest = map(with_version, held.glances, versions)
         for link in self.links:
-            leaf = link.leaf
-            inputs = leaf.ordered(iter(given), rest)
+            template = link.template
+            inputs = template.ordered(iter(given), rest)
             tensor, storage = tensor + 1, storage + 1
-            nodes = tuple(range(node + 1, node + leaf.count + 1))
-            node += leaf.count
-            output = leaf.like(tensor, storage, leaf.output[VERSION], node)
+            nodes = tuple(range(node + 1, node + template.count + 1))
+            node += template.count
+            output = template.like(tensor, storage, template.output[VERSION], node)
             if result is not None and result[0] == tensor:
                 output = result
             yield link, inputs, output, nodes
             given = (output,)
 
 
-class Known:
+class KnownModule:
     """What is known of one module."""
 
     __slots__ = ("forward", "last", "reference", "runs")
@@ -243,6 +247,18 @@ class Known:
         self.forward = type(module).forward
         self.runs: dict[Any, Run | int] = {}  # by kind of input; or failed tries
         self.last: Run | None = None  # of these, that fitted last
+
+
+class ModuleTable:
+    """The modules that were learned, and the thread that replays one of them."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, KnownModule] = {}  # by id of a module
+        self.inside = 0  # the thread of a replay: of modules in it nothing is logged
+
+    def forget(self, module: Any) -> None:
+        """Learn a module anew: one of its attributes was set."""
+        self.rows.pop(id(module), None)
 
 
 def _places(

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 
-def alike(torch: Any, *tensors: Any) -> Callable[..., bool]:
+def tensor_guard(torch: Any, *tensors: Any) -> Callable[..., bool]:
     """Return what tells whether as many tensors are like these.
 
     It compares class, layout, shape, strides, dtype, device and need of a gradient;
-    it finds no likeness under autocast, transforms, dispatch or inference mode unless
+    it finds none alike under autocast, transforms, dispatch or inference mode unless
     that was on for these.
 
     >>> import torch
-    >>> check = alike(torch, torch.zeros(2, 3))
+    >>> check = tensor_guard(torch, torch.zeros(2, 3))
     >>> check(torch.ones(2, 3)), check(torch.ones(3, 2)), check(torch.ones(3, 2).T)
     (True, False, False)
     """

@@ -1,7 +1,0 @@
-"""gradtape.distributed._functional_collectives: see docs/out-of-reach.md."""
-
-from __future__ import annotations
-
-from .._common.refusals import refused_names
-
-globals().update(refused_names("distributed._functional_collectives"))

@@ -1,8 +1,0 @@
-"""gradtape.fx.proxy: out of reach, see docs/out-of-reach.md."""
-
-from __future__ import annotations
-
-from .._common.refusals import refused, refused_names
-
-globals().update(refused_names("fx.proxy"))
-Proxy = refused("fx.Proxy")

@@ -1,0 +1,1 @@
+"""What the class Module is made of, beside calling it and what it holds."""

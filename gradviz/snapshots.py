@@ -1,0 +1,92 @@
+"""Snapshots of what users hand over: tensors, recorders, and files of ours."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from pathlib import Path
+from typing import cast
+
+from gradviz import ir
+from gradviz._providers import provided
+from gradviz.errors import SnapshotError
+from gradviz.ir import columns as ir_columns
+from gradviz.ir import json as ir_json
+from gradviz.ir.validate import validate
+
+PathLike = str | os.PathLike[str]
+
+DATA_ID = "gradviz-data"  # of the element of a page that holds the data
+
+# What a path can raise: the system's answer, a NUL in it, or ~ for a user who is none.
+UNUSABLE = (OSError, ValueError, RuntimeError)
+
+
+def as_snapshot(x: object) -> ir.Snapshot:
+    """Return the snapshot that ``x`` is, holds or leads to."""
+    if not isinstance(x, ir.Snapshot):
+        method = getattr(x, "snapshot", None)
+        if callable(method):
+            x = method()
+        else:
+            x = provided("capture")(x)
+    snapshot = cast("ir.Snapshot", x)
+    validate(snapshot)
+    return snapshot
+
+
+def load(path: PathLike) -> ir.Snapshot:
+    """Return the snapshot in a file: JSON, columns, or a page made by export_html.
+
+    Raises SnapshotError, with one sentence, if there is none.
+
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> path = gradviz.export_json((x * x).sum(), "graph.gradviz.json")
+    >>> [node.name for node in gradviz.load(path).nodes]
+    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
+    """
+    path = Path(path)
+    # A page holds the viewer too, and base64: hence twice the data.
+    most = 2 * ir_json.MAX_BYTES
+    try:
+        path = path.expanduser()
+        with path.open("rb") as file:
+            is_huge = os.fstat(file.fileno()).st_size > most
+            data = b"" if is_huge else file.read(most)
+    except UNUSABLE as error:
+        raise SnapshotError(f"{path} cannot be read: {reason(error)}.") from None
+    if is_huge:
+        raise SnapshotError(f"{path} is too large to be a snapshot.")
+    try:
+        if data.startswith(ir_columns.MAGIC):
+            return ir_columns.decode(data)
+        if data[:1] == b"x":  # the first byte of every deflated stream
+            return ir_columns.unpack(data)
+        if data.lstrip()[:1] == b"<":
+            return ir_columns.unpack(packed_data(data.decode("utf-8")))
+        return ir_json.loads(data)
+    except SnapshotError as error:
+        raise SnapshotError(f"{path}: {error}") from None
+    except ValueError:
+        raise SnapshotError(
+            f"{path}: This is not a page made by gradviz, or only part of one."
+        ) from None
+
+
+def packed_data(page: str) -> bytes:
+    """Return the deflated columns inside a page that :func:`gradviz.export_html` made.
+
+    Raises ValueError if there are none.
+    """
+    found = re.search(rf'<script [^>]*id="{DATA_ID}"[^>]*>([^<]*)</script>', page)
+    if found is None:
+        raise ValueError("not a page of gradviz")
+    return base64.b64decode(found.group(1), validate=True)
+
+
+def reason(error: Exception) -> str:
+    """Return the system's words for an error, in the middle of a sentence."""
+    words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return words[:1].lower() + words[1:]

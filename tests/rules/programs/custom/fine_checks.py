@@ -1,0 +1,108 @@
+"""Second derivatives, gradient checks and checkpoints that are right."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "double_backward_of_a_function",
+        """
+        import torch
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+            @staticmethod
+            def backward(ctx, g):
+                x, = ctx.saved_tensors
+                return 2 * x * g
+        x = torch.ones(3, requires_grad=True)
+        grad, = torch.autograd.grad(Square.apply(x).sum(), x, create_graph=True)
+        grad.sum().backward()
+        """,
+    ),
+    case(
+        "once_differentiable_differentiated_once",
+        """
+        import torch
+        from torch.autograd.function import once_differentiable
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+            @staticmethod
+            @once_differentiable
+            def backward(ctx, g):
+                x, = ctx.saved_tensors
+                return 2 * x.detach() * g
+        x = torch.ones(3, requires_grad=True)
+        Square.apply(x).sum().backward()
+        """,
+    ),
+    case(
+        "gradcheck_in_float64",
+        """
+        import torch
+        x = torch.rand(3, dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradcheck(torch.exp, (x,))
+        """,
+    ),
+    case(
+        "checkpoint_with_dropout",
+        """
+        import torch
+        import torch.nn as nn
+        from torch.utils.checkpoint import checkpoint
+        block = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Tanh())
+        x = torch.rand(4, 8, requires_grad=True)
+        checkpoint(block, x, use_reentrant=False).sum().backward()
+        """,
+    ),
+    case(
+        "hooks_on_several_layers",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+        for p in net.parameters():
+            p.register_hook(lambda g: g.clamp(-1, 1))
+        net(torch.ones(1, 2)).sum().backward()
+        """,
+    ),
+    case(
+        "hooks_on_new_activations",
+        """
+        import torch
+        w = torch.ones(2, requires_grad=True)
+        for step in range(3):
+            h = w * 2
+            h.register_hook(lambda g: g * 0.5)
+            h.sum().backward()
+        """,
+    ),
+    case(
+        "hook_removed_each_time",
+        """
+        import torch
+        w = torch.ones(2, requires_grad=True)
+        for step in range(3):
+            handle = w.register_hook(lambda g: g * 0.5)
+            (w * 2).sum().backward()
+            handle.remove()
+        """,
+    ),
+    case(
+        "retained_gradient_after_a_hook",
+        """
+        import torch
+        w = torch.ones(2, requires_grad=True)
+        h = w * 2
+        h.retain_grad()
+        h.register_hook(lambda g: g * 10)
+        h.sum().backward()
+        """,
+    ),
+]

@@ -1,0 +1,130 @@
+"""Functions of the user that are right."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "a_right_function",
+        """
+        import torch
+        class Mul(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, w, scale):
+                ctx.save_for_backward(x, w)
+                ctx.scale = scale
+                return x * w * scale
+            @staticmethod
+            def backward(ctx, g):
+                x, w = ctx.saved_tensors
+                gx = gw = None
+                if ctx.needs_input_grad[0]:
+                    gx = g * w * ctx.scale
+                if ctx.needs_input_grad[1]:
+                    gw = g * x * ctx.scale
+                return gx, gw, None
+        x = torch.ones(3)
+        w = torch.ones(3, requires_grad=True)
+        Mul.apply(x, w, 2.0).sum().backward()
+        """,
+    ),
+    case(
+        "a_straight_through_estimator",
+        """
+        import torch
+        class Round(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.round()
+            @staticmethod
+            def backward(ctx, g):
+                return g
+        w = torch.tensor([0.3, 1.7], requires_grad=True)
+        Round.apply(w).sum().backward()
+        """,
+    ),
+    case(
+        "a_gradient_reversal",
+        """
+        import torch
+        class Reverse(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, alpha):
+                ctx.alpha = alpha
+                return x.view_as(x)
+            @staticmethod
+            def backward(ctx, g):
+                return -ctx.alpha * g, None
+        w = torch.ones(2, requires_grad=True)
+        Reverse.apply(w * 2, 0.5).sum().backward()
+        """,
+    ),
+    case(
+        "an_in_place_function_that_says_so",
+        """
+        import torch
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                x.mul_(2)
+                ctx.mark_dirty(x)
+                return x
+            @staticmethod
+            def backward(ctx, g):
+                return 2 * g
+        w = torch.ones(3, requires_grad=True)
+        Double.apply(w * 1).sum().backward()
+        """,
+    ),
+    case(
+        "running_statistics_updated",
+        """
+        import torch
+        class Center(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, running):
+                running.mul_(0.9).add_(0.1 * x.mean())
+                return x - 1.0
+            @staticmethod
+            def backward(ctx, g):
+                return g, None
+        running = torch.zeros(())
+        w = torch.ones(3, requires_grad=True)
+        for _ in range(2):
+            Center.apply(w * 2, running).sum().backward()
+        """,
+    ),
+    case(
+        "a_mask_on_ctx",
+        """
+        import torch
+        class Relu(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.mask = x > 0
+                return x.clamp(min=0)
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.mask
+        w = torch.tensor([1.0, -1.0], requires_grad=True)
+        Relu.apply(w).sum().backward()
+        """,
+    ),
+    case(
+        "broadcasting_summed_by_autograd",
+        """
+        import torch
+        class Add(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, b):
+                return x + b
+            @staticmethod
+            def backward(ctx, g):
+                return g, g
+        x = torch.ones(4, 3, requires_grad=True)
+        b = torch.ones(3, requires_grad=True)
+        Add.apply(x, b).sum().backward()
+        """,
+    ),
+]

@@ -1,0 +1,76 @@
+"""Hooks that change gradients, and mean it."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "some_rows_masked",
+        """
+        import torch
+        emb = torch.nn.Embedding(6, 4)
+        lin = torch.nn.Linear(4, 2)
+        keep = torch.ones(6, 1)
+        keep[:3] = 0
+        emb.weight.register_hook(lambda g: g * keep)
+        opt = torch.optim.SGD([*emb.parameters(), *lin.parameters()], 0.1)
+        for _ in range(3):
+            tokens = torch.randint(0, 6, (10,))
+            loss = torch.nn.functional.cross_entropy(lin(emb(tokens)), tokens % 2)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "clamped",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(4, 2)
+        for p in net.parameters():
+            p.register_hook(lambda g: g.clamp(-1, 1))
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        for _ in range(2):
+            loss = net(torch.randn(5, 4)).pow(2).sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "module_hook_scales",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+        net[1].register_full_backward_hook(lambda m, gi, go: tuple(g * 0.5 for g in gi))
+        net[0].register_full_backward_hook(lambda m, gi, go: print(go[0].norm().item()))
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        for _ in range(3):
+            loss = net(torch.randn(5, 4)).pow(2).sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "clamp_passes_some",
+        """
+        import torch
+        class Clamp(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x.clamp(0, 1)
+            @staticmethod
+            def backward(ctx, g):
+                (x,) = ctx.saved_tensors
+                return g * ((x > 0) & (x < 1))
+        lin = torch.nn.Linear(3, 3)
+        Clamp.apply(lin(torch.randn(4, 3))).sum().backward()
+        """,
+    ),
+]

@@ -1,0 +1,46 @@
+"""GV801: custom-fn-wrong-number-of-grads."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "one_gradient_for_two_inputs",
+        """
+        import torch
+        from torch.autograd import Function
+        class Scale(Function):
+            @staticmethod
+            def forward(ctx, x, factor):
+                ctx.factor = factor
+                return x * factor
+            @staticmethod
+            def backward(ctx, g):
+                scaled = g * ctx.factor
+                return scaled  # CULPRIT
+        y = Scale.apply(torch.ones(2, requires_grad=True), 3.0)
+        y.sum().backward()
+        """,
+        "custom-fn-wrong-number-of-grads",
+        says=["2 inputs (x, factor)", "1 gradient"],
+    ),
+    case(
+        "too_many_gradients",
+        """
+        import torch
+        class Add(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, a, b):
+                return a + b
+            @staticmethod
+            def backward(ctx, g):
+                if g is None:
+                    return None, None
+                return g, g, g  # CULPRIT
+        a = torch.ones(2, requires_grad=True)
+        Add.apply(a, torch.ones(2)).sum().backward()
+        """,
+        "custom-fn-wrong-number-of-grads",
+    ),
+]

@@ -1,0 +1,45 @@
+"""GV802: custom-fn-wrong-shape."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "reduction_not_undone",
+        """
+        import torch
+        class Total(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x.sum(0)
+            @staticmethod
+            def backward(ctx, g):
+                return g  # CULPRIT
+        x = torch.ones(4, 3, requires_grad=True)
+        Total.apply(x).sum().backward()
+        """,
+        "custom-fn-wrong-shape",
+    ),
+    case(
+        "gradients_swapped",
+        """
+        import torch
+        class Linear(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, w):
+                ctx.save_for_backward(x, w)
+                return x @ w
+            @staticmethod
+            def backward(ctx, g):
+                x, w = ctx.saved_tensors
+                return x.T @ g, g @ w.T  # CULPRIT
+        x = torch.ones(4, 3, requires_grad=True)
+        w = torch.ones(3, 2, requires_grad=True)
+        Linear.apply(x, w).sum().backward()
+        """,
+        "custom-fn-wrong-shape",
+        says=["input 0", "[4, 3]"],
+    ),
+]

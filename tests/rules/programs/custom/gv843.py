@@ -1,0 +1,177 @@
+"""GV843: custom-fn-unseen-input."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "weights_of_a_module_on_ctx",
+        """
+        import torch
+        from torch import nn
+
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, module):
+                ctx.module = module
+                ctx.save_for_backward(x)
+                return x * module.gain + module.shift
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * ctx.module.gain, None
+
+
+        class Affine(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gain = nn.Parameter(torch.ones(8))
+                self.shift = nn.Parameter(torch.zeros(8))
+
+            def forward(self, x):
+                return Scale.apply(x, self)  # CULPRIT
+
+
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), Affine(), nn.ReLU(), nn.Linear(8, 1))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(5):
+            x = torch.randn(16, 4)
+            loss = (model(x) - x.sum(1, keepdim=True)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        print(loss.item())
+        """,
+        "custom-fn-unseen-input",
+        says=["`1.gain` and `1.shift`"],
+        related=["used here"],
+    ),
+    case(
+        "weights_of_the_script",
+        """
+        import torch
+        from torch import nn
+
+        weight = nn.Parameter(torch.randn(4, 8) * 0.1)
+        layer = nn.Linear(8, 8)
+
+        class Project(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                hidden = x @ weight
+                return layer(hidden)
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad @ layer.weight @ weight.t()
+
+
+        torch.manual_seed(0)
+        first = nn.Linear(4, 4)
+        head = nn.Linear(8, 1)
+        layers = nn.ModuleList([first, layer, head])
+        optimizer = torch.optim.SGD([weight, *layers.parameters()], lr=0.01)
+        for _ in range(5):
+            x = torch.randn(16, 4)
+            projected = Project.apply(first(x))  # CULPRIT
+            loss = (head(projected) - x.sum(1, keepdim=True)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        print(loss.item())
+        """,
+        "custom-fn-unseen-input",
+        says=["`weight` (`x @ weight`"],
+        related=["used here"],
+    ),
+    case(
+        "a_weight_in_one_pass",
+        """
+        import torch
+        from torch import nn
+
+        gain = nn.Parameter(torch.ones(4))
+
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * gain
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * gain
+
+        x = torch.randn(16, 4, requires_grad=True)
+        loss = Scale.apply(x).pow(2).mean()  # CULPRIT
+        loss.backward()
+        print(gain.grad)
+        """,
+        "custom-fn-unseen-input",
+        says=["`gain`"],
+        related=["used here"],
+    ),
+    case(
+        "no_input_requires_grad",
+        """
+        import torch
+        from torch import nn
+
+        gain = nn.Parameter(torch.ones(4))
+
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * gain
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * gain
+
+        x = torch.randn(16, 4)
+        loss = Scale.apply(x).pow(2).mean()  # CULPRIT
+        loss.backward()
+        print(gain.grad)
+        """,
+        "custom-fn-unseen-input",
+        says=["`gain`"],
+        related=["used here"],
+    ),
+    case(
+        "weights_used_in_place",
+        """
+        import torch
+        from torch import nn
+        class AddBias(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, m):
+                out = x.clone()
+                out.add_(m.bias)
+                out *= m.gain
+                ctx.m = m
+                return out
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.m.gain, None
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.bias = nn.Parameter(torch.zeros(4))
+                self.gain = nn.Parameter(torch.ones(4))
+                self.l = nn.Linear(4, 4)
+            def forward(self, x):
+                return AddBias.apply(self.l(x), self)  # CULPRIT
+        torch.manual_seed(0)
+        m = M()
+        opt = torch.optim.Adam(m.parameters(), 1e-2)
+        for _ in range(4):
+            loss = m(torch.randn(8, 4)).pow(2).mean()
+            opt.zero_grad(); loss.backward(); opt.step()
+        """,
+        "custom-fn-unseen-input",
+        says=["`bias` and `gain`"],
+    ),
+]

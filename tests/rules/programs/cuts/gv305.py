@@ -1,0 +1,53 @@
+"""GV305: no-grad-decorated-submodule."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "decorated_encoder",
+        """
+        import torch
+        from torch import nn
+
+        class Encoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(4, 8)
+
+            @torch.no_grad()  # CULPRIT
+            def forward(self, x):
+                return torch.tanh(self.inner(x))
+
+        encoder, head = Encoder(), nn.Linear(8, 1)
+        loss = head(encoder(torch.randn(3, 4))).pow(2).mean()
+        loss.backward()
+        print(encoder.inner.weight.grad)
+        """,
+        "no-grad-decorated-submodule",
+        says=["forward"],
+        related=["called here"],
+    ),
+    case(
+        "decorated_helper_between_layers",
+        """
+        import torch
+        from torch import nn
+
+        layer, head = nn.Linear(4, 8), nn.Linear(8, 1)
+
+        @torch.inference_mode(False)
+        @torch.no_grad()  # CULPRIT
+        def encode(x):
+            return layer(x).relu()
+
+        opt = torch.optim.SGD([*layer.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            head(encode(torch.randn(3, 4))).sum().backward()
+            opt.step()
+        """,
+        "no-grad-decorated-submodule",
+    ),
+]

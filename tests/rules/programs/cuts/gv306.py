@@ -1,0 +1,159 @@
+"""GV306: detach-in-forward."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+from tests.rules.shared import script
+
+PROGRAMS: list[Case] = [
+    case(
+        "detach_in_a_module",
+        """
+        import torch
+        from torch import nn
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.Linear(4, 8)
+                self.second = nn.Linear(8, 8)
+                self.last = nn.Linear(8, 1)
+
+            def forward(self, x):
+                x = torch.relu(self.first(x))
+                cache = x.detach()  # CULPRIT
+                x = torch.relu(self.second(cache))
+                return self.last(x)
+
+        model = Model()
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(3):
+            loss = model(torch.randn(5, 4)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            print(loss.item())
+        """,
+        "detach-in-forward",
+        says=["`first.bias` and `first.weight`", "reaches 4 of 6"],
+    ),
+    case(
+        "data_attribute_between_layers",
+        """
+        import torch
+        from torch import nn
+
+        a, b = nn.Linear(4, 4), nn.Linear(4, 1)
+        h = a(torch.randn(2, 4))
+        h = torch.sigmoid(h.data)  # CULPRIT
+        b(h).sum().backward()
+        """,
+        "detach-in-forward",
+        says=["`.data`"],
+    ),
+    case(
+        "critic_loss_on_detached_values",
+        """
+        import torch
+        from torch import nn
+
+        actor, critic = nn.Linear(4, 2), nn.Linear(4, 1)
+        opt = torch.optim.Adam([*actor.parameters(), *critic.parameters()])
+        for step in range(2):
+            states, returns = torch.randn(8, 4), torch.randn(8)
+            values = critic(states).squeeze(1).detach()  # CULPRIT
+            logp = torch.log_softmax(actor(states), 1)[:, 0]
+            policy_loss = -(logp * (returns - values)).mean()
+            value_loss = (returns - values).pow(2).mean()
+            loss = policy_loss + value_loss
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "detach-in-forward",
+    ),
+    case(
+        "detached_and_made_a_leaf_again",
+        """
+        import torch
+        from torch import nn
+        enc, head = nn.Linear(2, 2), nn.Linear(2, 1)
+        feat = enc(torch.ones(3, 2)).cpu().detach().requires_grad_()  # CULPRIT
+        loss = head(feat).pow(2).mean()
+        loss.backward()
+        """,
+        "detach-in-forward",
+    ),
+    case(
+        "detach_in_place",
+        """
+        import torch
+        from torch import nn
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(2, 2)
+                self.b = nn.Linear(2, 2)
+            def forward(self, x):
+                h = self.a(x)
+                h.detach_()  # CULPRIT
+                return self.b(h)
+        net = Block()
+        loss = net(torch.ones(3, 2)).pow(2).mean()
+        loss.backward()
+        """,
+        "detach-in-forward",
+    ),
+    case(
+        "generator_cut_off_beside_a_penalty",
+        script("""
+maker = nn.Linear(3, 4)
+makers = torch.optim.SGD(maker.parameters(), lr=0.1)
+for x, _ in batches:
+    fake = maker(torch.randn(6, 3)).detach()
+    between = (0.5 * x + 0.5 * fake).requires_grad_(True)
+    slope, = torch.autograd.grad(net(between).sum(), between, create_graph=True)
+    loss = net(fake).mean() - net(x).mean() + (slope.norm(dim=1) - 1).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    fake = maker(torch.randn(6, 3)).detach()  # CULPRIT
+    makers.zero_grad()
+    net(fake).mean().backward()
+    makers.step()
+"""),
+        "detach-in-forward",
+    ),
+    case(
+        "inner_step_detached",
+        """
+        import torch
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        meta = [torch.randn(4, 2), torch.zeros(2)]
+        for each in meta:
+            each.requires_grad_()
+        opt = torch.optim.SGD(meta, lr=0.01)
+
+        def forward(params, x):
+            return x @ params[0] + params[1]
+
+        def adapt(params, x, y, lr=0.1):
+            loss = F.mse_loss(forward(params, x), y)
+            grads = torch.autograd.grad(loss, params, create_graph=True)
+            pairs = zip(params, grads)
+            return [(p - lr * g).detach().requires_grad_() for p, g in pairs]  # CULPRIT
+
+        for it in range(3):
+            xs, ys = torch.randn(5, 4), torch.randn(5, 2)
+            fast = adapt(meta, xs, ys)
+            outer = F.mse_loss(forward(fast, torch.randn(5, 4)), torch.randn(5, 2))
+            opt.zero_grad()
+            outer.backward()
+            opt.step()
+        print(meta[0].grad)
+        """,
+        "detach-in-forward",
+    ),
+]

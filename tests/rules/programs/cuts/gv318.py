@@ -1,0 +1,67 @@
+"""GV318: parameter-from-result."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "scale_wrapped_in_forward",
+        """
+        import torch
+        import torch.nn as nn
+        class LayerScale(nn.Module):
+            def __init__(self, d):
+                super().__init__()
+                self.log_scale = nn.Parameter(torch.zeros(d))
+                self.lin = nn.Linear(d, d)
+            def forward(self, x):
+                scale = nn.Parameter(self.log_scale.exp())  # CULPRIT
+                return x + scale * self.lin(x)
+        net = nn.Sequential(LayerScale(4), nn.ReLU(), LayerScale(4))
+        opt = torch.optim.Adam(net.parameters(), 1e-3)
+        for _ in range(3):
+            loss = net(torch.randn(5, 4)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "parameter-from-result",
+        says=["`0.log_scale`", "`2.log_scale`"],
+        related=["still had a graph here"],
+    ),
+    case(
+        "generated_weights_set_as_data",
+        """
+        import torch
+        import torch.nn as nn
+        make, main = nn.Linear(4, 6), nn.Linear(3, 2)
+        opt = torch.optim.Adam(make.parameters())
+        for _ in range(3):
+            main.weight.data = make(torch.ones(4)).view(2, 3)  # CULPRIT
+            loss = main(torch.randn(5, 3)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "parameter-from-result",
+        says=["functional_call"],
+    ),
+    case(
+        "generated_weights_copied",
+        """
+        import torch
+        import torch.nn as nn
+        make, main = nn.Linear(4, 6), nn.Linear(3, 2)
+        opt = torch.optim.Adam(make.parameters())
+        for _ in range(3):
+            with torch.no_grad():
+                main.weight.copy_(make(torch.ones(4)).view(2, 3))  # CULPRIT
+            loss = main(torch.randn(5, 3)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "parameter-from-result",
+    ),
+]

@@ -1,0 +1,94 @@
+"""GV340: part-cut-off."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "variance_through_numpy",
+        """
+        import numpy as np
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+
+        class VAE(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.enc = nn.Linear(8, 6)
+                self.dec = nn.Linear(3, 8)
+
+            def reparametrise(self, mu, logvar):
+                std = np.exp(0.5 * logvar.detach().numpy())  # CULPRIT
+                noise = np.random.randn(*std.shape).astype("float32")
+                return mu + torch.from_numpy(noise * std)
+
+            def forward(self, x):
+                mu, logvar = self.enc(x).chunk(2, dim=-1)
+                z = self.reparametrise(mu, logvar)
+                return self.dec(z)
+
+        torch.manual_seed(0)
+        np.random.seed(0)
+        vae = VAE()
+        opt = torch.optim.Adam(vae.parameters(), 1e-2)
+        x = torch.randn(32, 8)
+        for _ in range(3):
+            opt.zero_grad()
+            loss = F.mse_loss(vae(x), x)
+            loss.backward()
+            opt.step()
+        print("gradient of logvar half:", vae.enc.weight.grad[3:].abs().sum().item())
+        """,
+        "part-cut-off",
+    ),
+    case(
+        "gate_as_numbers",
+        """
+        import torch
+        import torch.nn as nn
+        class Cell(nn.Module):
+            def __init__(self, d=4):
+                super().__init__()
+                self.lin = nn.Linear(2 * d, 3 * d)
+            def forward(self, x, h):
+                i, f, g = self.lin(torch.cat([x, h], -1)).chunk(3, -1)
+                keep = torch.tensor(torch.sigmoid(f).tolist())  # CULPRIT
+                return keep * h + torch.sigmoid(i) * torch.tanh(g)
+        torch.manual_seed(0)
+        cell = Cell()
+        opt = torch.optim.SGD(cell.parameters(), 0.1)
+        for _ in range(3):
+            h = torch.zeros(2, 4)
+            for _ in range(3):
+                h = cell(torch.randn(2, 4), h)
+            loss = h.pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "part-cut-off",
+    ),
+    case(
+        "spread_without_gradients",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        net = nn.Linear(3, 4)
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        for _ in range(3):
+            out = net(torch.randn(6, 3))
+            mu, log_std = out[:, :2], out[:, 2:]
+            with torch.no_grad():  # CULPRIT
+                std = log_std.clamp(-5, 2).exp()
+            a = mu + std * torch.randn(6, 2)
+            loss = (a - 1).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "part-cut-off",
+    ),
+]

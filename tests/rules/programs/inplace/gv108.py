@@ -1,0 +1,117 @@
+"""GV108: retain-graph-stale-weights."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "actor_critic",
+        """
+        import torch
+        import torch.nn as nn
+
+        actor, critic = nn.Linear(3, 2), nn.Linear(3, 1)
+        opt_a = torch.optim.RMSprop(actor.parameters(), lr=0.01)
+        opt_c = torch.optim.RMSprop(critic.parameters(), lr=0.01)
+        for _ in range(2):
+            state = torch.randn(5, 3) + actor.weight.sum()
+            value = critic(state)
+            logp = torch.log_softmax(actor(state), dim=1)[:, 0]
+            critic_loss = (value - 1).pow(2).mean()
+            actor_loss = -(logp * value.squeeze(1)).mean()
+            opt_c.zero_grad()
+            critic_loss.backward(retain_graph=True)
+            opt_c.step()  # CULPRIT
+            opt_a.zero_grad()
+            actor_loss.backward()
+            opt_a.step()
+        """,
+        "retain-graph-stale-weights",
+    ),
+    case(
+        "sharpness_aware_without_second_forward",
+        """
+        import torch
+        import torch.nn as nn
+
+        class SAM(torch.optim.Optimizer):
+            def __init__(self, params, rho=0.05):
+                super().__init__(params, dict(rho=rho))
+
+            @torch.no_grad()
+            def first_step(self):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        p.add_(group["rho"] * p.grad)  # CULPRIT
+
+            @torch.no_grad()
+            def step(self, closure=None):
+                pass
+
+        model = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
+        sam = SAM(model.parameters())
+        loss = model(torch.ones(3, 2)).mean()
+        loss.backward(retain_graph=True)
+        sam.first_step()
+        loss.backward()
+        sam.step()
+        """,
+        "retain-graph-stale-weights",
+    ),
+    case(
+        "kept_graph_in_epochs",
+        """
+        import torch
+        import torch.nn as nn
+
+        model = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        loss = model(torch.ones(3, 2)).pow(2).mean()
+        for epoch in range(2):
+            opt.zero_grad()
+            loss.backward(retain_graph=True)
+            opt.step()  # CULPRIT
+        """,
+        "retain-graph-stale-weights",
+        says=["retain_graph", "opt.step()"],
+    ),
+    case(
+        "kept_graph_of_a_hidden_state",
+        """
+        import torch
+        import torch.nn as nn
+
+        cell = nn.Linear(4, 2)
+        opt = torch.optim.Adam(cell.parameters(), lr=0.01)
+        h = torch.zeros(1, 2)
+        for step in range(3):
+            x = torch.ones(1, 2)
+            h = torch.tanh(cell(torch.cat([x, h], dim=1)))
+            loss = (h - 1).pow(2).mean()
+            opt.zero_grad()
+            loss.backward(retain_graph=True)
+            opt.step()  # CULPRIT
+        """,
+        "retain-graph-stale-weights",
+    ),
+    case(
+        "features_made_before_the_loop",
+        """
+        import torch
+        import torch.nn as nn
+        encoder = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
+        decoder = nn.Linear(3, 4)
+        opt = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()])
+        x = torch.randn(5, 4)
+        features = encoder(x)
+        for _ in range(3):
+            loss = (decoder(features) - x).square().mean()
+            opt.zero_grad()
+            loss.backward(retain_graph=True)
+            opt.step()  # CULPRIT
+        """,
+        "retain-graph-stale-weights",
+        says=["Move `features = encoder(x)`"],
+    ),
+]

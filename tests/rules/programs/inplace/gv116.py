@@ -1,0 +1,50 @@
+"""GV116: full-backward-hook-inplace."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "full_hook_before_inplace_relu",
+        """
+        import torch
+        import torch.nn as nn
+
+        net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))
+        net[0].register_full_backward_hook(lambda m, gi, go: None)  # CULPRIT
+        net(torch.ones(1, 2)).sum().backward()
+        """,
+        "full-backward-hook-inplace",
+        related=["written here"],
+    ),
+    case(
+        "hooks_on_all_layers",
+        """
+        import torch
+        import torch.nn as nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(1, 2, 3)
+                self.norm = nn.BatchNorm2d(2)
+                self.head = nn.Linear(2, 1)
+
+            def forward(self, x):
+                x = self.norm(self.conv(x))
+                x += 1
+                return self.head(x.mean(dim=(2, 3)))
+
+        def keep(module, grad_in, grad_out):
+            module.seen = grad_out[0]
+
+        net = Net()
+        for module in net.children():
+            module.register_full_backward_hook(keep)  # CULPRIT
+        net(torch.randn(2, 1, 4, 4)).sum().backward()
+        """,
+        "full-backward-hook-inplace",
+        says=["norm", "`x += 1`"],
+    ),
+]

@@ -1,0 +1,193 @@
+"""GV204: graph-built-outside-loop."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "scale_before_the_loop",
+        """
+        import torch
+        weight = torch.randn(3, requires_grad=True)
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        scale = weight.exp()  # CULPRIT
+        for step in range(3):
+            x = torch.randn(3)
+            loss = (scale * x).pow(2).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "graph-built-outside-loop",
+        says=["`scale`"],
+        related=["ran once more"],
+    ),
+    case(
+        "forward_before_the_epochs",
+        """
+        import torch
+        import torch.nn as nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc1, self.fc2 = nn.Linear(3, 4), nn.Linear(4, 1)
+            def forward(self, x):
+                x = torch.relu(self.fc1(x))
+                x = self.fc2(x)
+                return x
+        net = Net()
+        x, y = torch.randn(6, 3), torch.randn(6, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        prediction = net(x)  # CULPRIT
+        for epoch in range(4):
+            loss = nn.functional.mse_loss(prediction, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "graph-built-outside-loop",
+        says=["`prediction`"],
+    ),
+    case(
+        "loss_before_the_loop",
+        """
+        import torch
+        w = torch.ones(2, requires_grad=True)
+        loss = (w ** 2).sum()  # CULPRIT
+        for step in range(2):
+            loss.backward()
+            with torch.no_grad():
+                w.sub_(0.1 * w.grad)
+        """,
+        "graph-built-outside-loop",
+    ),
+    case(
+        "normalised_in_init",
+        """
+        import torch
+        import torch.nn as nn
+        class Cosine(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(3, 4))
+                self.direction = self.weight / self.weight.norm()  # CULPRIT
+            def forward(self, x):
+                return x @ self.direction.t()
+        model = Cosine()
+        for step in range(2):
+            model(torch.randn(5, 4)).sum().backward()
+        """,
+        "graph-built-outside-loop",
+        says=["`self.direction`"],
+    ),
+    case(
+        "softmax_before_the_loop",
+        """
+        import torch
+        w = torch.tensor([0.5, -0.5], requires_grad=True)
+        opt = torch.optim.SGD([w], lr=0.1)
+        p = torch.softmax(w, dim=0)  # CULPRIT
+        for step in range(2):
+            loss = -(torch.log(p) * torch.tensor([1.0, 0.0])).sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "graph-built-outside-loop",
+    ),
+    case(
+        "two_lines_before_the_loop",
+        """
+        import torch
+        w = torch.tensor([0.5, -0.5], requires_grad=True)
+        a = w.exp()
+        features = a.sin()  # CULPRIT
+        for step in range(2):
+            loss = (features * step).sum()
+            loss.backward()
+        """,
+        "graph-built-outside-loop",
+    ),
+    case(
+        "precomputed_in_a_function",
+        """
+        import torch
+        def precompute(w):
+            z = w.exp()
+            return z / z.sum()
+        def train():
+            w = torch.zeros(3, requires_grad=True)
+            probs = precompute(w)  # CULPRIT
+            for _ in range(3):
+                loss = (probs ** 2).sum()
+                loss.backward()
+        train()
+        """,
+        "graph-built-outside-loop",
+    ),
+    case(
+        "weights_of_a_step_function",
+        """
+        import torch
+        w = torch.zeros(3, requires_grad=True)
+        weights = torch.exp(w)  # CULPRIT
+        def step(x):
+            loss = (weights * x).pow(2).sum()
+            loss.backward()
+        i = 0
+        while i < 3:
+            step(torch.randn(3))
+            i += 1
+        """,
+        "graph-built-outside-loop",
+    ),
+    case(
+        "old_log_probabilities_keep_their_graph",
+        """
+        import torch
+        from torch import nn
+        policy = nn.Linear(3, 2)
+        def collect():
+            x = torch.randn(4, 3)
+            logp = policy(x).log_softmax(1)[:, 0]
+            return x, logp
+        x, old = collect()  # CULPRIT
+        for turn in range(2):
+            ratio = (policy(x).log_softmax(1)[:, 0] - old).exp()
+            ratio.mean().backward()
+        """,
+        "graph-built-outside-loop",
+        says=["`old` was computed once"],
+        related=["made here"],
+    ),
+]
+
+# Each can be mended in a second line, too: the one marked ``# INSTEAD``.
+TWO_PLACES: list[Case] = [
+    case(
+        "pairs_of_one_encoding",
+        """
+        import torch
+        import torch.nn as nn
+        encoder = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+        z = encoder(torch.randn(3, 4))  # CULPRIT
+        for i in range(3):
+            near = (z[i] - z[i - 1]).pow(2).sum()
+            near.backward()  # INSTEAD
+        """,
+        "graph-built-outside-loop",
+        says=["was computed once"],
+    ),
+    case(
+        "elements_differentiated_one_by_one",
+        """
+        import torch
+        x = torch.randn(4, requires_grad=True)
+        y = torch.tanh(x * 2)  # INSTEAD
+        rows = [torch.autograd.grad(y[i], x)[0] for i in range(4)]  # CULPRIT
+        """,
+        "graph-built-outside-loop",
+        says=["retain_graph=True"],
+    ),
+]

@@ -1,0 +1,19 @@
+"""GV214: requires-grad-of-nonleaf."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "switch_of_a_result",
+        """
+        import torch
+        backbone = torch.nn.Linear(2, 2)
+        features = backbone(torch.ones(1, 2))
+        features.requires_grad = False  # CULPRIT
+        """,
+        "requires-grad-of-nonleaf",
+        says=["`features`"],
+    ),
+]

@@ -1,0 +1,144 @@
+"""GV218: eval-without-no-grad."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "scores_detached_after_the_loop",
+        """
+        import torch
+        from torch import nn
+        def evaluate(model, batches):
+            model.eval()
+            scores = []
+            for x in batches:
+                scores.append(model(x))  # CULPRIT
+            model.train()
+            return sum(each.detach().mean() for each in scores)
+        model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 1))
+        for epoch in range(2):
+            model(torch.randn(4, 5)).pow(2).mean().backward()
+            evaluate(model, torch.randn(3, 4, 5))
+        """,
+        "eval-without-no-grad",
+    ),
+    case(
+        "features_in_a_list",
+        """
+        import torch
+        import torch.nn as nn
+        class Encoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 2)
+            def forward(self, x):
+                return torch.tanh(self.fc(x))
+        encoder = Encoder()
+        encoder.eval()
+        features = []
+        for batch in range(4):
+            z = encoder(torch.randn(5, 3))  # CULPRIT
+            features.append(z)
+        """,
+        "eval-without-no-grad",
+        says=["`features`"],
+    ),
+    case(
+        "predictions_concatenated",
+        """
+        import torch
+        import torch.nn as nn
+        def predict(net, batches):
+            net.eval()
+            outputs = []
+            for x in batches:
+                outputs.append(net(x))  # CULPRIT
+            return torch.cat(outputs).argmax(1)
+        net = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 2))
+        for epoch in range(2):
+            net.train()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            labels = predict(net, [torch.randn(4, 3) for _ in range(3)])
+        """,
+        "eval-without-no-grad",
+    ),
+    case(
+        "validation_losses_in_a_list",
+        """
+        import torch
+        import torch.nn as nn
+        net, criterion = nn.Linear(2, 1), nn.MSELoss()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        history = []
+        for epoch in range(3):
+            optimizer.zero_grad()
+            criterion(net(torch.ones(2, 2)), torch.ones(2, 1)).backward()
+            optimizer.step()
+            val = criterion(net(torch.zeros(2, 2)), torch.ones(2, 1))  # CULPRIT
+            history.append(val)
+        """,
+        "eval-without-no-grad",
+    ),
+    case(
+        "norms_in_a_list",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        aux = []
+        for step in range(3):
+            out = net(torch.ones(3, 2))
+            loss = out.pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            aux.append(net.weight.pow(2).sum())  # CULPRIT
+        """,
+        "eval-without-no-grad",
+    ),
+    case(
+        "evaluation_in_a_function",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        def evaluate(batches):
+            net.eval()
+            outs = []
+            for b in batches:
+                outs.append(net(b))  # CULPRIT
+            return outs
+        for epoch in range(2):
+            net.train()
+            opt.zero_grad()
+            net(torch.ones(3, 2)).pow(2).mean().backward()
+            opt.step()
+            outs = evaluate([torch.ones(2, 2) for _ in range(3)])
+        """,
+        "eval-without-no-grad",
+    ),
+    case(
+        "evaluation_losses_summed",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        all_losses = []
+        for epoch in range(3):
+            opt.zero_grad()
+            net(torch.ones(3, 2)).pow(2).mean().backward()
+            opt.step()
+            net.eval()
+            batches = torch.randn(2, 1, 2)
+            all_losses += [net(x).abs().mean() for x in batches]  # CULPRIT
+            net.train()
+        print(sum(all_losses).item())
+        """,
+        "eval-without-no-grad",
+    ),
+]

@@ -1,0 +1,32 @@
+"""GV226: copy-of-a-result."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "copy_of_a_module_that_keeps_its_features",
+        """
+        import copy
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.last = nn.Linear(3, 4), nn.Linear(4, 1)
+
+            def forward(self, x):
+                hidden = torch.relu(self.first(x))
+                self.features = hidden  # CULPRIT
+                return self.last(hidden)
+
+        net = Net()
+        net(torch.randn(5, 3)).mean().backward()
+        best = copy.deepcopy(net)
+        """,
+        "copy-of-a-result",
+        related=["copied here"],
+    ),
+]

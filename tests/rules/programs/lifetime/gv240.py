@@ -1,0 +1,80 @@
+"""GV240: losses-kept-with-graph."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "history_of_losses",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        model = nn.Linear(10, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        history = {"train": [], "epoch": []}
+
+        def batches(n):
+            for _ in range(n):
+                yield torch.randn(8, 10), torch.randn(8, 1)
+
+        for epoch in range(4):
+            running = 0.0
+            for x, y in batches(3):
+                loss = (model(x) - y).abs().mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                history["train"].append(loss)  # CULPRIT
+        print("mean", sum(history["train"]).item() / len(history["train"]))
+        """,
+        "losses-kept-with-graph",
+    ),
+    case(
+        "trainer_keeps_returned_losses",
+        """
+        import torch
+        import torch.nn as nn
+        class Trainer:
+            def __init__(self):
+                self.net = nn.Linear(3, 1)
+                self.opt = torch.optim.SGD(self.net.parameters(), 0.1)
+                self.losses = []
+            def step(self, x):
+                self.opt.zero_grad()
+                loss = self.net(x).pow(2).mean()
+                loss.backward()
+                self.opt.step()
+                return loss
+            def fit(self, n):
+                for _ in range(n):
+                    self.losses.append(self.step(torch.randn(4, 3)))  # CULPRIT
+        t = Trainer()
+        t.fit(5)
+        print(len(t.losses))
+        """,
+        "losses-kept-with-graph",
+    ),
+    case(
+        "log_of_dicts",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        log = []
+        for step in range(5):
+            pred = net(torch.randn(4, 3))
+            mse = pred.pow(2).mean()
+            reg = net.weight.abs().sum()
+            loss = mse + 0.1 * reg
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            log.append({"step": step, "loss": loss})  # CULPRIT
+        """,
+        "losses-kept-with-graph",
+    ),
+]

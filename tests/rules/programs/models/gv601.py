@@ -1,0 +1,200 @@
+"""GV601: unused-submodule."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "functions_made_in_a_loop_call_the_last_head",
+        """
+        import torch
+        from torch import nn
+        body = nn.Linear(3, 4)
+        heads = nn.ModuleList([nn.Linear(4, 1) for _ in range(3)])
+        calls = []
+        for head in heads:
+            calls.append(lambda h: head(h))  # CULPRIT
+        parameters = [*body.parameters(), *heads.parameters()]
+        optimizer = torch.optim.SGD(parameters, lr=0.1)
+        for step in range(3):
+            h = torch.relu(body(torch.randn(8, 3)))
+            loss = sum(call(h).square().mean() for call in calls)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "unused-submodule",
+        says=["the function of line 7", "head=head"],
+    ),
+    case(
+        "a_loss_is_printed_and_left_out",
+        """
+        import torch
+        from torch import nn
+        body, main, aux = nn.Linear(3, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+        parameters = [*body.parameters(), *main.parameters(), *aux.parameters()]
+        optimizer = torch.optim.SGD(parameters, lr=0.1)
+        for step in range(3):
+            h = torch.relu(body(torch.randn(8, 3)))
+            first, second = main(h).square().mean(), aux(h).abs().mean()
+            loss = 2 * first  # CULPRIT
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(loss.item(), second.item())
+        """,
+        "unused-submodule",
+        says=["`second.item()`", "Add `second` to the loss here"],
+    ),
+    case(
+        "layer_never_called",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(4, 4)
+                self.skip = nn.Sequential(  # CULPRIT
+                    nn.Linear(4, 4), nn.ReLU()
+                )
+                self.head = nn.Linear(4, 1)
+
+            def forward(self, x):
+                return self.head(torch.relu(self.body(x)))
+
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            loss = net(torch.randn(5, 4)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "unused-submodule",
+        says=["`skip`", "never called", "skip.0.weight"],
+    ),
+    case(
+        "result_of_a_layer_dropped",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(4, 4)
+                self.b = nn.Linear(4, 4)
+
+            def forward(self, x):
+                y = self.a(x)  # CULPRIT
+                y = self.b(x)
+                return y
+
+        net = Net()
+        for step in range(2):
+            net(torch.randn(5, 4)).pow(2).mean().backward()
+            net.zero_grad()
+        """,
+        "unused-submodule",
+        related=["constructed here"],
+    ),
+    case(
+        "parameter_left_out_of_forward",
+        """
+        import torch
+        from torch import nn
+
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+                self.gain = nn.Parameter(torch.ones(3))  # CULPRIT
+
+            def forward(self, x):
+                return self.fc(x)
+
+        net = Scaled()
+        opt = torch.optim.Adam(net.parameters())
+        for step in range(2):
+            opt.zero_grad()
+            net(torch.randn(2, 3)).sum().backward()
+            opt.step()
+        """,
+        "unused-submodule",
+        says=["gain"],
+    ),
+    case(
+        "expert_chosen_in_python",
+        """
+        import torch
+        from torch import nn
+
+        class Routed(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gate = nn.Linear(4, 2)
+                self.experts = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+
+            def forward(self, x):
+                scores = torch.softmax(self.gate(x).mean(0), 0)
+                best = scores.argmax().item()  # CULPRIT
+                return self.experts[best](x)
+
+        net = Routed()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net(torch.randn(5, 4)).pow(2).mean().backward()
+            opt.step()
+        """,
+        "unused-submodule",
+        says=["`gate`", "argmax"],
+    ),
+    case(
+        "gate_that_leaves_as_a_number",
+        """
+        import torch
+        from torch import nn
+        class RBF(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.raw = nn.Parameter(torch.tensor(0.5))
+                self.centers = nn.Parameter(torch.randn(4, 2))
+            @property
+            def gamma(self):
+                return 1 + 2 * float(nn.functional.softplus(self.raw))  # CULPRIT
+            def forward(self, x):
+                gaps = (x[:, None] - self.centers).pow(2).sum(-1)
+                return torch.exp(-self.gamma * gaps).sum(1)
+        net = RBF()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            (net(torch.randn(5, 2)) - 1).pow(2).mean().backward()
+            opt.step()
+        """,
+        "unused-submodule",
+        says=["ends in `float("],
+    ),
+    case(
+        "lone_leaf_that_leaves_as_a_number",
+        """
+        import torch
+        w = torch.randn(4, requires_grad=True)
+        scale = torch.tensor(0.5, requires_grad=True)
+        opt = torch.optim.SGD([w, scale], lr=0.1)
+        x, y = torch.randn(10, 4), torch.randn(10)
+        for _ in range(3):
+            temperature = 1.0 + 2.0 * scale.item()  # CULPRIT
+            loss = (x @ w / temperature - y).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "unused-submodule",
+        says=["`scale`"],
+    ),
+]

@@ -1,0 +1,121 @@
+"""GV602: broadcast-loss-manual."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "regression_on_a_column",
+        """
+        import torch
+        from torch import nn
+
+        class Regressor(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+
+            def forward(self, x):
+                return self.net(x)
+
+        def loss_of(prediction, target):
+            error = target - prediction  # CULPRIT
+            return (error ** 2).mean()
+
+        model = Regressor()
+        opt = torch.optim.Adam(model.parameters())
+        for step in range(2):
+            x, y = torch.randn(6, 3), torch.randn(6)
+            loss = loss_of(model(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "broadcast-loss-manual",
+        says=["(6, 1)", "(6,)", "(6, 6)", "36 pairs from 6 samples"],
+    ),
+    case(
+        "weighted_loss",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        net = nn.Linear(3, 1)
+        weight = torch.rand(5)
+        loss = F.mse_loss(net(torch.randn(5, 3)), torch.randn(5, 1), reduction="none")
+        loss = (loss * weight).mean()  # CULPRIT
+        loss.backward()
+        """,
+        "broadcast-loss-manual",
+    ),
+    case(
+        "td_error_of_a_column",
+        """
+        import torch
+        from torch import nn
+
+        q, slow = nn.Linear(3, 1), nn.Linear(3, 1)
+        opt = torch.optim.SGD(q.parameters(), lr=0.1)
+        for step in range(2):
+            with torch.no_grad():
+                goal = torch.randn(4) + 0.9 * slow(torch.randn(4, 3)).squeeze(1)
+            delta = q(torch.randn(4, 3)) - goal  # CULPRIT
+            loss = delta.abs().clamp(max=1.0).sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "broadcast-loss-manual",
+    ),
+    case(
+        "cross_entropy_by_hand_on_a_column",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Linear(3, 1)
+        x, y = torch.randn(6, 3), torch.tensor([0.0, 1, 0, 1, 1, 0])
+        p = torch.sigmoid(net(x))
+        loss = -(y * p.log() + (1 - y) * (1 - p).log()).mean()  # CULPRIT
+        loss.backward()
+        """,
+        "broadcast-loss-manual",
+    ),
+    case(
+        "mean_absolute_error_of_a_loader",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+
+        data = TensorDataset(torch.randn(8, 3), torch.randn(8))
+        net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in DataLoader(data, batch_size=4):
+            opt.zero_grad()
+            loss = torch.abs(net(x) - y).mean()  # CULPRIT
+            loss.backward()
+            opt.step()
+        """,
+        "broadcast-loss-manual",
+    ),
+    case(
+        "broadcast_in_a_huber_loss",
+        """
+        import torch
+        import torch.nn as nn
+        class Huber(nn.Module):
+            def forward(self, prediction, target):
+                error = prediction - target  # CULPRIT
+                small = error.abs() < 1
+                return torch.where(small, error ** 2 / 2, error.abs() - 0.5).mean()
+        net = nn.Linear(3, 1)
+        loss = Huber()(net(torch.randn(8, 3)), torch.randn(8))
+        loss.backward()
+        """,
+        "broadcast-loss-manual",
+        says=["64 pairs from 8 samples"],
+    ),
+]

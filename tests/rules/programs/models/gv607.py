@@ -1,0 +1,114 @@
+"""GV607: forgotten-unfreeze."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+from tests.rules.shared import script
+
+PROGRAMS: list[Case] = [
+    case(
+        "teacher_is_the_student",
+        """
+        import torch
+        from torch import nn
+        student = nn.Linear(3, 2)
+        teacher = student  # CULPRIT
+        for p in teacher.parameters():
+            p.requires_grad_(False)
+        x = torch.randn(4, 3)
+        (student(x) - teacher(x + 0.1)).square().mean().backward()
+        """,
+        "forgotten-unfreeze",
+        says=["`teacher` is `student` itself since line 4", "copy.deepcopy(student)"],
+    ),
+    case(
+        "optimizer_of_the_frozen_half",
+        script("""
+net.requires_grad_(False)
+head = nn.Linear(2, 1)
+trainer = torch.optim.Adam(net.parameters(), lr=0.01)  # CULPRIT
+for x, _ in batches:
+    loss = head(net(x)).pow(2).mean()
+    trainer.zero_grad()
+    loss.backward()
+    trainer.step()
+"""),
+        "forgotten-unfreeze",
+        says=("which no optimizer has",),
+    ),
+    case(
+        "critic_stays_frozen",
+        script("""
+maker = nn.Linear(3, 4)
+for x, _ in batches:
+    fake = maker(torch.randn(6, 3)).detach()
+    loss = net(fake).mean() - net(x).mean()
+    loss.backward()
+    for p in net.parameters():
+        p.requires_grad_(False)  # CULPRIT
+    (-net(maker(torch.randn(6, 3))).mean()).backward()
+"""),
+        "forgotten-unfreeze",
+    ),
+    case(
+        "warm_up_that_never_ended",
+        """
+        import torch
+        from torch import nn
+
+        body, head = nn.Linear(4, 8), nn.Linear(8, 1)
+        for p in body.parameters():
+            p.requires_grad = False  # CULPRIT
+        warm = torch.optim.SGD(head.parameters(), lr=0.1)
+        for step in range(2):
+            warm.zero_grad()
+            head(body(torch.randn(5, 4))).pow(2).mean().backward()
+            warm.step()
+        opt = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.01)
+        for step in range(2):
+            opt.zero_grad()
+            head(body(torch.randn(5, 4))).pow(2).mean().backward()
+            opt.step()
+        """,
+        "forgotten-unfreeze",
+        says=["`opt`", "2 steps"],
+    ),
+    case(
+        "everything_frozen",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+        net.requires_grad_(False)  # CULPRIT
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        loss = net(torch.randn(5, 4)).pow(2).mean()
+        loss.backward()
+        opt.step()
+        """,
+        "forgotten-unfreeze",
+    ),
+    case(
+        "frozen_body_in_its_own_group",
+        """
+        import torch
+        from torch import nn
+
+        def freeze(module):
+            for p in module.parameters():
+                p.requires_grad_(False)  # CULPRIT
+
+        body, head = nn.Linear(4, 8), nn.Linear(8, 1)
+        freeze(body)
+        opt = torch.optim.SGD(
+            [{"params": body.parameters(), "lr": 0.01}, {"params": head.parameters()}],
+            lr=0.1,
+        )
+        for step in range(2):
+            opt.zero_grad()
+            head(body(torch.randn(5, 4))).pow(2).mean().backward()
+            opt.step()
+        """,
+        "forgotten-unfreeze",
+    ),
+]

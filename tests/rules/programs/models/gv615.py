@@ -1,0 +1,91 @@
+"""GV615: batchnorm-single-sample."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+from tests.rules.shared import script
+
+PROGRAMS: list[Case] = [
+    case(
+        "last_batch_of_one_image",
+        script("""
+norm = nn.BatchNorm1d(3)
+images = torch.randn(5, 3, 4, 4)
+for start in (0, 4):
+    part = images[start : start + 4]  # CULPRIT
+    norm(part.relu().mean(dim=(2, 3))).sum().backward()
+"""),
+        "batchnorm-single-sample",
+    ),
+    case(
+        "last_batch_of_a_loader",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+
+        net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+        data = TensorDataset(torch.randn(9, 3), torch.randn(9, 1))
+        loader = DataLoader(data, batch_size=4)  # CULPRIT
+        for x, y in loader:
+            loss = (net(x) - y).pow(2).mean()
+            loss.backward()
+        """,
+        "batchnorm-single-sample",
+        related=["layer made here"],
+    ),
+    case(
+        "a_single_image",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Sequential(
+            nn.Conv2d(1, 2, 3), nn.AdaptiveAvgPool2d(1), nn.BatchNorm2d(2)
+        )
+        images = torch.randn(4, 1, 8, 8)
+        net(images)
+        one = images[:1]  # CULPRIT
+        net(one)  # CULPRIT
+        """,
+        "batchnorm-single-sample",
+    ),
+    case(
+        "last_batch_of_a_data_loader",
+        """
+        import torch
+        import torch.nn as nn
+        from torch.utils.data import DataLoader, TensorDataset
+
+        torch.manual_seed(0)
+        data = TensorDataset(torch.randn(17, 5), torch.randn(17, 1))
+        loader = DataLoader(data, batch_size=8)  # CULPRIT
+        net = nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6), nn.Linear(6, 1))
+        opt = torch.optim.Adam(net.parameters())
+        for epoch in range(2):
+            for x, y in loader:
+                loss = nn.functional.mse_loss(net(x), y)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+        """,
+        "batchnorm-single-sample",
+    ),
+    case(
+        "loader_handed_to_a_function",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        def train(net, loader):
+            for x, y in loader:
+                nn.functional.mse_loss(net(x), y).backward()
+        def main():
+            data = TensorDataset(torch.randn(9, 5), torch.randn(9, 1))
+            net = nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6), nn.Linear(6, 1))
+            train(net, DataLoader(data, batch_size=4))  # CULPRIT
+        main()
+        """,
+        "batchnorm-single-sample",
+    ),
+]

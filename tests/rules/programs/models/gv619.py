@@ -1,0 +1,81 @@
+"""GV619: softmax-over-batch."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "gather_of_a_softmax_over_the_batch",
+        """
+        import torch
+        from torch import nn
+        def cross_entropy(logits, y):
+            logp = torch.log_softmax(logits, dim=0)  # CULPRIT
+            return -logp.gather(1, y.unsqueeze(1)).mean()
+        net = nn.Linear(5, 3)
+        cross_entropy(net(torch.randn(4, 5)), torch.tensor([0, 1, 2, 0])).backward()
+        """,
+        "softmax-over-batch",
+        says=["`gather`", "dimension 1"],
+    ),
+    case(
+        "log_softmax_layer_over_the_batch",
+        """
+        import torch
+        import torch.nn as nn
+
+        class Head(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(4, 3)
+                self.norm = nn.LogSoftmax(dim=0)  # CULPRIT
+
+            def forward(self, x):
+                return self.norm(self.fc(x))
+
+        torch.manual_seed(0)
+        head = Head()
+        opt = torch.optim.SGD(head.parameters(), lr=0.1)
+        loss_fn = nn.NLLLoss()
+        x, y = torch.randn(12, 4), torch.randint(0, 3, (12,))
+        for _ in range(3):
+            loss = loss_fn(head(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "softmax-over-batch",
+    ),
+    case(
+        "log_softmax_over_the_batch",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(4, 3)
+        x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+        scores = net(x)
+        logp = torch.log_softmax(scores, dim=0)  # CULPRIT
+        loss = nn.functional.nll_loss(logp, y)
+        loss.backward()
+        """,
+        "softmax-over-batch",
+        says=["dimension 0 of shape (8, 3)", "dimension 1"],
+    ),
+    case(
+        "softmax_layer_over_the_batch",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
+        def classify(x):
+            return torch.softmax(net(x), 0)  # CULPRIT
+        loss_fn = nn.NLLLoss()
+        for step in range(2):
+            p = classify(torch.randn(6, 4))
+            loss = loss_fn(torch.log(p + 1e-8), torch.randint(0, 3, (6,)))
+            loss.backward()
+        """,
+        "softmax-over-batch",
+    ),
+]

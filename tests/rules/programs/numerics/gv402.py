@@ -1,0 +1,81 @@
+"""GV402: nan-sqrt-of-zero."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "norm_by_hand",
+        """
+        import torch
+        import torch.nn as nn
+        def norm(v):
+            return torch.sqrt((v * v).sum(-1))  # CULPRIT
+        net = nn.Linear(2, 3, bias=False)
+        norm(net(torch.zeros(1, 2))).sum().backward()
+        """,
+        "nan-sqrt-of-zero",
+    ),
+    case(
+        "power_one_half",
+        """
+        import torch
+        x = torch.zeros(2, requires_grad=True)
+        loss = (x ** 2).sum() ** 0.5  # CULPRIT
+        loss.backward()
+        """,
+        "nan-sqrt-of-zero",
+    ),
+    case(
+        "root_mean_square_error_of_a_perfect_fit",
+        """
+        import torch
+        import torch.nn.functional as F
+        pred = torch.ones(3, requires_grad=True)
+        loss = torch.sqrt(F.mse_loss(pred, torch.ones(3)))  # CULPRIT
+        loss.backward()
+        """,
+        "nan-sqrt-of-zero",
+    ),
+    case(
+        "deviation_by_hand",
+        """
+        import torch
+        x = torch.ones(4, requires_grad=True)
+        var = (x - x.mean()).pow(2).mean()
+        std = var.sqrt()  # CULPRIT
+        std.backward()
+        """,
+        "nan-sqrt-of-zero",
+    ),
+    case(
+        "anomaly_mode_stops_the_pass",
+        """
+        import torch
+        torch.autograd.set_detect_anomaly(True)
+        x = torch.zeros(3, requires_grad=True)
+        norm = (x ** 2).sum().sqrt()  # CULPRIT
+        norm.backward()
+        """,
+        "nan-sqrt-of-zero",
+    ),
+    case(
+        "the_third_batch",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 2, bias=False)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(5):
+            x = torch.ones(1, 2) * (step != 2)
+            out = net(x)
+            loss = (out ** 2).sum().sqrt()  # CULPRIT
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "nan-sqrt-of-zero",
+        says=["wrote it into 1 parameter"],
+    ),
+]

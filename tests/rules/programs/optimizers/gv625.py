@@ -1,0 +1,41 @@
+"""GV625: zero-learning-rate."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+from tests.rules.shared import script
+
+PROGRAMS: list[Case] = [
+    case(
+        "decay_with_each_batch",
+        script("""
+schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.1)
+for epoch in range(4):
+    for x, y in batches:
+        optimizer.zero_grad()
+        F.mse_loss(net(x), y).backward()
+        optimizer.step()
+        schedule.step()  # CULPRIT
+"""),
+        "zero-learning-rate",
+    ),
+    case(
+        "warm_up_from_zero_by_epochs",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        warm = lambda epoch: epoch / 5
+        sched = torch.optim.lr_scheduler.LambdaLR(opt, warm)  # CULPRIT
+        for epoch in range(2):
+            for batch in range(4):
+                opt.zero_grad()
+                net(torch.ones(2, 3)).pow(2).mean().backward()
+                opt.step()
+            sched.step()
+        """,
+        "zero-learning-rate",
+        says=["begins with a learning rate of 0"],
+    ),
+]
