@@ -96,6 +96,14 @@ class GraphFacts(Protocol):
         """Return how many bytes memory has, and how many an element."""
         ...
 
+    def count(self) -> int:
+        """Return how many nodes were made, as long as no pass is over."""
+        ...
+
+    def outputs(self, node: Node) -> Sequence[Value]:
+        """Return what the op of a node gave."""
+        ...
+
     def operation(self, key: int) -> Operation | None:
         """Return the op that made a node, where it is known by itself."""
         ...

@@ -12,6 +12,7 @@ from gradviz._capture.recorder.live import Slots, StepSource
 from gradviz._capture.recorder.raw import RawFlowStep, RawNode, Recording
 from gradviz._capture.recorder.recorder import Recorder
 from gradviz.program.events import Backward, OptimizerCall
+from gradviz.program.values import Node, NodeRun
 
 
 class LogSource(StepSource):
@@ -29,15 +30,16 @@ class LogSource(StepSource):
         self._leaves: dict[int, RawNode] = {}  # stand-ins by key
         self._keys: dict[int, int] = {}  # id of a leaf's record -> key
         log = recorder.log
-        self._known = 0 if log is None else len(log.program.nodes)
+        self._facts = None if log is None else recorder.engine.facts(log)
+        self._known = 0 if self._facts is None else self._facts.count()
 
     def version(self) -> int:
-        log = self._recorder.log
-        if log is None:
+        log, facts = self._recorder.log, self._facts
+        if log is None or facts is None:
             return 0
         if self._last() is not None:
             return log.passes_over
-        return self._known - len(log.program.nodes)
+        return self._known - facts.count()
 
     def hold(self) -> Any:
         log = self._recorder.log
@@ -70,31 +72,37 @@ class LogSource(StepSource):
 
     def shape(self) -> Any:
         last = self._last()
-        if last is None or self._recorder.log is None:
+        if last is None or self._facts is None:
             return None
-        known = self._recorder.log.program.nodes
+        outputs = self._facts.outputs
         return [
             (
                 node.name if node is not None else "",
-                [value.shape for value in node.outputs] if node is not None else (),
+                [each.shape for each in outputs(node)] if node is not None else (),
                 len(run.outgoing),
             )
-            for run in last.runs
-            for node in (known.get(run.node),)
+            for run, node in self._turns(last)
         ]
 
     def slots(self) -> Slots:
         last, found = self._last(), list[Any]()
-        if last is None or self._recorder.log is None:
+        if last is None or self._facts is None:
             return found
-        known = self._recorder.log.program.nodes
-        for run in last.runs:
+        for run, node in self._turns(last):
             found += map(statistics_of, run.incoming)
             found += map(statistics_of, run.outgoing)
-            node = known.get(run.node)
             if node is not None:
-                found += [statistics_of(value.summary) for value in node.outputs]
+                values = self._facts.outputs(node)
+                found += [statistics_of(value.summary) for value in values]
         return found
+
+    def _turns(self, last: Backward) -> list[tuple[NodeRun, Node | None]]:
+        """Return what ran in a pass, with the nodes."""
+        log, facts = self._recorder.log, self._facts
+        if log is None or facts is None:
+            return []
+        facts.settle()
+        return [(run, log.program.nodes.get(run.node)) for run in last.runs]
 
     def flow(self) -> tuple[Sequence[RawFlowStep], int]:
         self._hear()

@@ -51,6 +51,8 @@ class GradtapeEngine:
 
 ENGINE = GradtapeEngine()
 
+_INPUTS = 5  # place of their number in what is noted of an op
+
 _FORGOTTEN = (
     "The oldest {count} events of a long stretch without gradients were forgotten."
 )
@@ -78,6 +80,18 @@ class GradtapeFacts:
     def size(self, storage: int) -> tuple[int, int]:
         """Return how many bytes memory has, and how many an element."""
         return self._log.reader.sizes.get(storage, (0, 1))
+
+    def count(self) -> int:
+        """Return how many nodes were made while somebody listened."""
+        return len(self._details.made)
+
+    def outputs(self, node: Node) -> Sequence[Value]:
+        """Return what the op of a node gave; of a leaf, the leaf."""
+        made = self._details.made.get(node.key)
+        if made is None:
+            return node.outputs
+        count, glances = made[_INPUTS], made[_INPUTS + 1 :]
+        return [self._log.program.value(glance) for glance in glances[count:]]
 
     def operation(self, key: int) -> Operation | None:
         """Return the op that made a node, where it ran while the log was open."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -25,16 +23,12 @@ from gradtape._debug import (
     Storage,
     Tensor,
     formula_text,
-    internal_files,
 )
 from gradtape._debug import device_of as where
 from gradviz import ir
 from gradviz._capture.names.hooks import Hook, hooks_in
-from gradviz._capture.names.tensors import locals_of, op_name
-from gradviz._capture.names.user_code import is_own_file
+from gradviz._capture.names.tensors import op_name
 from gradviz._capture.recorder.raw import RawStorage, RawWrite
-from gradviz.program.log import is_host_file
-from gradviz.program.values import RawSite
 
 _LONGEST_ARGUMENT = 80
 _FAR = 16  # nodes that are passed on the way to one that knows its device
@@ -197,48 +191,3 @@ def _formulas_by_key(key: str) -> str:
 def formula_of(op: Op) -> str:
     """Write the derivatives of an op, one input a line."""
     return _formulas_by_key(op.key)
-
-
-class _Files(dict[str, str]):
-    """File name -> whose it is: "host", "own" (the engine's too) or "user"."""
-
-    def __missing__(self, file: str) -> str:
-        own = internal_files[file] or is_own_file(file)
-        self[file] = owner = "host" if is_host_file(file) else "own" if own else "user"
-        return owner
-
-
-_owner_of = _Files()
-_MOST_FRAMES = 32
-
-
-def outer_frames() -> tuple[RawSite, ...]:
-    """Return the user's frames around the innermost one, as far out as the cell."""
-    frames: list[RawSite] = []
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and len(frames) < _MOST_FRAMES:
-        code = frame.f_code
-        owner = _owner_of[code.co_filename]
-        if owner == "user":
-            frames.append((code, frame.f_lasti))
-        elif owner == "host":
-            break
-        frame = frame.f_back
-    return tuple(frames[1:])
-
-
-def names_of_locals() -> dict[int, str]:
-    """Map ``id(tensor)`` to its name in the user's functions that are running now.
-
-    Where several name it, the innermost does.
-    """
-    found: dict[int, str] = {}
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_host_file(file := frame.f_code.co_filename):
-        is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
-        if is_function and not internal_files[file] and not is_own_file(file):
-            for name, value in locals_of(frame).items():
-                if isinstance(value, Tensor) and not name.startswith("_"):
-                    found.setdefault(id(value), name)
-        frame = frame.f_back
-    return found

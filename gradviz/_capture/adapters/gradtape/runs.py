@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from gradviz._capture.adapters.gradtape.value_scan import Kept, Scan
 from gradviz.program.values import NodeRun, Summary
+
+_reading = threading.RLock()  # a live view reads while the program goes on
 
 
 class PassRuns:
@@ -56,12 +59,13 @@ class PassRuns:
 
     def records(self) -> list[NodeRun]:
         """Return what ran so far."""
-        if self._read != len(self._cells):
-            self._runs, at = [], 0
-            while at < len(self._cells):
-                at = self._add(at)
-            self._read = at
-        return self._runs
+        with _reading:
+            if self._read != len(self._cells):
+                self._runs, at = [], 0
+                while at < len(self._cells):
+                    at = self._add(at)
+                self._read = at
+            return self._runs
 
     def _add(self, at: int) -> int:
         key, elapsed, grad, count = self._cells[at : at + 4]
@@ -87,9 +91,10 @@ class PassRuns:
 
     def settle(self, in_full: bool) -> None:
         """Work out all, and let go of the arrays; the pass is over."""
-        self.records()
-        for kept in self._kept.values():
-            kept.settle(in_full)
-        self._kept.clear()
-        self._cells.clear()
-        self._read = 0
+        with _reading:
+            self.records()
+            for kept in self._kept.values():
+                kept.settle(in_full)
+            self._kept.clear()
+            self._cells.clear()
+            self._read = 0

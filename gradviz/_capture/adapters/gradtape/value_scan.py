@@ -45,21 +45,25 @@ class Kept(Summary):
         return self.array.nbytes + _OVERHEAD
 
     def __getattr__(self, name: str) -> Any:
-        if name == "full":
-            with np.errstate(all="ignore"):
-                self.full = summarize(self.array)
-            return self.full
-        if name == "words":
-            self.words = _text(self.array)
-            return self.words
-        if name.startswith("__"):
+        if name not in _LATER:
             raise AttributeError(name)
-        self._fill()
+        array = self.array
+        if array is not None:  # else another thread has just worked it out
+            self._work_out(name, array)
         return object.__getattribute__(self, name)
 
-    def _fill(self) -> None:
+    def _work_out(self, name: str, array: Any) -> None:
+        if name == "full":
+            with np.errstate(all="ignore"):
+                self.full = summarize(array)
+        elif name == "words":
+            self.words = _text(array)
+        else:
+            self._fill(array)
+
+    def _fill(self, array: Any) -> None:
         with np.errstate(all="ignore"):
-            found = summary_of(self.array)
+            found = summary_of(array)
         assert found is not None  # it holds numbers
         for field in _FIELDS:
             setattr(self, field, getattr(found, field))
@@ -77,6 +81,9 @@ _FIELDS = (
     *("count", "nans", "infs", "zeros", "first_bad"),
     *("minimum", "maximum", "norm"),
 )
+
+
+_LATER = frozenset((*_FIELDS, "full", "words"))
 
 
 def _filled(kept: Kept) -> tuple[str, ...]:

@@ -70,6 +70,14 @@ class TorchFacts:
         """Return how many bytes memory has, and how many an element."""
         return self._log.values.sizes.get(storage, (0, 1))
 
+    def count(self) -> int:
+        """Return how many nodes were read."""
+        return len(self._log.program.nodes)
+
+    def outputs(self, node: Node) -> Sequence[Value]:
+        """Return what the op of a node gave."""
+        return node.outputs
+
     def operation(self, key: int) -> Operation | None:
         """Return nothing: PyTorch tells of calls, not of the ops inside."""
         return None
