@@ -60,7 +60,6 @@ def flow(snapshot: ir.Snapshot) -> list[tuple[Any, ...]]:
     ]
 
 
-@pytest.mark.xfail(run=False, reason="gradtape is followed by its log")
 def test_after_a_thousand_updates_the_page_has_the_last_state(
     new_page: Callable[..., Watched], tmp_path: Path
 ):

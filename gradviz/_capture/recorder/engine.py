@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -88,6 +89,10 @@ class GraphFacts(Protocol):
     def settle(self) -> None:
         """Make all rows that were put off."""
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Return a context in which nothing is forgotten, however long the log gets."""
+        ...
+
     def layout(self, value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return shape and strides of a tensor as plain numbers."""
         ...
@@ -100,8 +105,8 @@ class GraphFacts(Protocol):
         """Return how many nodes were made, as long as no pass is over."""
         ...
 
-    def outputs(self, node: Node) -> Sequence[Value]:
-        """Return what the op of a node gave."""
+    def values(self, node: Node) -> Sequence[Value]:
+        """Return the tensors that the op of a node took and gave; of a leaf, it."""
         ...
 
     def operation(self, key: int) -> Operation | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from gradviz import ir
 from gradviz._capture.names.hooks import Hook
@@ -54,6 +54,7 @@ class GraphFromLog:
         self._scopes: dict[int, RawScope] = {}
         self.bare = 0  # tensors that gave no memory to look at
         self._calls: dict[str, int] = {}  # of outermost modules, by name
+        self._used: dict[int, RawTensor] = {}  # by the key of a leaf: as first taken
         self._paths: dict[tuple[int, int], str] = {}  # of modules, from their callers
         self._events: dict[int, Event] = {}
 
@@ -76,6 +77,7 @@ class GraphFromLog:
         rows = _in_order([known[key] for key in dict.fromkeys(keys) if key in known])
         for node in rows:
             self.nodes[node.key] = self._node(node)
+        self._use_leaves()
         for node in rows:
             self._edges(node)
             self._lay_out(node)
@@ -123,7 +125,7 @@ class GraphFromLog:
         """Add what the engine told of the op that made a node."""
         raw.call, raw.kind, raw.arguments = made.name, made.kind, made.arguments
         raw.formula = made.formula
-        raw.inputs = [self.tensor(value) for value in made.inputs]
+        raw.inputs = self._taken(made.inputs)
         seen = [self.tensor(value) for value in made.outputs]
         raw.outputs = [*seen, *raw.outputs[len(seen) :]]
 
@@ -131,7 +133,7 @@ class GraphFromLog:
         """Add what the call says; of several nodes of one call the last is the op."""
         raw.call = call.op
         raw.arguments = arguments_of(call)
-        raw.inputs = [self.tensor(value) for value in call.inputs]
+        raw.inputs = self._taken(call.inputs)
         outputs = list(raw.outputs)
         for value in call.outputs:
             if value.node == node.key:
@@ -141,6 +143,20 @@ class GraphFromLog:
         raw.outputs = outputs
         if call.writes and raw.kind in ("op", "view"):
             raw.kind = "inplace"
+
+    def _taken(self, values: Sequence[Value]) -> list[RawTensor]:
+        """Return the records of what an op took, and note the leaves among it."""
+        found = [self.tensor(value) for value in values]
+        for value, raw in zip(values, found, strict=True):
+            self._used.setdefault(-value.tensor, raw)
+        return found
+
+    def _use_leaves(self) -> None:
+        """Show each leaf as these nodes used it first: it may have been seen before."""
+        for key, raw in self._used.items():
+            leaf = self.nodes.get(key)
+            if leaf is not None:
+                leaf.outputs = [raw]
 
     def _edges(self, node: Node) -> None:
         raw = self.nodes[node.key]

@@ -84,10 +84,11 @@ class StepSource(ABC):
             recording = self.record()
             snapshot, row_of = assemble_with_rows(recording)
             shape, slots = self.shape(), self.slots()
-        pairs = {row_of.get(id(each)): place for place, each in enumerate(slots)}
-        pairs.pop(None, None)
-        self._rows = [row for row in pairs if row is not None]
-        self._places = [place for row, place in pairs.items() if row is not None]
+        pairs: dict[int, int] = {}
+        for place, each in enumerate(slots):
+            if id(each) in row_of:  # as an input, where a leaf is one
+                pairs.setdefault(row_of[id(each)], place)
+        self._rows, self._places = list(pairs), list(pairs.values())
         self._absent = [place for place, each in enumerate(slots) if each is None]
         self._shape = shape
         self._statistics = len(snapshot.statistics)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradviz._capture.recorder.from_log import statistics_of
@@ -29,6 +29,7 @@ class LogSource(StepSource):
         self._heard = recorder.first  # index of the next event to hear of
         self._leaves: dict[int, RawNode] = {}  # stand-ins by key
         self._keys: dict[int, int] = {}  # id of a leaf's record -> key
+        self._held: Backward | None = None  # the pass that is being read
         log = recorder.log
         self._facts = None if log is None else recorder.engine.facts(log)
         self._known = 0 if self._facts is None else self._facts.count()
@@ -37,18 +38,23 @@ class LogSource(StepSource):
         log, facts = self._recorder.log, self._facts
         if log is None or facts is None:
             return 0
-        if self._last() is not None:
+        if self._newest() is not None:
             return log.passes_over
         return self._known - facts.count()
 
-    def hold(self) -> Any:
-        log = self._recorder.log
-        if log is not None:
-            self._recorder.engine.facts(log).settle()
-        return nullcontext()
+    @contextmanager
+    def hold(self) -> Generator[None, None, None]:
+        """Read one pass, though the log goes on meanwhile."""
+        if self._facts is None:
+            yield
+            return
+        with self._facts.reading():
+            self._held = self._newest()
+            self._facts.settle()
+            yield
 
     def record(self) -> Recording:
-        last = self._last()
+        last = self._held
         recording, graph = self._recorder.recording_until(last)
         self._hear()
         for key, raw in graph.nodes.items():
@@ -71,28 +77,28 @@ class LogSource(StepSource):
         return nodes.get(self._keys[id(leaf)], leaf)
 
     def shape(self) -> Any:
-        last = self._last()
+        last = self._held
         if last is None or self._facts is None:
             return None
-        outputs = self._facts.outputs
+        values = self._facts.values
         return [
             (
                 node.name if node is not None else "",
-                [each.shape for each in outputs(node)] if node is not None else (),
+                [each.shape for each in values(node)] if node is not None else (),
                 len(run.outgoing),
             )
             for run, node in self._turns(last)
         ]
 
     def slots(self) -> Slots:
-        last, found = self._last(), list[Any]()
+        last, found = self._held, list[Any]()
         if last is None or self._facts is None:
             return found
         for run, node in self._turns(last):
             found += map(statistics_of, run.incoming)
             found += map(statistics_of, run.outgoing)
             if node is not None:
-                values = self._facts.outputs(node)
+                values = self._facts.values(node)
                 found += [statistics_of(value.summary) for value in values]
         return found
 
@@ -101,7 +107,6 @@ class LogSource(StepSource):
         log, facts = self._recorder.log, self._facts
         if log is None or facts is None:
             return []
-        facts.settle()
         return [(run, log.program.nodes.get(run.node)) for run in last.runs]
 
     def flow(self) -> tuple[Sequence[RawFlowStep], int]:
@@ -111,7 +116,7 @@ class LogSource(StepSource):
     def leaf_key(self, leaf: RawNode) -> int:
         return self._keys.get(id(leaf), 0)
 
-    def _last(self) -> Backward | None:
+    def _newest(self) -> Backward | None:
         log = self._recorder.log
         last = None if log is None else log.last_pass
         return last if last is not None and last.index >= self._recorder.first else None

@@ -16,12 +16,11 @@ def add_writes(graph: Translated, call: Call) -> None:
     # A view that was written gets a node of its own behind the one that wrote.
     slices = [raw for raw in made if raw.name == COPY_SLICES]
     node = (slices or made or [None])[-1]
-    op = "copy_" if call.op == "__setitem__" else call.op  # as PyTorch writes it
     for write in call.writes:
         storage = graph.storage(write.value)
         if storage is not None:
             storage.version = max(storage.version, write.after)
-            storage.wrote(RawWrite(write.after, op, call.site, node))
+            storage.wrote(RawWrite(write.after, call.op, call.site, node))
     if node is not None and node.kind == "inplace" and len(call.writes) == 1:
         if slices:
             _name_inside(graph, node, call)

@@ -42,6 +42,7 @@ class Details:
         self.hooks: dict[int, tuple[Hook, ...]] = {}  # on nodes, when one ran
         self.ran: dict[int, list[Inside]] = {}  # by index of passes
         self.kept = _KEPT_PASSES
+        self.reading = False  # then nothing is forgotten
         self._marks: list[tuple[int, int]] = []  # last key and index of latest passes
 
     def op(self, event: events.OpCalled) -> None:
@@ -140,13 +141,12 @@ class Details:
     def passed(self, index: int, last: int) -> None:
         """Forget what lies far back: nobody is shown more than the last passes."""
         self._marks.append((last, index))
-        if len(self._marks) <= self.kept:
-            return
-        oldest, at = self._marks.pop(0)
-        _forget(self.made, oldest)
-        _forget(self.nodes, oldest)
-        _forget(self.hooks, oldest)
-        _forget(self.ran, at)
+        while len(self._marks) > self.kept and not self.reading:
+            oldest, at = self._marks.pop(0)
+            _forget(self.made, oldest)
+            _forget(self.nodes, oldest)
+            _forget(self.hooks, oldest)
+            _forget(self.ran, at)
 
 
 def _forget(table: dict[int, Any], last: int) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradtape._debug import Tensor, accumulator_of
@@ -73,6 +74,15 @@ class GradtapeFacts:
         with self._log.lock:
             self._log.passes.finish()
 
+    @contextmanager
+    def reading(self) -> Generator[None, None, None]:
+        """Forget no old pass meanwhile."""
+        before, self._details.reading = self._details.reading, True
+        try:
+            yield
+        finally:
+            self._details.reading = before
+
     def layout(self, value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return shape and strides."""
         return value.shape, value.strides
@@ -85,13 +95,12 @@ class GradtapeFacts:
         """Return how many nodes were made while somebody listened."""
         return len(self._details.made)
 
-    def outputs(self, node: Node) -> Sequence[Value]:
-        """Return what the op of a node gave; of a leaf, the leaf."""
+    def values(self, node: Node) -> Sequence[Value]:
+        """Return the tensors that the op of a node took and gave; of a leaf, it."""
         made = self._details.made.get(node.key)
         if made is None:
             return node.outputs
-        count, glances = made[_INPUTS], made[_INPUTS + 1 :]
-        return [self._log.program.value(glance) for glance in glances[count:]]
+        return [self._log.program.value(glance) for glance in made[_INPUTS + 1 :]]
 
     def operation(self, key: int) -> Operation | None:
         """Return the op that made a node, where it ran while the log was open."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from gradviz._capture.adapters.pytorch.limitations import notes_on
@@ -18,7 +19,7 @@ from gradviz._capture.adapters.pytorch.view_strides import (
 from gradviz._capture.names.hooks import Hook, hooks_of
 from gradviz._capture.recorder.engine import GraphFacts, Inside, Operation
 from gradviz._capture.recorder.raw import RawNode, RawTensor
-from gradviz.program.events import Backward
+from gradviz.program.events import Backward, Call
 from gradviz.program.values import Node, Value
 
 
@@ -61,6 +62,10 @@ class TorchFacts:
     def settle(self) -> None:
         """All rows are there: nodes are read by the passes that walk them."""
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Do nothing: what was read is kept."""
+        return nullcontext()
+
     def layout(self, value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return shape and strides, of a tensor that nobody saw as if contiguous."""
         shape = numbers(value.shape)
@@ -74,8 +79,11 @@ class TorchFacts:
         """Return how many nodes were read."""
         return len(self._log.program.nodes)
 
-    def outputs(self, node: Node) -> Sequence[Value]:
-        """Return what the op of a node gave."""
+    def values(self, node: Node) -> Sequence[Value]:
+        """Return the tensors that the call behind a node took and gave."""
+        call = self._log.program.event(node.call)
+        if isinstance(call, Call) and call.nodes and call.nodes[-1] == node.key:
+            return *call.inputs, *call.outputs, *node.outputs
         return node.outputs
 
     def operation(self, key: int) -> Operation | None:
