@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..._tensor.tensor import Tensor
+from .. import functional as F
 from ._function_layer import UnaryLayer
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
@@ -26,7 +28,9 @@ class _DropoutNd(UnaryLayer):
 class Dropout(_DropoutNd):
     """Set elements to zero with probability ``p`` and scale the others up."""
 
-    _function = "dropout"
+    def forward(self, input: Tensor) -> Tensor:
+        """Drop elements while training; written out, for it is called often."""
+        return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
