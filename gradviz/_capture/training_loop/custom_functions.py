@@ -188,7 +188,7 @@ class FunctionPart(Part):
         custom.attributes = self._watch(key, node)
         made = log.program.nodes.get(key)
         if made is not None:
-            made.custom = custom
+            made.custom, made.call, made.module = custom, call.index, call.module
             return
         self._customs[key] = custom
         if len(self._customs) > _WATCHED:

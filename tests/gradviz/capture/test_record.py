@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import weakref
+from typing import Any
 
 import pytest
 
@@ -393,3 +394,28 @@ def test_inference_mode_does_not_end_a_recording():
     snapshot = recorded(program)
     assert not snapshot.notes
     assert "SumBackward0" in [node.name for node in snapshot.nodes]
+
+
+def test_a_users_function_tells_through_which_lines_it_was_called(lib: Any):
+    class Square(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    def squared(x: Any) -> Any:
+        return Square.apply(x)
+
+    with gradviz.record(engine=lib.__name__) as recorder:
+        squared(lib.ones(2, requires_grad=True)).sum().backward()
+    snapshot = recorder.snapshot()
+    (node,) = [each for each in snapshot.nodes if each.name == "SquareBackward"]
+    assert node.site is not None
+    texts = [snapshot.sites[at].text for at in (node.site, *node.stack[:1])]
+    assert "return Square.apply(x)" in texts[0]
+    assert "squared(lib.ones" in texts[1]
