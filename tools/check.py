@@ -1,192 +1,222 @@
-"""Run every check stage by stage and sum up: what ``make test`` and ``make lint`` do.
+"""Run every check and sum up: what ``make test``, ``make lint`` and their like do.
 
+Linters, type checkers, vitest and the browser run beside pytest, so that no core waits.
 A stage that fails does not stop the next. The last line counts over all stages.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools import counts, frontend
 from tools.counts import Counts
+from tools.stages import ROOT, Board, Lane, Outcome, Stage, minutes
 
-ROOT = frontend.ROOT
-_LIMIT_SECONDS = 1_200  # for one stage; the longest takes a few minutes
+TIMES = ROOT / ".pytest_cache" / "seconds.json"
+"""How long each stage and each test took the last time, for whoever asks later."""
 
 # A busy machine can keep a browser from acting in time; what a test asserts is final.
 _RERUNS = ["--reruns", "1", "--only-rerun", "TimeoutError"]
 
-
 # The same examples in every run; a developer's own pytest goes on looking for new ones.
 _SAME = ["--hypothesis-seed=0"]
 
-
-@dataclass(frozen=True)
-class Stage:
-    """One command, and how to count what it did."""
-
-    name: str
-    group: str  # what --only selects: "lint" or "test"
-    command: list[str]
-    folder: Path = ROOT
-    report: Path | None = None  # the file from which `read` counts
-    read: Callable[[Path], Counts] | None = None
+_SLOWEST = 10
+_SHOWN_FAILURES = 20
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a stage."""
-
-    stage: Stage
-    counts: Counts
-    seconds: float
-    note: str = ""
-
-
-def stages(reports: Path) -> list[Stage]:
-    """List the stages in the order in which they run; cheap ones first."""
+def stages(reports: Path) -> list[list[Stage]]:
+    """List the stages, lane by lane, in the order in which they run."""
     python = [sys.executable, "-m"]
     workers = str(min(os.cpu_count() or 1, 4))
-    unit, browser, vitest = (
-        reports / name for name in ("unit.xml", "browser.xml", "vitest.json")
-    )
-    pytest = [*python, "pytest", "--quiet"]
     parallel = ["--numprocesses", workers, "--dist", "loadgroup"]
+    vitest = reports / "vitest.json"
     return [
-        Stage(
-            "ruff check",
-            "lint",
-            [*python, "ruff", "check", "--output-format=concise", "."],
-        ),
-        Stage("ruff format", "lint", [*python, "ruff", "format", "--check", "."]),
-        Stage("pyright", "lint", [*python, "pyright"]),
-        _npm("biome", "lint", ["run", "--silent", "lint"]),
-        _npm("tsc", "lint", ["run", "--silent", "typecheck"]),
-        Stage(
-            "pytest",
-            "test",
-            [*pytest, "-m", "not browser", *parallel, *_SAME, f"--junit-xml={unit}"],
-            report=unit,
-            read=counts.from_junit,
-        ),
-        _npm(
-            "vitest",
-            "test",
-            [
-                *("test", "--silent", "--", "--reporter=default", "--reporter=json"),
-                f"--outputFile.json={vitest}",
-            ],
-            report=vitest,
-            read=counts.from_vitest,
-        ),
-        Stage(
-            "browser",
-            "test",
-            [*pytest, "tests/browser", *_RERUNS, f"--junit-xml={browser}"],
-            report=browser,
-            read=counts.from_junit,
-        ),
+        [pytest("pytest", reports, "-m", "not browser", *parallel, *_SAME)],
+        [
+            Stage("ruff check", "lint", [*python, "ruff", "check", "--quiet", "."]),
+            Stage("ruff format", "lint", [*python, "ruff", "format", "--check", "."]),
+            npm("biome", "lint", ["run", "--silent", "lint"]),
+            npm("tsc", "lint", ["run", "--silent", "typecheck"]),
+            Stage("pyright", "lint", [*python, "pyright"]),
+            npm(
+                "vitest",
+                "test",
+                [
+                    *("test", "--silent", "--", "--reporter=default"),
+                    *("--reporter=json", f"--outputFile.json={vitest}"),
+                ],
+                vitest,
+            ),
+            pytest("browser", reports, "tests/browser", *_RERUNS),
+        ],
     ]
 
 
-def _npm(
-    name: str,
-    group: str,
-    arguments: list[str],
-    report: Path | None = None,
-    read: Callable[[Path], Counts] | None = None,
+def pytest(name: str, reports: Path, *arguments: str) -> Stage:
+    """Return a stage of tests in Python."""
+    report = reports / f"{name}.jsonl"
+    options = ["--quiet", "-p", "tools.pytest_report", f"--lines-report={report}"]
+    command = [sys.executable, "-m", "pytest", *options, *arguments]
+    return Stage(name, "test", command, ROOT, report, counts.from_pytest)
+
+
+def npm(
+    name: str, group: str, arguments: list[str], report: Path | None = None
 ) -> Stage:
+    """Return a stage of a script in the front end's ``package.json``."""
     node = frontend.find_node()
-    npm = list(node.npm) if node else ["npm"]
-    folder = ROOT / "extension"
-    return Stage(name, group, [*npm, *arguments], folder, report, read)
+    command = [*(node.npm if node else ["npm"]), *arguments]
+    read = counts.from_vitest if report else None
+    return Stage(name, group, command, ROOT / "extension", report, read)
 
 
-def run(stage: Stage) -> Outcome:
-    """Run one stage, its output going straight to the terminal."""
-    print(f"\n== {stage.name}", flush=True)
-    began = time.monotonic()
-    note = ""
-    try:
-        status = subprocess.run(
-            stage.command,
-            cwd=stage.folder,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            timeout=_LIMIT_SECONDS,
-            check=False,
-        ).returncode
-    except subprocess.TimeoutExpired:
-        status, note = 1, f"stopped after {_LIMIT_SECONDS} s"
-    except OSError as error:
-        status, note = 1, str(error)
-    counted = _count(stage, status)
-    if status and counted.failed and stage.read and not note:
-        note = f"exit status {status}"
-    return Outcome(stage, counted, time.monotonic() - began, note)
+@dataclass
+class Screen:
+    """Prints stages as they end, and in between how far the others are."""
+
+    every: float = 30.0  # seconds between two lines where nothing can be overwritten
+    tty: bool = field(default_factory=sys.stdout.isatty)
+    began: float = field(default_factory=time.monotonic)
+    _shown: float = 0.0
+
+    def ended(self, outcome: Outcome) -> None:
+        """Print what became of a stage."""
+        counted = outcome.report.counts
+        verdict = "FAILED" if counted.failed else "ok"
+        many = f" {counted.passed:,} passed," if outcome.stage.read else ""
+        failed = f" {counted.failed} failed," if counted.failed else ""
+        self._print(
+            f"{verdict:<6} {outcome.stage.name}:{many}{failed} {outcome.seconds:.0f} s"
+        )
+
+    def progress(self, status: str) -> None:
+        """Print how far it is, now and then."""
+        now = time.monotonic()
+        if self.tty:
+            print(f"\r\033[K{self._clock()} {status}"[:200], end="", flush=True)
+        elif now - self._shown >= self.every:
+            self._shown = now
+            self._print(status)
+
+    def _print(self, text: str) -> None:
+        start = "\r\033[K" if self.tty else ""
+        print(f"{start}{self._clock()} {text}", flush=True)
+
+    def _clock(self) -> str:
+        return f"{minutes(time.monotonic() - self.began):>5}"
 
 
-def _count(stage: Stage, status: int) -> Counts:
-    """Count from the stage's report; a stage without one is a single check."""
-    if stage.read is None or stage.report is None:
-        return Counts(failed=1) if status else Counts(passed=1)
-    try:
-        counted = stage.read(stage.report)
-    except (OSError, ValueError):
-        return Counts(failed=1)  # it broke before it could report
-    if status and not counted.failed:
-        return counted + Counts(failed=1)  # the runner itself failed
-    return counted
+def summary(outcomes: list[Outcome], wall: float) -> str:
+    """Return failures, slow tests, the table and, as the last line, all counts."""
+    total = sum((each.report.counts for each in outcomes), Counts())
+    cpu = sum(each.cpu for each in outcomes)
+    return "\n".join(
+        [
+            *_failures(outcomes),
+            *_slowest(outcomes),
+            *_table(outcomes),
+            f"{'together':<14}{'':>25}{wall:>9.1f}{cpu:>9.1f}",
+            "",
+            f"{total.passed} passed, {total.failed} failed",
+        ]
+    )
 
 
-def _environment() -> dict[str, str]:
-    """Put a Node on PATH, so that scripts which start with `env node` find it."""
-    node = frontend.find_node()
-    environment = node.environment() if node else dict(os.environ)
-    # pyright would take `npm` from PATH, and the one of the PyPI wheel does not start.
-    environment["PYRIGHT_PYTHON_GLOBAL_NODE"] = "off"
-    environment["PYRIGHT_PYTHON_IGNORE_WARNINGS"] = "1"
-    return environment
+def _failures(outcomes: list[Outcome]) -> list[str]:
+    failed = [(o.stage.name, f) for o in outcomes for f in o.report.failures]
+    lines: list[str] = []
+    for stage, failure in failed[:_SHOWN_FAILURES]:
+        lines += [f"FAILED ({stage}) {failure.test}"]
+        lines += [f"    {line}" for line in failure.text.splitlines()] + [""]
+    more = len(failed) - _SHOWN_FAILURES
+    return [*lines, f"and {more} more failures", ""] if more > 0 else lines
 
 
-def summary(outcomes: list[Outcome]) -> str:
-    """Return the table and, as the last line, the counts over all stages."""
-    lines = [f"{'stage':<14}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}"]
-    total = Counts()
+def _slowest(outcomes: list[Outcome]) -> list[str]:
+    seconds = {n: s for o in outcomes for n, s in o.report.seconds.items()}
+    if len(seconds) <= _SLOWEST:
+        return []
+    slow = sorted(seconds, key=lambda name: -seconds[name])[:_SLOWEST]
+    share = sum(seconds[name] for name in slow) / (sum(seconds.values()) or 1)
+    lines = [f"The {_SLOWEST} slowest tests take {share:.0%} of the tests' time:"]
+    return [*lines, *(f"{seconds[name]:>9.1f} s  {name}" for name in slow), ""]
+
+
+def _table(outcomes: list[Outcome]) -> list[str]:
+    head = f"{'stage':<14}{'passed':>8}{'failed':>8}{'skipped':>9}"
+    lines = [f"{head}{'seconds':>9}{'CPU':>9}"]
     for outcome in outcomes:
-        counted = outcome.counts
-        total += counted
+        counted = outcome.report.counts
         lines.append(
             f"{outcome.stage.name:<14}{counted.passed:>8}{counted.failed:>8}"
-            f"{counted.skipped:>9}{outcome.seconds:>9.1f}  {outcome.note}".rstrip()
+            f"{counted.skipped:>9}{outcome.seconds:>9.1f}{outcome.cpu:>9.1f}"
+            f"  {outcome.note}".rstrip()
         )
-    return "\n".join([*lines, "", f"{total.passed} passed, {total.failed} failed"])
+    return lines
+
+
+def usual() -> dict[str, dict[str, float]]:
+    """Return how long stages and tests took the last time; nothing where unknown."""
+    try:
+        known = json.loads(TIMES.read_text(encoding="utf-8"))
+        return {"stages": dict(known["stages"]), "tests": dict(known["tests"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"stages": {}, "tests": {}}
+
+
+def _remember(outcomes: list[Outcome]) -> None:
+    """Keep the times of this run for the next; losing them costs an estimate."""
+    known = usual()
+    for outcome in outcomes:
+        known["stages"][outcome.stage.name] = round(outcome.seconds, 1)
+        known["tests"] |= outcome.report.seconds
+    try:
+        TIMES.parent.mkdir(exist_ok=True)
+        TIMES.write_text(json.dumps(known), encoding="utf-8")
+    except OSError:
+        pass
+
+
+def run(lanes: list[list[Stage]], folder: Path) -> int:
+    """Run lanes of stages, print what becomes of them; return 1 if something failed."""
+    board = Board([Lane(list(lane)) for lane in lanes], folder, usual()["stages"])
+    screen = Screen()
+    board.run(screen.ended, lambda: screen.progress(board.status()))
+    outcomes = board.outcomes
+    print(f"\n{summary(outcomes, time.monotonic() - screen.began)}", flush=True)
+    _remember(outcomes)
+    return int(any(outcome.report.counts.failed for outcome in outcomes))
 
 
 def main() -> int:
     """Run the stages; exit with 1 when anything failed."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--only", metavar="NAME", help="a group (lint, test) or stage")
-    only = parser.parse_args().only
-    with tempfile.TemporaryDirectory(prefix="gradviz-check-") as reports:
-        chosen = [
-            stage
-            for stage in stages(Path(reports))
-            if only in (None, stage.group, stage.name)
+    parser.add_argument(
+        "--thorough",
+        action="store_true",
+        help="all samples of PyTorch's operators and many more examples",
+    )
+    options = parser.parse_args()
+    if options.thorough:
+        os.environ["GRADVIZ_THOROUGH"] = "1"  # tests/depth.py reads it
+    with tempfile.TemporaryDirectory(prefix="gradviz-check-") as folder:
+        only = options.only
+        lanes = [
+            [each for each in lane if only in (None, each.group, each.name)]
+            for lane in stages(Path(folder))
         ]
-        if not chosen:
+        if not any(lanes):
             parser.error(f"there is no stage or group called {only!r}")
-        outcomes = [run(stage) for stage in chosen]
-    print(f"\n{summary(outcomes)}", flush=True)
-    return int(any(outcome.counts.failed for outcome in outcomes))
+        return run(lanes, Path(folder))
 
 
 if __name__ == "__main__":
