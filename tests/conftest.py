@@ -8,16 +8,19 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.depth import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # No deadline: on a shared machine the slowest example says nothing about the code.
 # In continuous integration the examples are the same on every run.
-settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("default", deadline=None, max_examples=EXAMPLES)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
@@ -51,6 +54,16 @@ def _wants_torch(item: pytest.Item) -> bool:
     call = getattr(item, "callspec", None)
     values = call.params.values() if call is not None else ()
     return any(isinstance(value, str) and value == "torch" for value in values)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _seeding_asks_no_absent_device() -> None:
+    """Spare PyTorch a stack of calls as text for each kind of device at each seed."""
+    torch: Any = sys.modules.get("torch")
+    for kind in ("cuda", "mtia", "xpu"):
+        device = getattr(torch, kind, None)
+        if device is not None and not device.is_available():
+            device.manual_seed_all = lambda seed: None
 
 
 @pytest.fixture(autouse=True)

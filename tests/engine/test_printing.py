@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -89,7 +89,6 @@ options = st.fixed_dictionaries(
 
 
 @given(arrays())
-@settings(max_examples=400)
 @example(np.zeros((0, 3), "f"))
 @example(np.array([1e-320, 1e308]))
 @example(np.array(True))
@@ -99,7 +98,6 @@ def test_any_array_prints_as_in_pytorch(array: np.ndarray[Any, np.dtype[Any]]) -
 
 
 @given(arrays(), options)
-@settings(max_examples=400)
 def test_options_work_as_in_pytorch(
     array: np.ndarray[Any, np.dtype[Any]], chosen: dict[str, Any]
 ) -> None:
@@ -110,7 +108,6 @@ def test_options_work_as_in_pytorch(
 
 
 @given(arrays(), st.sampled_from(["float16", "bfloat16", "float32", "float64"]))
-@settings(max_examples=100)
 def test_the_default_type_goes_without_saying(
     array: np.ndarray[Any, np.dtype[Any]], default: str
 ) -> None:

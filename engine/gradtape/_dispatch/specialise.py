@@ -16,7 +16,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import copy
 import linecache
 import operator
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -109,7 +108,7 @@ def _functions(file: str) -> dict[str, ast.FunctionDef]:
 
 def _folded(tree: ast.FunctionDef, facts: Facts, whole: CodeType) -> CodeType:
     code = compile(
-        ast.Module([_Folding(facts).visit(copy.deepcopy(tree))], []),
+        ast.Module([_Folding(facts).visit(tree)], []),
         whole.co_filename,
         "exec",
         flags=__future__.annotations.compiler_flag,
@@ -131,12 +130,34 @@ def _spread(values: list[ast.expr]) -> list[ast.expr]:
     return found
 
 
-class _Folding(ast.NodeTransformer):
-    """Decides what facts decide, and writes loops over facts out."""
+class _Folding(ast.NodeVisitor):
+    """Decides what facts decide, and writes loops over facts out.
+
+    Every visit returns a new node and leaves the old one as it is, for other ops.
+    """
 
     def __init__(self, facts: Facts) -> None:
         self._facts = dict(facts)
         self._paths: dict[str, str] = {}  # of variables of loops: which item they are
+
+    def generic_visit(self, node: ast.AST) -> Any:
+        """Return the same node of visited parts."""
+        if not node._fields:  # Load(), Add() and their like
+            return node
+        parts = {name: self._part(value) for name, value in ast.iter_fields(node)}
+        return ast.copy_location(type(node)(**parts), node)
+
+    def _part(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return self._all(value)
+        return self.visit(value) if isinstance(value, ast.AST) else value
+
+    def _all(self, nodes: Sequence[Any]) -> list[Any]:
+        found: list[Any] = []
+        for each in nodes:
+            visited = self.visit(each) if isinstance(each, ast.AST) else each
+            found += visited if isinstance(visited, list) else [visited]
+        return found
 
     # ---- branches ----
 
@@ -144,24 +165,16 @@ class _Folding(ast.NodeTransformer):
         known = self._truth(node.test)
         if known is not None:
             return self._all(node.body if known else node.orelse)
-        node.test = self.visit(self._undecided(node.test))
-        node.body = self._all(node.body) or [ast.copy_location(ast.Pass(), node)]
-        node.orelse = self._all(node.orelse)
-        return node
+        test = self.visit(self._undecided(node.test))
+        body = self._all(node.body) or [ast.copy_location(ast.Pass(), node)]
+        return ast.copy_location(ast.If(test, body, self._all(node.orelse)), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         known = self._truth(node.test)
         if known is not None:
             return self.visit(node.body if known else node.orelse)
-        node.test = self._undecided(node.test)
-        return self.generic_visit(node)
-
-    def _all(self, body: Sequence[ast.stmt]) -> list[Any]:
-        found: list[Any] = []
-        for each in body:
-            visited = self.visit(each)
-            found += visited if isinstance(visited, list) else [visited]
-        return found
+        parts = self._undecided(node.test), node.body, node.orelse
+        return ast.copy_location(ast.IfExp(*map(self.visit, parts)), node)
 
     def _truth(self, test: ast.expr) -> bool | None:
         """Return what a condition must be, or None where it has to be asked."""
@@ -186,13 +199,13 @@ class _Folding(ast.NodeTransformer):
 
     def _undecided(self, test: ast.expr) -> ast.expr:
         """Return what is left to ask of a condition that is not decided."""
+        left = test
         if isinstance(test, ast.UnaryOp):
-            test.operand = self._undecided(test.operand)
+            left = ast.UnaryOp(test.op, self._undecided(test.operand))
         elif isinstance(test, ast.BoolOp):
-            left = [v for v in test.values if self._truth(v) is None]
-            test.values = [self._undecided(value) for value in left]
-            return test.values[0] if len(left) == 1 else test
-        return test
+            open_ = [self._undecided(v) for v in test.values if self._truth(v) is None]
+            left = ast.BoolOp(test.op, open_) if len(open_) > 1 else open_[0]
+        return left if left is test else ast.copy_location(left, test)
 
     # ---- loops ----
 
@@ -203,7 +216,7 @@ class _Folding(ast.NodeTransformer):
             return self.generic_visit(node)
         for path, item in items:
             with self._variables(node.target, path, item):
-                found += self._all(copy.deepcopy(node.body))
+                found += self._all(node.body)
         return found
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
@@ -220,13 +233,13 @@ class _Folding(ast.NodeTransformer):
         found: list[ast.expr] = []
         for path, item in items:
             with self._variables(loop.target, path, item):
-                found.append(self.visit(copy.deepcopy(node.elt)))
+                found.append(self.visit(node.elt))
         return ast.copy_location(ast.List(found, ast.Load()), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        self.generic_visit(node)
-        node.args = _spread(node.args)
-        match node:
+        call: ast.Call = self.generic_visit(node)
+        call.args = _spread(call.args)
+        match call:
             case ast.Call(func=ast.Name(id="any"), args=[ast.List(elts=[one])]):
                 return one
             case ast.Call(
@@ -236,12 +249,12 @@ class _Folding(ast.NodeTransformer):
             case ast.Call(func=ast.Name(id="tuple"), args=[ast.List(elts=all)]):
                 return ast.copy_location(ast.Tuple(all, ast.Load()), node)
             case _:
-                return node
+                return call
 
     def visit_Tuple(self, node: ast.Tuple) -> Any:
-        self.generic_visit(node)
-        node.elts = _spread(node.elts)
-        return node
+        found: ast.Tuple = self.generic_visit(node)
+        found.elts = _spread(found.elts)
+        return found
 
     def visit_Name(self, node: ast.Name) -> Any:
         path = self._paths.get(node.id)

@@ -126,7 +126,7 @@ def play(t: Any, leaves: int, program: Any, hooked: Any, walks: Any) -> Any:
     return events, [plain(each.grad) for each in values if each.is_leaf]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(1, 6), steps, hooks, passes)
 def test_hooks_run_as_in_pytorch(
     leaves: int, program: list[Step], hooked: Any, walks: Any

@@ -22,12 +22,7 @@ EARLIER = (
 """Where a call is wrong twice, PyTorch may name either; one of these is then told."""
 
 
-@settings(
-    max_examples=150,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+@settings(derandomize=True, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_a_program_does_what_it_does_in_pytorch(program: list[Step]) -> None:
     torch = pytest.importorskip("torch")

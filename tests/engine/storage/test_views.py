@@ -13,7 +13,7 @@ from ..graph.chains import Step, chains, play, starts
 from ..nn.lines import check_line
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(starts, chains)
 @example((), [("expand", 1, ((0, 2),)), ("zero_", 2, ())])
 def test_chains_of_views_and_writes_are_as_in_pytorch(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -24,13 +24,11 @@ SUBNORMAL = 1e16 * float(np.finfo(np.float64).tiny)
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)
 
 
-@settings(max_examples=300, deadline=None)
 @given(hnp.arrays(FLOATS, SHAPES))
 def test_any_array_agrees_with_numpy(array: np.ndarray):
     check(array)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     # A subnormal norm has too few digits to compare.
     hnp.arrays("f8", SHAPES, elements=st.floats(-1e3, 1e3, allow_subnormal=False)),

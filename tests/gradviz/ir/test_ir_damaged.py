@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradviz import ir
@@ -49,7 +49,6 @@ def test_every_truncation_is_refused(read: Reader):
 
 
 @readers
-@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_corruption_is_refused_or_harmless(read: Reader, data: st.DataObject):
     damaged = bytearray(CNN[read])

@@ -7,7 +7,7 @@ import math
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gradviz import ir
 from gradviz.ir import columns as ir_columns
@@ -26,7 +26,6 @@ def test_samples_survive_every_format(name: str):
     assert repr(ir_columns.unpack(ir_columns.pack(snapshot))) == repr(snapshot)
 
 
-@settings(max_examples=150, deadline=None)
 @given(strategies.snapshots())
 def test_any_snapshot_survives_every_format(snapshot: ir.Snapshot):
     assert ir_json.loads(ir_json.dumps(snapshot)) == snapshot

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gradviz import ir
 from gradviz.errors import SnapshotError
@@ -21,7 +21,6 @@ def test_samples_are_valid(name: str):
     validate(samples.SAMPLES[name]())
 
 
-@settings(max_examples=50, deadline=None)
 @given(strategies.snapshots())
 def test_drawn_snapshots_are_valid(snapshot: ir.Snapshot):
     validate(snapshot)

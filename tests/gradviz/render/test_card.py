@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gradviz import ir
 from gradviz.render import html as page
@@ -118,7 +118,6 @@ def test_many_findings_are_counted():
     assert findings_text(many, limit=1).endswith("… 8 more findings")
 
 
-@settings(max_examples=60, deadline=None)
 @given(strategies.snapshots())
 def test_any_finding_is_safe(snapshot: ir.Snapshot):
     seen = Read(card(snapshot) if snapshot.findings else "")

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gradviz import export, ir
 from gradviz._capture.statistics.summary import statistics
@@ -79,7 +79,6 @@ def with_label(label: str) -> ir.Snapshot:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(strategies.labels)
 def test_any_label_stays_text(label: str):
     snapshot = with_label(label)

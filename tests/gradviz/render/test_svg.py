@@ -7,7 +7,7 @@ from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradviz import ir
@@ -109,7 +109,6 @@ def test_modules_fold_only_as_far_as_needed():
     assert collapse(deep(20, 50), 1) is None
 
 
-@settings(max_examples=60, deadline=None)
 @given(strategies.snapshots())
 def test_any_snapshot_is_well_formed(snapshot: ir.Snapshot):
     root = parse(snapshot)
@@ -133,7 +132,6 @@ def graphs(draw: st.DrawFn) -> tuple[list[tuple[float, float]], list[tuple[int, 
     return sizes, draw(st.lists(st.tuples(box, box), max_size=25))
 
 
-@settings(max_examples=150, deadline=None)
 @given(graphs())
 def test_boxes_never_overlap(graph):
     sizes, links = graph
@@ -158,7 +156,6 @@ def test_boxes_never_overlap(graph):
         assert bottom <= placed.height + 1e-6
 
 
-@settings(max_examples=100, deadline=None)
 @given(graphs())
 def test_links_of_a_graph_without_cycles_point_down(graph):
     sizes, links = graph

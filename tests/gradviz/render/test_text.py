@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradviz import ir
@@ -102,7 +102,6 @@ def test_colour_is_only_added_on_request():
     assert coloured == to_text(bad_chain())
 
 
-@settings(max_examples=60, deadline=None)
 @given(strategies.snapshots(), st.integers(0, 6), st.integers(40, 200))
 def test_any_snapshot_is_bounded_and_safe(
     snapshot: ir.Snapshot, limit: int, width: int
