@@ -33,8 +33,6 @@ collect_ignore_glob = (
         "gradviz/capture/pytorch/*.py",
         "gradviz/watching/test_plot.py",
         "gradviz/watching/test_watch*.py",
-        "rules/test_recorded.py",
-        "rules/test_untouched.py",
     ]
 )
 

@@ -113,14 +113,16 @@ def is_host_file(file: str) -> bool:
 _RUNNERS = ("torch", "gradtape", "IPython", "ipykernel", "tornado", "traitlets")
 
 
+_OURS = os.path.dirname(os.path.dirname(__file__))
+_NOT_THE_USERS = (
+    *(f"{folder}{os.sep}" for folder in (sysconfig.get_path("stdlib"), _OURS)),
+    *("<frozen", "<gradtape", "<gradviz", "<string>"),
+)
+
+
 def _not_the_users() -> tuple[str, ...]:
-    folders = [sysconfig.get_path("stdlib") + os.sep, os.path.dirname(__file__)]
-    folders[1] = os.path.dirname(folders[1]) + os.sep  # gradviz itself
-    for name in _RUNNERS:
-        folders += [
-            path + os.sep for path in getattr(sys.modules.get(name), "__path__", [])
-        ]
-    return (*folders, "<frozen", "<gradtape", "<gradviz", "<string>")
+    loaded = [getattr(sys.modules.get(name), "__path__", []) for name in _RUNNERS]
+    return (*_NOT_THE_USERS, *(path + os.sep for paths in loaded for path in paths))
 
 
 class Log:

@@ -1,4 +1,4 @@
-"""Runs small programs in-process and compares the first finding with a marked line.
+"""Programs with a marked line, and how they are run in-process.
 
 A table of programs reads like this::
 
@@ -27,12 +27,11 @@ from typing import Any
 
 import pytest
 
-from gradviz import ir
-from gradviz.diagnosis.diagnose import Diagnosis, diagnose
+from gradviz._capture.open_log import Engine
 from gradviz.program.records import Program
 from gradviz.running.engine_alias import alias
 
-ENGINES = ("gradtape", "torch")
+ENGINES: tuple[Engine, ...] = ("gradtape", "torch")
 MARK = "# CULPRIT"
 
 
@@ -43,7 +42,7 @@ class Case:
     name: str
     source: str
     slug: str | None
-    engines: tuple[str, ...]
+    engines: tuple[Engine, ...]
     says: tuple[str, ...]  # parts that the first finding's text must have
     related: tuple[str, ...]  # roles that it must have
 
@@ -64,7 +63,7 @@ def case(
     source: str,
     slug: str | None = None,
     *,
-    engines: tuple[str, ...] = ENGINES,
+    engines: tuple[Engine, ...] = ENGINES,
     says: Iterable[str] = (),
     related: Iterable[str] = (),
 ) -> Case:
@@ -84,41 +83,6 @@ def programs(cases: Iterable[Case]) -> pytest.MarkDecorator:
         for engine in each.engines
     ]
     return pytest.mark.parametrize(("case", "engine"), rows)
-
-
-def check(case: Case, engine: str) -> None:
-    """Run a program and assert that the right line, or none, is blamed first."""
-    diagnosis = diagnose(run(case, engine))
-    report = "\n".join(describe(diagnosis)) or "nothing found"
-    skipped = [note for note in diagnosis.notes if "was skipped" in note]
-    assert not skipped, skipped
-    if case.slug is None:
-        loud = [each for each in diagnosis.findings if each.severity != "info"]
-        assert not loud, f"{case.name} is fine, but:\n{report}"
-        return
-    assert diagnosis.findings, f"{case.name}: nothing found"
-    first = diagnosis.findings[0]
-    assert (first.slug, _line(diagnosis, first)) in [
-        (case.slug, line) for line in case.lines
-    ], f"expected {case.slug} in line {case.lines}, got:\n{report}"
-    text = f"{first.message} {first.fix}"
-    for part in case.says:
-        assert part in text, f"{part!r} is missing in {text!r}"
-    for role in case.related:
-        assert role in first.roles, f"{role!r} is missing in {first.roles}"
-
-
-def describe(diagnosis: Diagnosis) -> list[str]:
-    """Return one line of text per finding."""
-    return [
-        f"line {_line(diagnosis, each)}: {each.code} {each.slug} ({each.severity}): "
-        f"{each.message} Fix: {each.fix}"
-        for each in diagnosis.findings
-    ] + list(diagnosis.notes)
-
-
-def _line(diagnosis: Diagnosis, finding: ir.Finding) -> int | None:
-    return None if finding.culprit is None else diagnosis.sites[finding.culprit].line
 
 
 # ---- running ------------------------------------------------------------------------

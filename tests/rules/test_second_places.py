@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from gradviz.diagnosis.diagnose import diagnose
-from tests.rules.harness import Case, check, programs, run
+from gradviz._capture.open_log import Engine
+from tests.rules.harness import Case, programs
+from tests.rules.judge import check
 from tests.rules.tables import FAMILIES, cases_of
 
 TWO_PLACES = [each for family in FAMILIES for each in cases_of(family, "TWO_PLACES")]
 
 
 @programs(TWO_PLACES)
-def test_the_second_line_is_a_remark(case: Case, engine: str) -> None:
-    check(case, engine)
-    diagnosis = diagnose(run(case, engine))
+def test_the_second_line_is_a_remark(case: Case, engine: Engine) -> None:
+    diagnosis = check(case, engine)
     (second,) = [
         number
         for number, line in enumerate(case.source.splitlines(), 1)
