@@ -13,13 +13,13 @@ resolves them. No record holds a live tensor.
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gradviz.program.events import Event, ModuleCall
+from gradviz.program.events import Backward, Event, ModuleCall, OptimizerCall
 from gradviz.program.noted import Glance, events_of
 from gradviz.program.values import CustomFunction, Node, RawSite, Value
 
@@ -98,6 +98,9 @@ class Program:
     thread: int | None = None  # the only one that is seen whole, where there is one
     notes: list[str] = field(default_factory=list[str])  # what could not be seen
     lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
+    before_drop: list[Callable[[], None]] = field(
+        default_factory=list[Callable[[], None]]
+    )  # called while old events are still there
     _settled: int = 0  # so many entries of ``raw``, from the first, are events
     _open: list[ModuleCall] = field(default_factory=list[ModuleCall])  # had not ended
     _values: dict[Any, tuple[Glance, Any]] = field(
@@ -143,6 +146,20 @@ class Program:
             found = raw[place] if place < len(raw) else None
             return found if found is not None and _index_of(found) == index else None
 
+    def passes_and_updates(self, first: int) -> Iterator[Backward | OptimizerCall]:
+        """Yield the passes and the optimizers' steps from an index on, in order.
+
+        Other events stay as they were noted.
+        """
+        start = bisect_left(self.raw, first, key=_index_of)
+        for entry in self.raw[start:]:
+            kind = entry[0] if type(entry) is tuple else type(entry)
+            if kind in _PASSES_AND_UPDATES:
+                events = self._opened(entry)
+                yield from (e for e in events if isinstance(e, Backward))
+                calls = (e for e in events if isinstance(e, OptimizerCall))
+                yield from (e for e in calls if e.what == "step")
+
     def value(
         self, glance: Glance, kind: Callable[..., Any] = Value, version: int = 0
     ) -> Any:
@@ -162,6 +179,8 @@ class Program:
     def drop(self, count: int, but: Sequence[Any] = ()) -> int:
         """Forget the oldest events but some; return the index of the first left."""
         with self.lock:
+            for each in self.before_drop:
+                each()
             self.raw[:count] = but
             self._settled = 0 if but else max(0, self._settled - count)
             self._values.clear()
@@ -169,6 +188,9 @@ class Program:
             for key in [key for key in self.left if key < index]:
                 del self.left[key]
         return index
+
+
+_PASSES_AND_UPDATES = frozenset(("backward", "optimizer", Backward, OptimizerCall))
 
 
 def _index_of(event: Any) -> int:

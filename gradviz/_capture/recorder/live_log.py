@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from gradviz._capture.recorder.from_log import statistics_of
-from gradviz._capture.recorder.gradient_flow import FlowLog
 from gradviz._capture.recorder.live import Slots, StepSource
 from gradviz._capture.recorder.raw import RawFlowStep, RawNode, Recording
 from gradviz._capture.recorder.recorder import Recorder
-from gradviz.program.events import Backward, OptimizerCall
+from gradviz.program.events import Backward
 from gradviz.program.values import Node, NodeRun
 
 
@@ -25,9 +24,6 @@ class LogSource(StepSource):
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
         self._recorder = recorder
-        self._flow = FlowLog()
-        self._heard = recorder.first  # index of the next event to hear of
-        self._leaves: dict[int, RawNode] = {}  # stand-ins by key
         self._keys: dict[int, int] = {}  # id of a leaf's record -> key
         self._held: Backward | None = None  # the pass that is being read
         log = recorder.log
@@ -56,25 +52,15 @@ class LogSource(StepSource):
     def record(self) -> Recording:
         last = self._held
         recording, graph = self._recorder.recording_until(last)
-        self._hear()
         for key, raw in graph.nodes.items():
             if raw.kind == "accumulate":
                 self._keys[id(raw)] = key
-        recording.flow_forgotten = self._flow.forgotten
-        recording.flow = [
-            RawFlowStep(
-                step.time_ns,
-                [self._real(graph.nodes, leaf) for leaf in step.leaves],
-                step.summaries,
-                step.stepped,
-            )
-            for step in self._flow.steps
-        ]
+        flow = self._recorder.flow
+        if flow is not None:
+            recording.flow = flow.steps_with(graph.nodes)
+            recording.flow_forgotten = flow.forgotten
         self._graph = graph  # its records are known by their address
         return recording
-
-    def _real(self, nodes: dict[int, RawNode], leaf: RawNode) -> RawNode:
-        return nodes.get(self._keys[id(leaf)], leaf)
 
     def shape(self) -> Any:
         last = self._held
@@ -110,44 +96,15 @@ class LogSource(StepSource):
         return [(run, log.program.nodes.get(run.node)) for run in last.runs]
 
     def flow(self) -> tuple[Sequence[RawFlowStep], int]:
-        self._hear()
-        return self._flow.steps, self._flow.forgotten
+        flow = self._recorder.flow
+        return ((), 0) if flow is None else (flow.steps(), flow.forgotten)
 
     def leaf_key(self, leaf: RawNode) -> int:
-        return self._keys.get(id(leaf), 0)
+        flow = self._recorder.flow
+        known = None if flow is None else flow.key(leaf)
+        return self._keys.get(id(leaf), 0) if known is None else known
 
     def _newest(self) -> Backward | None:
         log = self._recorder.log
         last = None if log is None else log.last_pass
         return last if last is not None and last.index >= self._recorder.first else None
-
-    def _hear(self) -> None:
-        """Take in the passes since the last time."""
-        log = self._recorder.log
-        if log is None:
-            return
-        news: list[Any] = []
-        for event in reversed(log.program.events):
-            if event.index < self._heard:
-                break
-            news.append(event)
-        for event in reversed(news):
-            if isinstance(event, Backward):
-                if log.last_pass is None or event.index > log.last_pass.index:
-                    return  # it is running
-                self._hear_pass(event, log.times.get(event.index, 0))
-            elif isinstance(event, OptimizerCall) and event.what == "step":
-                self._flow.stepped()
-            self._heard = event.index + 1
-
-    def _hear_pass(self, event: Backward, time_ns: int) -> None:
-        for run in event.runs:
-            if run.node >= 0 or not run.incoming:
-                continue  # not a leaf
-            leaf = self._leaves.get(run.node)
-            if leaf is None:
-                leaf = RawNode("AccumulateGrad", "accumulate")
-                self._leaves[run.node] = leaf
-                self._keys[id(leaf)] = run.node
-            self._flow.add(time_ns, leaf, statistics_of(run.incoming[0]))
-        self._flow.end_pass()

@@ -11,10 +11,10 @@ from gradviz._capture.names.hooks import Hook
 from gradviz._capture.recorder.asides import without_asides
 from gradviz._capture.recorder.assemble import assemble
 from gradviz._capture.recorder.engine import RecordedEngine, RecordedLog
+from gradviz._capture.recorder.flow_of_log import FlowOfLog
 from gradviz._capture.recorder.from_log import GraphFromLog
-from gradviz._capture.recorder.gradient_flow import FlowLog
 from gradviz._capture.recorder.raw import KEPT_STEPS, RawEvent, Recording
-from gradviz.program.events import Backward, Event, OptimizerCall
+from gradviz.program.events import Backward, Event
 from gradviz.program.values import Node
 
 MAX_NODES = 20_000
@@ -49,6 +49,7 @@ class Recorder:
         self.first = 0  # index of the first event that belongs to the recording
         self._last: int | None = None  # index after the last one, once it is over
         self.log: RecordedLog | None = None
+        self.flow: FlowOfLog | None = None
         self._own: RecordedLog | None = None
         self._frame: FrameType | None = None
         self._holders: dict[int, tuple[str, ...]] = {}  # by the tensor's number
@@ -63,13 +64,15 @@ class Recorder:
         self.engine.watch(found, self.steps)
         self._frame = frame
         self.log, self.first, self._last = found, found.next_index, None
+        self.flow = FlowOfLog(found, self.first)
 
     def end(self, error: BaseException | None) -> None:
         """Stop to listen."""
-        if self.log is None:
+        if self.log is None or self.flow is None:
             return
         self.log.refresh()
         self._last = self.log.next_index
+        self.flow.close()
         self._note_holders(self.log)
         if error is not None:
             self._error = f"{type(error).__name__}: {error}"
@@ -93,8 +96,8 @@ class Recorder:
 
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far."""
-        log = self.log
-        if log is None:
+        log, flow = self.log, self.flow
+        if log is None or flow is None:
             raise RuntimeError("this recorder has not begun to record")
         if self._last is None:
             log.refresh()
@@ -111,8 +114,8 @@ class Recorder:
                 f"{aside:,} operations that no gradient passes through, such as those "
                 "that prepare data, are left out of the events."
             )
-        flow = _flow_of(graph, events)
-        recording.flow, recording.flow_forgotten = flow.steps, flow.forgotten
+        recording.flow = flow.steps_with(graph.nodes)
+        recording.flow_forgotten = flow.forgotten
         if len(passes) > steps:
             recording.notes.append(
                 f"{len(passes)} steps were recorded; the last {steps} are kept."
@@ -171,22 +174,6 @@ class Recorder:
             graph,
             aside,
         )
-
-
-def _flow_of(graph: GraphFromLog, events: list[Event]) -> FlowLog:
-    """Return what the leaves took in, in all passes, those before the kept ones too."""
-    flow = FlowLog()
-    for event in events:
-        if isinstance(event, Backward):
-            time_ns = graph.log.times.get(event.index, 0)
-            for run in event.runs:
-                leaf = graph.nodes.get(run.node)
-                if leaf is not None and leaf.kind == "accumulate":
-                    flow.add(time_ns, leaf, run.incoming[0] and run.incoming[0].full)
-            flow.end_pass()
-        elif isinstance(event, OptimizerCall) and event.what == "step":
-            flow.stepped()
-    return flow
 
 
 def _nodes_of(events: list[Event], known: dict[int, Node]) -> dict[int, Node]:

@@ -30,7 +30,8 @@ def test_a_long_recording_does_not_grow():
 
     few, many = sizes(400), sizes(1600)
     pairs = zip(few, many, strict=True)
-    assert all(later <= max(2 * early, 100) for early, later in pairs)
+    # Rows of what has died go by the hundreds.
+    assert all(later <= max(2 * early, 250) for early, later in pairs)
 
 
 def test_a_recorded_op_gives_the_collector_few_objects_to_visit():

@@ -1,0 +1,91 @@
+"""The gradient flow of a log: what all its passes brought to the leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gradviz._capture.recorder.engine import RecordedLog
+from gradviz._capture.recorder.from_log import statistics_of
+from gradviz._capture.recorder.gradient_flow import FlowLog
+from gradviz._capture.recorder.raw import RawFlowStep, RawNode
+from gradviz.program.events import Backward
+
+
+class FlowOfLog:
+    """Takes in the passes of a log from one index on, each once.
+
+    A log drops old events; it is asked before they go, so the flow is that of the whole
+    recording, however long. Leaves are stand-ins: their records change with each step.
+    """
+
+    def __init__(self, log: RecordedLog, first: int) -> None:
+        self._log = log
+        self._flow = FlowLog()
+        self._heard = first  # index of the next event to hear of
+        self._leaves: dict[int, RawNode] = {}  # by key
+        self._keys: dict[int, int] = {}  # id of a stand-in -> key
+        self._closed = False
+        log.program.before_drop.append(self.hear)
+
+    def close(self) -> None:
+        """Take in the last passes; later ones are no part of the recording."""
+        self.hear()
+        self._closed = True
+        self._log.program.before_drop.remove(self.hear)
+
+    def hear(self) -> None:
+        """Take in the passes that ended since the last time."""
+        log = self._log
+        if self._closed:
+            return
+        with log.program.lock:
+            for event in log.program.passes_and_updates(self._heard):
+                if isinstance(event, Backward):
+                    if log.last_pass is None or event.index > log.last_pass.index:
+                        break  # it is running
+                    self._hear_pass(event, log.times.get(event.index, 0))
+                else:
+                    self._flow.stepped()
+                self._heard = event.index + 1
+
+    @property
+    def forgotten(self) -> int:
+        """How many steps are too old to be kept: the number of the first one."""
+        return self._flow.forgotten
+
+    def steps(self) -> Sequence[RawFlowStep]:
+        """Return the steps until now."""
+        self.hear()
+        return self._flow.steps
+
+    def key(self, leaf: RawNode) -> int | None:
+        """Return the key of the leaf that a stand-in stands for."""
+        return self._keys.get(id(leaf))
+
+    def steps_with(self, nodes: Mapping[int, RawNode]) -> list[RawFlowStep]:
+        """Return the steps, with leaves as they are among these nodes, if they are."""
+        return [
+            RawFlowStep(
+                step.time_ns,
+                [nodes.get(self._keys[id(leaf)], leaf) for leaf in step.leaves],
+                step.summaries,
+                step.stepped,
+            )
+            for step in self.steps()
+        ]
+
+    def _hear_pass(self, event: Backward, time_ns: int) -> None:
+        for run in event.runs:
+            if run.node < 0 and run.incoming:  # a leaf
+                leaf = self._stand_in(run.node)
+                self._flow.add(time_ns, leaf, statistics_of(run.incoming[0]))
+        self._flow.end_pass()
+
+    def _stand_in(self, key: int) -> RawNode:
+        leaf = self._leaves.get(key)
+        if leaf is None:
+            facts = self._log.program.tensors.get(-key)
+            name = "" if facts is None else facts.name or ""
+            leaf = self._leaves[key] = RawNode("AccumulateGrad", "accumulate", name)
+            self._keys[id(leaf)] = key
+        return leaf
