@@ -2,7 +2,7 @@
 # Needs Python 3.11 or newer and nothing else: see tools/bootstrap.py.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint build bench clean distclean setup
+.PHONY: help demo test test-thorough test-changed lint build bench clean distclean setup
 
 # The first Python that is new enough; override with `make PYTHON=… test`.
 CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14 python
@@ -12,8 +12,8 @@ PYTHON ?= $(shell for python in $(CANDIDATES); do \
 VENV := .venv/bin/python
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
-	| sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -E '^[a-z-]+:.*##' $(firstword $(MAKEFILE_LIST)) \
+	| sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 demo: ## train a small network, record one step, write gradviz-demo.html
 	@$(call bootstrap,demo)
@@ -22,6 +22,14 @@ demo: ## train a small network, record one step, write gradviz-demo.html
 test: ## lint, types and every test, with one summary at the end
 	@$(call bootstrap,test)
 	@$(VENV) -m tools.check
+
+test-thorough: ## the same with all of PyTorch's samples and hundreds of examples
+	@$(call bootstrap,test)
+	@$(VENV) -m tools.check --thorough
+
+test-changed: ## lint and the tests nearest to what differs from main, in minutes
+	@$(call bootstrap,test)
+	@$(VENV) -m tools.changed
 
 lint: ## only lint and types
 	@$(call bootstrap,test)

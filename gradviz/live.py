@@ -70,7 +70,11 @@ class Source(Protocol):
     """What a live view follows. All but ``version`` runs in the thread of the feed."""
 
     def version(self) -> int:
-        """Return a number that changes with what there is to see; 0: nothing yet."""
+        """Return a number that changes with what there is to see; 0: nothing yet.
+
+        What has to be done for everything that happened, however seldom anyone looks,
+        is done here: pauses between looks would not make it less.
+        """
         ...
 
     def full(self) -> ir.Snapshot:

@@ -23,7 +23,7 @@ TIMES = ROOT / ".pytest_cache" / "seconds.json"
 """How long each stage and each test took the last time, for whoever asks later."""
 
 # A busy machine can keep a browser from acting in time; what a test asserts is final.
-_RERUNS = ["--reruns", "1", "--only-rerun", "TimeoutError"]
+RERUNS = ["--reruns", "1", "--only-rerun", "TimeoutError"]
 
 # The same examples in every run; a developer's own pytest goes on looking for new ones.
 _SAME = ["--hypothesis-seed=0"]
@@ -55,7 +55,7 @@ def stages(reports: Path) -> list[list[Stage]]:
                 ],
                 vitest,
             ),
-            pytest("browser", reports, "tests/browser", *_RERUNS),
+            pytest("browser", reports, "tests/browser", *RERUNS),
         ],
     ]
 

@@ -11,6 +11,7 @@ from gradviz.program.values import (
     ParameterState,
     RawSite,
     StaleSaved,
+    Summary,
     Value,
     Write,
 )
@@ -60,6 +61,10 @@ class Runs(Protocol):
         """Return them."""
         ...
 
+    def at_leaves(self) -> list[tuple[int, Summary]]:
+        """Return each leaf's node with what came to it: a small part of them."""
+        ...
+
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Backward(Event):
@@ -85,6 +90,13 @@ class Backward(Event):
     def runs(self) -> list[NodeRun]:
         """The turns of nodes, in order, where somebody listened to them."""
         return self.ran if isinstance(self.ran, list) else self.ran.records()
+
+    def at_leaves(self) -> list[tuple[int, Summary]]:
+        """Return each leaf's node with the gradient that came to it, in order."""
+        if not isinstance(self.ran, list):
+            return self.ran.at_leaves()
+        came = [(run.node, run.incoming[0]) for run in self.ran if run.incoming]
+        return [(key, each) for key, each in came if key < 0 and each is not None]
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture import layers
-from tests.architecture.layers import HEAVY
+from tools import imports
+from tools.imports import HEAVY, imports_of
 
-EVERY_IMPORT = layers.all_imports()
+EVERY_IMPORT = imports.all_imports()
 RUNNING = [found for found in EVERY_IMPORT if not found.typing]
 
 
@@ -29,7 +29,7 @@ def broken(importers: tuple[str, ...], targets: tuple[str, ...]) -> list[str]:
 
 
 def test_both_packages_were_found():
-    assert {"gradtape", "gradviz", "gradviz.ir"} <= layers.modules().keys()
+    assert {"gradtape", "gradviz", "gradviz.ir"} <= imports.modules().keys()
     assert len(RUNNING) > 50
 
 
@@ -42,7 +42,7 @@ PURE = ["diagnosis", "flow", "plot", "program", "render"]
 
 @pytest.mark.parametrize("room", PURE)
 def test_pure_rooms_know_no_framework(room: str):
-    assert f"gradviz.{room}" in layers.modules()
+    assert f"gradviz.{room}" in imports.modules()
     assert broken((f"gradviz.{room}",), ("gradtape", "torch", "cupy")) == []
 
 
@@ -119,7 +119,7 @@ def test_nothing_heavy_is_imported_at_module_level():
     assert early == []
 
 
-@pytest.mark.parametrize("package", sorted(layers.PACKAGES))
+@pytest.mark.parametrize("package", sorted(imports.PACKAGES))
 def test_importing_a_package_loads_nothing_heavy(package: str, tmp_path: Path):
     code = (
         f"import sys, {package}\n"
@@ -149,7 +149,7 @@ def _output(code: str, folder: Path) -> str:
         capture_output=True,
         text=True,
         cwd=folder,
-        env={"PYTHONPATH": f"{layers.ROOT}:{layers.ROOT / 'engine'}"},
+        env={"PYTHONPATH": f"{imports.ROOT}:{imports.ROOT / 'engine'}"},
         check=False,
     )
     assert done.stderr == ""
@@ -181,7 +181,7 @@ except ImportError:
 def test_the_reader_sees_every_form_of_import():
     found = {
         item.target: (item.line, item.late, item.typing)
-        for item in layers.imports_of("gradviz._capture.x", SAMPLE, is_package=False)
+        for item in imports.imports_of("gradviz._capture.x", SAMPLE, is_package=False)
     }
     assert found == {
         "os.path": (2, False, False),
@@ -197,7 +197,7 @@ def test_the_reader_sees_every_form_of_import():
 
 
 def test_the_reader_resolves_dots_from_a_package():
-    (found,) = layers.imports_of("gradviz.render", "from .. import ir", is_package=True)
+    (found,) = imports_of("gradviz.render", "from .. import ir", is_package=True)
     assert found.target == "gradviz.ir"
-    (found,) = layers.imports_of("gradviz.render", "from .a import b", is_package=True)
+    (found,) = imports_of("gradviz.render", "from .a import b", is_package=True)
     assert found.target == "gradviz.render.a.b"

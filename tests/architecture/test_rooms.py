@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture import layers
-from tests.architecture.layers import ROOT, Import
 from tests.architecture.rooms import (
     ORDER,
     ROOT_FILES,
@@ -19,10 +17,12 @@ from tests.architecture.rooms import (
     WITHOUT_README,
     room_of,
 )
+from tools import imports
+from tools.imports import ROOT, Import
 
-MODULES = layers.modules()
-EVERY_IMPORT = layers.all_imports()
-PACKAGES = sorted(layers.PACKAGES)
+MODULES = imports.modules()
+EVERY_IMPORT = imports.all_imports()
+PACKAGES = sorted(imports.PACKAGES)
 
 UPWARDS = (
     "{found}: the room {lower} lies below {upper}. Move what is asked for to the "
@@ -112,14 +112,14 @@ def test_folders_are_narrow_enough_to_list():
 
 
 def test_the_engines_root_holds_what_pytorch_has_there():
-    files = list(layers.PACKAGES["gradtape"].glob("*.py"))
+    files = list(imports.PACKAGES["gradtape"].glob("*.py"))
     assert len(files) <= ROOT_FILES, "the engine's parts lie in rooms, not in the root"
 
 
 def folders_of_rooms() -> list[Path]:
     return [
         folder
-        for package in layers.PACKAGES.values()
+        for package in imports.PACKAGES.values()
         for folder in sorted(init.parent for init in package.glob("*/__init__.py"))
     ]
 

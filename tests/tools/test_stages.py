@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def ran(tmp_path: Path, code: str, *, reports: bool = False) -> Outcome:
     return stages.run(stage(tmp_path, code, reports=reports), tmp_path / "output")
 
 
-def written(lines: list[dict[str, object]], status: int) -> str:
+def written(lines: Sequence[Mapping[str, object]], status: int) -> str:
     text = "".join(json.dumps(line) + "\n" for line in lines)
     return f"open('report', 'w').write({text!r}); exit({status})"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
@@ -86,8 +86,8 @@ class GraphFacts(Protocol):
     tells_inside: bool
     """Whether :meth:`inside` tells what ran in passes, and not the log's own events."""
 
-    def settle(self) -> None:
-        """Make all rows that were put off."""
+    def settle(self, nodes: Iterable[int] | None = None) -> None:
+        """Make the rows that were put off: all, or those of some nodes."""
 
     def reading(self) -> AbstractContextManager[None]:
         """Return a context in which nothing is forgotten, however long the log gets."""

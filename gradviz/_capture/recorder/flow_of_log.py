@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gradviz._capture.recorder.engine import RecordedLog
-from gradviz._capture.recorder.from_log import statistics_of
-from gradviz._capture.recorder.gradient_flow import FlowLog
-from gradviz._capture.recorder.raw import RawFlowStep, RawNode
-from gradviz.program.events import Backward
+from gradviz._capture.recorder.from_log import briefly, statistics_of
+from gradviz._capture.recorder.gradient_flow import FULL_STEPS, FlowLog
+from gradviz._capture.recorder.raw import RawFlowStep, RawNode, as_tuple
+from gradviz.program.events import Backward, OptimizerCall
 
 
 class FlowOfLog:
@@ -39,13 +39,16 @@ class FlowOfLog:
         if self._closed:
             return
         with log.program.lock:
-            for event in log.program.passes_and_updates(self._heard):
-                if isinstance(event, Backward):
-                    if log.last_pass is None or event.index > log.last_pass.index:
-                        break  # it is running
-                    self._hear_pass(event, log.times.get(event.index, 0))
-                else:
+            news = [*log.program.passes_and_updates(self._heard)]
+            last = -1 if log.last_pass is None else log.last_pass.index
+            for number, event in enumerate(news):
+                if isinstance(event, OptimizerCall):
                     self._flow.stepped()
+                elif event.index > last:
+                    break  # it is running
+                else:
+                    # Updates count too: there is at least one for a pass, mostly.
+                    self._hear_pass(event, len(news) - number <= 2 * FULL_STEPS)
                 self._heard = event.index + 1
 
     @property
@@ -74,11 +77,11 @@ class FlowOfLog:
             for step in self.steps()
         ]
 
-    def _hear_pass(self, event: Backward, time_ns: int) -> None:
-        for run in event.runs:
-            if run.node < 0 and run.incoming:  # a leaf
-                leaf = self._stand_in(run.node)
-                self._flow.add(time_ns, leaf, statistics_of(run.incoming[0]))
+    def _hear_pass(self, event: Backward, in_full: bool) -> None:
+        time_ns = self._log.times.get(event.index, 0)
+        for key, summary in event.at_leaves():
+            taken = statistics_of(summary) if in_full else as_tuple(briefly(summary))
+            self._flow.add(time_ns, self._stand_in(key), taken)
         self._flow.end_pass()
 
     def _stand_in(self, key: int) -> RawNode:

@@ -298,8 +298,11 @@ def statistics_of(summary: Summary | None) -> ir.Statistics | None:
     """Return the statistics behind a summary: all of them, where they were taken."""
     if summary is None:
         return None
-    if summary.full is not None:
-        return summary.full
+    return briefly(summary) if summary.full is None else summary.full
+
+
+def briefly(summary: Summary) -> ir.Statistics:
+    """Return what a log knows of values anyway: no moments, no histogram."""
     return ir.Statistics(
         count=summary.count,
         minimum=summary.minimum,

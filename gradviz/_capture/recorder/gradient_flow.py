@@ -20,7 +20,8 @@ from gradviz.flow.table import point_of
 KEPT_FLOW_POINTS = 100_000
 """Points of older steps are forgotten, oldest first, beyond this many."""
 
-_FULL_STEPS = 8  # the last ones keep their histograms: 1 kB a point
+FULL_STEPS = 8
+"""So many of the last steps keep their histograms: 1 kB a point."""
 
 
 class FlowLog:
@@ -53,8 +54,8 @@ class FlowLog:
         if before is not None and before.leaves == last.leaves:
             last.leaves = before.leaves
         self._leaves, self._summaries = [], []
-        if len(self.steps) > _FULL_STEPS:
-            old = self.steps[-_FULL_STEPS - 1]
+        if len(self.steps) > FULL_STEPS:
+            old = self.steps[-FULL_STEPS - 1]
             old.summaries = tuple([in_short(each) for each in old.summaries])
         while self._count > KEPT_FLOW_POINTS and len(self.steps) > 1:
             self._count -= len(self.steps.pop(0).leaves)
@@ -68,7 +69,10 @@ class FlowLog:
 
 def in_short(summary: RawStatistics) -> RawStatistics:
     """Return a summary without its histogram and spread."""
-    return as_tuple(replace(as_record(summary), std=None, histogram=()))
+    record = as_record(summary)
+    if not record.histogram and isinstance(summary, tuple):
+        return summary
+    return as_tuple(replace(record, std=None, histogram=()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ class LogSource(StepSource):
         if log is None or facts is None:
             return 0
         if self._newest() is not None:
+            if self._recorder.flow is not None:
+                self._recorder.flow.hear()
             return log.passes_over
         return self._known - facts.count()
 
@@ -45,8 +47,8 @@ class LogSource(StepSource):
             yield
             return
         with self._facts.reading():
-            self._held = self._newest()
-            self._facts.settle()
+            held = self._held = self._newest()
+            self._facts.settle(held.nodes if held and held.nodes else None)
             yield
 
     def record(self) -> Recording:

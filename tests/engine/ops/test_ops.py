@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,67 +80,97 @@ def weights_for(outputs: list[Any]) -> list[Any]:
     return found
 
 
+@dataclass
+class Run:
+    """One call on one engine: what it was given, and what it gave."""
+
+    engine: Engine
+    args: Any
+    kwargs: Any
+    outputs: Any
+
+    def gradients(self) -> list[Any]:
+        """Return the gradients of the inputs, as arrays."""
+        engine, ends = self.engine, ends_of(self.engine, self.outputs)
+        if not ends:
+            return []
+        weights = [engine.tensor(w) for w in weights_for(ends)]
+        starts = engine.inputs(self.args, self.kwargs)
+        found = grad_of(engine)(ends, starts, weights, allow_unused=True)
+        return [None if g is None else engine.array(g) for g in found]
+
+
+def run(engine: Engine, entry: OpSample, sample: Sample) -> Run:
+    args, kwargs = engine.arguments(sample, entry.frozen)
+    return Run(engine, args, kwargs, call(engine, entry, args, kwargs))
+
+
+def grad_of(engine: Engine) -> Any:
+    return autograd.grad if engine is OURS else engine.module.autograd.grad
+
+
+def ends_of(engine: Engine, outputs: Any) -> list[Any]:
+    return [each for each in engine.tensors(outputs) if each.requires_grad]
+
+
 @needs_torch
 @every_op
-def test_forward_is_as_in_pytorch(entry: OpSample):
+def test_an_op_does_what_it_does_in_pytorch(entry: OpSample):
+    """Results, what the node saved, first gradients; and inputs are left alone."""
     findings = Findings()
     for dtype in entry.dtypes:
         for sample in calls(entry, dtype):
-            mine, yours = (
-                call(e, entry, *e.arguments(sample, entry.frozen))
-                for e in (OURS, theirs())
-            )
-            findings.note(sample, outputs_differ(entry, mine, yours))
+            findings.note(sample, sample_differs(entry, sample, dtype))
     findings.check(entry)
 
 
-@needs_torch
-@every_op
-def test_saved_values_are_those_of_pytorch(entry: OpSample):
-    if not (entry.saved and entry.graph):
-        pytest.skip("this entry's node keeps other things than PyTorch's")
-    findings = Findings()
-    for sample in samples_of(entry, entry.dtypes[0]):
-        nodes: list[Any] = []
-        for engine in (OURS, theirs()):
-            outputs = call(engine, entry, *engine.arguments(sample, entry.frozen))
-            tensors = engine.tensors(outputs)
-            nodes.append(tensors[0].grad_fn if tensors else None)
-        findings.note(sample, saved_differ(*nodes))
-    findings.check(entry)
+def sample_differs(entry: OpSample, sample: Sample, dtype: str) -> Iterator[str]:
+    args, kwargs = OURS.arguments(sample, entry.frozen)
+    copies = [(t, t._data.copy(), t._version) for t in OURS.tensors([args, kwargs])]
+    mine = Run(OURS, args, kwargs, call(OURS, entry, args, kwargs))
+    if not (entry.name.endswith("_") or entry.name.startswith("operator.i")):
+        yield from written(copies)
+    yours = run(theirs(), entry, sample)
+    yield from outputs_differ(entry, mine.outputs, yours.outputs)
+    if entry.saved and entry.graph and dtype == entry.dtypes[0]:
+        first = [each.engine.tensors(each.outputs)[:1] for each in (mine, yours)]
+        yield from saved_differ(*(t[0].grad_fn if t else None for t in first))
+    if entry.derived and np.dtype(dtype).kind in "fc":
+        yield from gradients_differ(entry, mine.gradients(), yours.gradients())
 
 
-def gradients(engine: Engine, entry: OpSample, sample: Sample, order: int) -> Any:
-    """Return the gradients of a call, of first or second order, as arrays."""
-    args, kwargs = engine.arguments(sample, entry.frozen)
-    ends = engine.tensors(call(engine, entry, args, kwargs))
-    ends = [o for o in ends if o.requires_grad]
-    starts = engine.inputs(args, kwargs)
-    grad = autograd.grad if engine is OURS else engine.module.autograd.grad
-    found: Any = []
-    for level in range(order):
-        weights = [engine.tensor(w) for w in weights_for(ends)]
-        if order > 1 and level == 0:
-            weights = [w.requires_grad_() for w in weights]
-        if not ends:
-            return []
-        found = grad(
-            ends, starts, weights, allow_unused=True, create_graph=level < order - 1
-        )
-        starts = [*starts, *weights]
-        ends = [g for g in found if g is not None and g.requires_grad]
+def written(before: list[tuple[Any, Any, int]]) -> Iterator[str]:
+    for number, (tensor, copy, version) in enumerate(before):
+        nans = copy.dtype.kind in "fc"
+        same = np.array_equal(tensor._data, copy, equal_nan=nans)
+        if tensor._version != version or not same:
+            yield f"tensor {number} was written"
+
+
+def second_gradients(engine: Engine, entry: OpSample, sample: Sample) -> list[Any]:
+    """Return the gradients of the gradients of a call, as arrays."""
+    made = run(engine, entry, sample)
+    ends, grad = ends_of(engine, made.outputs), grad_of(engine)
+    if not ends:
+        return []
+    starts = engine.inputs(made.args, made.kwargs)
+    weights = [engine.tensor(w).requires_grad_() for w in weights_for(ends)]
+    found = grad(ends, starts, weights, allow_unused=True, create_graph=True)
+    ends = [g for g in found if g is not None and g.requires_grad]
+    if not ends:
+        return []
+    more = [engine.tensor(w) for w in weights_for(ends)]
+    found = grad(ends, [*starts, *weights], more, allow_unused=True)
     return [None if g is None else engine.array(g) for g in found]
 
 
-def gradients_differ(entry: OpSample, sample: Sample, order: int) -> Iterator[str]:
-    mine, yours = (gradients(e, entry, sample, order) for e in (OURS, theirs()))
+def gradients_differ(
+    entry: OpSample, mine: list[Any], yours: list[Any]
+) -> Iterator[str]:
     if len(mine) != len(yours):
         yield f"{len(mine)} gradients, should be {len(yours)}"
         return
     for number, (m, y) in enumerate(zip(mine, yours, strict=True)):
-        if order > 1:  # a constant's gradient may be None or zeros
-            m = np.zeros_like(y) if m is None and y is not None else m
-            y = np.zeros_like(m) if y is None and m is not None else y
         if (m is None) != (y is None):
             yield f"gradient {number} is {m}, should be {y}"
         elif m is not None and any(step < 0 for step in m.strides):
@@ -148,17 +179,12 @@ def gradients_differ(entry: OpSample, sample: Sample, order: int) -> Iterator[st
             yield f"gradient {number}: {found}"
 
 
-@needs_torch
-@every_op
-def test_gradients_are_those_of_pytorch(entry: OpSample):
-    if not entry.derived:
-        pytest.skip("PyTorch has no derivative to compare with")
-    findings = Findings()
-    for dtype in entry.dtypes:
-        if np.dtype(dtype).kind in "fc":
-            for sample in calls(entry, dtype):
-                findings.note(sample, gradients_differ(entry, sample, 1))
-    findings.check(entry)
+def zeros_for_none(gradients: list[Any], others: list[Any]) -> list[Any]:
+    """Fill gaps: the second gradient of a constant may be None or zeros."""
+    if len(gradients) != len(others):
+        return gradients
+    pairs = zip(gradients, others, strict=True)
+    return [np.zeros_like(o) if g is None and o is not None else g for g, o in pairs]
 
 
 @needs_torch
@@ -170,7 +196,11 @@ def test_double_backward_is_as_in_pytorch(entry: OpSample):
     for dtype in entry.dtypes:
         if np.dtype(dtype).kind in "fc" and dtype != "float32":
             for sample in samples_of(entry, dtype):
-                findings.note(sample, gradients_differ(entry, sample, 2))
+                mine, yours = (
+                    second_gradients(e, entry, sample) for e in (OURS, theirs())
+                )
+                filled = zeros_for_none(mine, yours), zeros_for_none(yours, mine)
+                findings.note(sample, gradients_differ(entry, *filled))
     findings.check(entry)
 
 
@@ -192,29 +222,6 @@ def test_gradients_are_slopes(entry: OpSample, order: int):
             return OURS.tensors(OURS.function(entry.name)(*args, **kwargs))
 
         findings.note(sample, gradient_errors(outputs, inputs, rtol, order))
-    findings.check(entry)
-
-
-@every_op
-def test_inputs_are_left_alone(entry: OpSample):
-    findings = Findings()
-    writes = entry.name.endswith("_") or entry.name.startswith("operator.i")
-    for sample in samples_of(entry, entry.dtypes[0]):
-        args, kwargs = OURS.arguments(sample, grad=False)
-        before = [(t, t._data.copy(), t._version) for t in OURS.tensors([args, kwargs])]
-        call(OURS, entry, args, kwargs)
-        if not writes:
-            findings.note(
-                sample,
-                [
-                    f"tensor {number} was written"
-                    for number, (tensor, copy, version) in enumerate(before)
-                    if tensor._version != version
-                    or not np.array_equal(
-                        tensor._data, copy, equal_nan=copy.dtype.kind in "fc"
-                    )
-                ],
-            )
     findings.check(entry)
 
 

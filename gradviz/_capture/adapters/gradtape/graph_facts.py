@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -69,10 +69,13 @@ class GradtapeFacts:
         self._log = log
         self._details = log.details
 
-    def settle(self) -> None:
+    def settle(self, nodes: Iterable[int] | None = None) -> None:
         """Make the rows of nodes that were only noted."""
         with self._log.lock:
-            self._log.passes.finish()
+            if nodes is None:
+                self._log.passes.finish()
+            else:
+                self._log.passes.ahead.finish(nodes)
 
     @contextmanager
     def reading(self) -> Generator[None, None, None]:

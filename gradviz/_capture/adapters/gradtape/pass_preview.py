@@ -167,11 +167,12 @@ class Ahead:
         edges = tuple(following)
         return name, edges, node.numbers, node.code, node.lasti, shape, tuple(saved)
 
-    def finish(self) -> None:
-        """Make the rows of all nodes that were noted."""
-        reader = self._reader
-        for key, noted in self._noted.items():
-            if key in reader.program.nodes:
+    def finish(self, keys: Iterable[int] | None = None) -> None:
+        """Make the rows of nodes that were noted: of all, or of some."""
+        reader, waiting = self._reader, self._noted
+        for key in list(waiting) if keys is None else keys:
+            noted = waiting.pop(key, None)
+            if noted is None or key in reader.program.nodes:
                 continue
             name, following, numbers, code, lasti, shape, _ = noted
             edges = zip(following, numbers, strict=True)
@@ -185,7 +186,6 @@ class Ahead:
                 sequence=key - 1,
             )
             reader.assign(row)
-        self._noted.clear()
 
     def _saved(self, noted: Noted) -> tuple[Saved, ...]:
         flat, value = noted[6], self._reader.program.value

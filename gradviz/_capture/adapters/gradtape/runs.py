@@ -67,6 +67,22 @@ class PassRuns:
                 self._read = at
             return self._runs
 
+    def at_leaves(self) -> list[tuple[int, Summary]]:
+        """Return each leaf's node with what came to it, without records of the others.
+
+        See :meth:`gradviz.program.events.Runs.at_leaves`.
+        """
+        with _reading:
+            came = [(run.node, run.incoming[0]) for run in self._runs if run.node < 0]
+            cells, at = self._cells, self._read
+            while at < len(cells):
+                key, count = cells[at], cells[at + 3]
+                if key < 0:
+                    came.append((key, self._summary(cells[at + 4])))
+                at += 4 + count
+                at += 1 + cells[at]
+        return [(key, each) for key, each in came if each is not None]
+
     def _add(self, at: int) -> int:
         key, elapsed, grad, count = self._cells[at : at + 4]
         at += 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -59,7 +59,7 @@ class TorchFacts:
         self._log = log
         self.producer = producer(log.torch)
 
-    def settle(self) -> None:
+    def settle(self, nodes: Iterable[int] | None = None) -> None:
         """All rows are there: nodes are read by the passes that walk them."""
 
     def reading(self) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""Which modules may import which, and how to read the imports of a file."""
+"""Who imports whom: the import statements of both packages, at any depth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"gradtape": ROOT / "engine" / "gradtape", "gradviz": ROOT / "gradviz"}
 
 HEAVY = ("IPython", "anywidget", "cupy", "ipywidgets", "numba", "plotly", "torch")
