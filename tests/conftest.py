@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ def _wants_torch(item: pytest.Item) -> bool:
 @pytest.fixture(autouse=True, scope="session")
 def _seeding_asks_no_absent_device() -> None:
     """Spare PyTorch a stack of calls as text for each kind of device at each seed."""
-    torch: Any = sys.modules.get("torch")
+    torch: Any = importlib.import_module("torch") if HAS_TORCH else None
     for kind in ("cuda", "mtia", "xpu"):
         device = getattr(torch, kind, None)
         if device is not None and not device.is_available():

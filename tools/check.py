@@ -177,7 +177,13 @@ def _remember(outcomes: list[Outcome]) -> None:
     known = usual()
     for outcome in outcomes:
         known["stages"][outcome.stage.name] = round(outcome.seconds, 1)
-        known["tests"] |= outcome.report.seconds
+        seconds = outcome.report.seconds
+        ran = {name.partition("::")[0] for name in seconds}  # what is gone, goes
+        known["tests"] = {
+            name: each
+            for name, each in known["tests"].items()
+            if name.partition("::")[0] not in ran
+        } | seconds
     try:
         TIMES.parent.mkdir(exist_ok=True)
         TIMES.write_text(json.dumps(known), encoding="utf-8")

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.architecture import layers
+from tools import imports
 
 WITH_EXAMPLES = sorted(
     name
-    for name, file in layers.modules().items()
+    for name, file in imports.modules().items()
     if ">>> " in file.read_text(encoding="utf-8")
 )
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

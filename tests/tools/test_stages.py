@@ -92,7 +92,8 @@ def test_lanes_run_side_by_side_and_a_failure_stops_nothing(tmp_path: Path):
         lambda outcome: ended.append(outcome.stage.name),
         lambda: lines.append(board.status()),
     )
-    assert ended == ["fails", "goes", "waits"]
+    assert ended[0] == "fails"
+    assert sorted(ended[1:]) == ["goes", "waits"]
     assert lines[0].endswith(" left")
 
 

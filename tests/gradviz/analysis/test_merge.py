@@ -15,8 +15,8 @@ from gradviz import cli, ir
 from gradviz.errors import GradvizError
 from gradviz.flow.ranks import ranks_text
 from gradviz.ir.validate import validate
-from tests.architecture.layers import ROOT
 from tests.gradviz.watching import flows
+from tools.imports import ROOT
 
 PROGRAM = Path(__file__).with_name("ranks_program.py")
 LIMIT_S = 120

@@ -13,8 +13,8 @@ import torch
 
 import gradviz
 from gradviz.errors import GradvizError
-from tests.architecture.layers import ROOT
 from tests.gradviz.watching import flows
+from tools.imports import ROOT
 
 
 def named(figure: Any, name: str) -> list[Any]:

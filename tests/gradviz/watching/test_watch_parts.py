@@ -15,8 +15,8 @@ import gradviz
 from gradviz import ir
 from gradviz.watching.history import FIELDS, PICTURES, History, Row
 from gradviz.watching.sampling import SamplingSchedule
-from tests.architecture.layers import ROOT
 from tests.gradviz.watching import flows
+from tools.imports import ROOT
 
 
 def paced(step_ns: int, look_ns: int, steps: int, overhead: float = 0.03) -> list[int]:
