@@ -26,6 +26,10 @@ PERIOD_S = 0.05
 SHARE = 0.02
 """How much of its processor time a live view may take from the code that runs."""
 
+FIRST_PAUSE_S = 0.5
+"""The pause after the first look, much of which is never done again: imports, the code
+of the view. A page that moves says that it lives."""
+
 LEAST_LOAD = 0.25
 """Where the code that runs has less of a processor, it is taken to wait."""
 
@@ -185,12 +189,14 @@ class LiveFeed:
         version = self._source.version()
         if version in (0, self._seen):
             return PERIOD_S
-        begun = self._clock()
+        begun, is_first = self._clock(), self._revision is None
         size = self._send()
         self._seen = version
         busy = self._clock() - begun
         self.sent.nbytes += size
         self.sent.busy_s += busy
+        if is_first:
+            return FIRST_PAUSE_S
         return max(PERIOD_S, busy / SHARE / self._load(), size / BYTES_PER_S)
 
     def _send(self) -> int:

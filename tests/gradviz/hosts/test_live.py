@@ -187,9 +187,10 @@ def test_what_is_not_finite_is_counted(lib: Any):
 
 
 def test_a_feed_pauses_in_proportion_to_what_it_cost():
-    clock = iter([0.0, 0.3, 0.3, 0.4]).__next__
+    clock = iter([0.0, 9.0, 9.0, 9.3, 9.3, 9.4]).__next__
     load = iter([1.0, 0.5]).__next__
-    feed = LiveFeed(Page(), Script([1, 2]), clock=clock, load=load)
+    feed = LiveFeed(Page(), Script([1, 2, 3]), clock=clock, load=load)
+    assert feed.look() == live.FIRST_PAUSE_S  # most of that is never done again
     assert feed.look() == pytest.approx(0.3 / live.SHARE)
     assert feed.look() == pytest.approx(0.1 / live.SHARE / 0.5)  # half as much runs
 
@@ -202,7 +203,7 @@ def test_the_load_of_a_process_that_waits_is_the_least():
 
 def test_a_feed_pauses_in_proportion_to_what_it_sent():
     feed = LiveFeed(Page(), Script([1, 2], rows=1_000_000), clock=lambda: 0.0)
-    assert feed.look() == live.PERIOD_S
+    assert feed.look() == live.FIRST_PAUSE_S
     assert feed.look() == pytest.approx(36_000_000 / live.BYTES_PER_S)
 
 
