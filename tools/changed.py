@@ -26,9 +26,10 @@ from tools.imports import modules as package_modules
 from tools.stages import ROOT, Stage
 
 SECONDS = 80.0
-"""How long the tests in Python may take, and half as long those in a browser."""
+"""How long the tests in Python may take, and as long those in a browser."""
 
 _UNKNOWN_SECONDS = 3.0  # of a test file that never ran here
+_UNKNOWN_BROWSER_SECONDS = 15.0
 _COMMON = 40  # a word in more test files than this says nothing
 
 
@@ -144,7 +145,11 @@ class Choice:
 
 
 def nearest(
-    tests: dict[Path, int], changed: list[Path], known: dict[str, float], budget: float
+    tests: dict[Path, int],
+    changed: list[Path],
+    known: dict[str, float],
+    budget: float,
+    unknown: float = _UNKNOWN_SECONDS,
 ) -> Choice:
     """Choose test files by how near they are.
 
@@ -153,6 +158,7 @@ def nearest(
         changed: The files that changed.
         known: How long each test took the last time, by its name.
         budget: Seconds that the chosen ones may take together.
+        unknown: Seconds of a file that is not among the known ones.
     """
     texts = {test: (ROOT / test).read_text(encoding="utf-8") for test in tests}
     words = {word for file in changed for word in words_of(file)}
@@ -168,7 +174,7 @@ def nearest(
     seconds = _seconds_by_file(known)
     choice, spent = Choice(), 0.0
     for test in sorted(tests, key=order):
-        spent += seconds.get(test.as_posix(), _UNKNOWN_SECONDS)
+        spent += seconds.get(test.as_posix(), unknown)
         within = spent <= budget or not choice.chosen
         (choice.chosen if within else choice.left_out).append(test)
     return choice
@@ -227,7 +233,7 @@ def lanes_for(changed: list[Path], reports: Path) -> list[list[Stage]]:
             test.relative_to(ROOT): 0
             for test in (ROOT / "tests" / "browser").glob("test_*.py")
         }
-        choice = nearest(pages, view, known, SECONDS / 2)
+        choice = nearest(pages, view, known, SECONDS, _UNKNOWN_BROWSER_SECONDS)
         print(choice.said("browser test file"))
         files = map(str, choice.chosen)
         lanes[1].append(check.pytest("browser", reports, *files, *check.RERUNS))
