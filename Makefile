@@ -23,7 +23,7 @@ test: ## lint, types and every test, with one summary at the end
 	@$(call bootstrap,test)
 	@$(VENV) -m tools.check
 
-test-thorough: ## the same with all of PyTorch's samples and hundreds of examples
+test-thorough: ## the same with hundreds of examples and longer programs
 	@$(call bootstrap,test)
 	@$(VENV) -m tools.check --thorough
 

@@ -1,7 +1,7 @@
-"""How deep the tests look: enough for every change, or at all there is.
+"""How deep the tests look: enough for every change, or for a release.
 
-`make test` looks at five samples of each operator and at a few dozen examples of each
-property; `make test-thorough` at all that PyTorch has and at hundreds.
+`make test` looks at a few dozen examples of each property and at a few steps of each
+program; `make test-thorough` at hundreds, and at more steps.
 """
 
 from __future__ import annotations
@@ -12,6 +12,3 @@ THOROUGH = os.environ.get("GRADVIZ_THOROUGH") == "1"
 
 EXAMPLES = 400 if THOROUGH else 40
 """Examples of each property that hypothesis looks for a counterexample in."""
-
-SAMPLES = slice(None) if THOROUGH else slice(0, 15, 3)
-"""PyTorch's own samples looked at for each variant of an operator."""

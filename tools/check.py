@@ -209,7 +209,7 @@ def main() -> int:
     parser.add_argument(
         "--thorough",
         action="store_true",
-        help="all samples of PyTorch's operators and many more examples",
+        help="hundreds of examples of each property, more steps of each program",
     )
     options = parser.parse_args()
     if options.thorough:

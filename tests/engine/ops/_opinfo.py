@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import gradtape
-from tests.depth import SAMPLES
 
 from .._engines import OURS, theirs
 
@@ -210,15 +209,26 @@ def findings(row: Any) -> Iterator[tuple[str, str]]:
         return
     torch.manual_seed(0)
     wants_grad = row.supports_autograd
-    few = slice(0, 3) if row.name == "grid_sampler_3d" else SAMPLES
+    few = 3 if row.name == "grid_sampler_3d" else None  # which are large
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         drawn = row.sample_inputs("cpu", torch.float64, requires_grad=wants_grad)
-        samples = list(islice(drawn, few.start, few.stop, few.step))
+        samples = list(islice(drawn, few))
     for sample in samples:
-        yield from _sample_findings(row, function, sample)
+        if not _is_undetermined(row, sample):
+            yield from _sample_findings(row, function, sample)
     if row.error_inputs_func is not None:
         yield from (("refusals", said) for said in _refusals_differ(row, function))
+
+
+def _is_undetermined(row: Any, sample: Any) -> bool:
+    """Tell whether any basis of what is left will do for the last singular vectors."""
+    if row.name not in ("svd", "linalg.svd"):
+        return False
+    named = sample.kwargs
+    whole = named.get("full_matrices", False) or not named.get("some", True)
+    rows, columns = sample.input.shape[-2:]
+    return whole and abs(rows - columns) > 1
 
 
 def _sample_findings(row: Any, function: Any, sample: Any) -> Iterator[tuple[str, str]]:
