@@ -88,8 +88,13 @@ def _write_note(node: Node | None, write: Any) -> str:
 
 
 def unpack_kept(node: Any, F: Any, at: int) -> Any:
-    """Return what a node keeps in the slot of this number, not being a number."""
+    """Return what a node keeps in the slot of this number.
+
+    Another thread that goes through the same graph may free it between two looks.
+    """
     kept = node.kept1 if at else node.kept0
+    if kept is FREED:
+        raise RuntimeError(BACKWARD_TWICE)
     kind = type(kept)
     if kind is Tensor:
         memory = kept._memory
@@ -163,7 +168,7 @@ def run_kept(self: Any, F: Any, grad: Any) -> Gradients:
         kind = type(v1)
         if kind is Tensor and raw and (v1._memory is None or not v1._memory.version):
             v1 = v1._data
-        elif kind is Tensor or kind is SavedTensor:
+        elif kind is Tensor or kind is SavedTensor or v1 is FREED:
             v1 = unpack_kept(self, F, 1)
     call = mode.now.run if raw else plain_call
     if not two_formulas:
@@ -233,9 +238,10 @@ def run_formulas(self: Any, F: Any, grad: Any) -> Gradients:
     call = mode.now.run if raw else plain_call
     values: list[Any] = []
     if slots:
-        if self.saved is None:
+        saved = self.saved
+        if saved is None:
             raise RuntimeError(BACKWARD_TWICE)
-        values = [*self.saved]
+        values = [*saved]
         for at in slots:
             entry = values[at]
             if type(entry) is SavedTensor:

@@ -16,7 +16,7 @@ from .._tensor.tensor import Tensor
 
 
 class _Freed:
-    """What stands in the first slot once the graph was freed."""
+    """What stands in the slots once the graph was freed."""
 
 
 FREED: Any = _Freed()
@@ -32,17 +32,23 @@ def slots_for(count: int) -> dict[str, Any]:
 
 
 def _one(node: Any) -> tuple[Any, ...] | None:
-    if node.kept0 is FREED:
+    kept = node.kept0
+    if kept is FREED:
         return None
-    node.kept0 = _as_saved(node.kept0)
-    return (node.kept0,)
+    if type(kept) is Tensor:
+        node.kept0 = kept = _as_saved(kept)
+    return (kept,)
 
 
 def _two(node: Any) -> tuple[Any, ...] | None:
-    if node.kept0 is FREED:
+    first, second = node.kept0, node.kept1
+    if first is FREED or second is FREED:
         return None
-    node.kept0, node.kept1 = _as_saved(node.kept0), _as_saved(node.kept1)
-    return node.kept0, node.kept1
+    if type(first) is Tensor:
+        node.kept0 = first = _as_saved(first)
+    if type(second) is Tensor:
+        node.kept1 = second = _as_saved(second)
+    return first, second
 
 
 def _keep_one(node: Any, saved: tuple[Any, ...] | None) -> None:
@@ -50,7 +56,7 @@ def _keep_one(node: Any, saved: tuple[Any, ...] | None) -> None:
 
 
 def _keep_two(node: Any, saved: tuple[Any, ...] | None) -> None:
-    node.kept0, node.kept1 = (FREED, None) if saved is None else saved
+    node.kept0, node.kept1 = (FREED, FREED) if saved is None else saved
 
 
 def _free_one(node: Any) -> None:
@@ -58,13 +64,11 @@ def _free_one(node: Any) -> None:
 
 
 def _free_two(node: Any) -> None:
-    node.kept0, node.kept1 = FREED, None
+    node.kept0 = node.kept1 = FREED
 
 
-def _as_saved(kept: Any) -> Any:
-    if type(kept) is not Tensor:
-        return kept
-    saved = new_object(SavedTensor)
+def _as_saved(kept: Tensor) -> SavedTensor:
+    saved: SavedTensor = new_object(SavedTensor)
     saved.memory = kept._memory
     saved.version = 0
     saved.tensor = kept
