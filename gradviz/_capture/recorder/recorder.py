@@ -15,7 +15,7 @@ from gradviz._capture.recorder.engine import RecordedEngine, RecordedLog
 from gradviz._capture.recorder.flow_of_log import FlowOfLog
 from gradviz._capture.recorder.from_log import GraphFromLog
 from gradviz._capture.recorder.raw import KEPT_STEPS, RawEvent, Recording
-from gradviz._capture.recorder.steps import of_passes
+from gradviz._capture.recorder.steps import last_passes, of_passes
 from gradviz.program.events import Backward, Event
 from gradviz.program.values import Node
 
@@ -144,7 +144,7 @@ class Recorder:
         told = [each for each in passes if (each.runs and each.whole) or each.error]
         told = told or [each for each in passes if each.runs] or passes
         shown, count = list[Backward](), 0
-        for each in reversed(told[-self.steps :]):
+        for each in reversed(last_passes(told, self.steps)):
             count += each.node_count - len(each.leaves)
             if shown and count > self.max_nodes:
                 break

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Any, Literal
 
-from gradviz.program.events import Backward, OptimizerCall
-
-_FEW = 8  # calls between a pass and its update: gradients are clipped, norms printed
+from gradviz.program.events import Backward, ModuleCall, OptimizerCall
 
 _Kind = Literal["pass", "update", "other"]
 
@@ -18,8 +16,8 @@ def of_passes(events: Iterable[Any], wanted: Set[int]) -> list[Any]:
     A step is what came since the pass before, and after the pass what an optimizer did.
     What came after the last of all passes belongs to it.
 
-    >>> from gradviz.program.events import Call
-    >>> run = [Call(index=0), Backward(index=1), Call(index=2), Backward(index=3)]
+    >>> from gradviz.program.events import Event
+    >>> run = [Event(index=0), Backward(index=1), Event(index=2), Backward(index=3)]
     >>> [event.index for event in of_passes(run, {3})]
     [2, 3]
     """
@@ -37,9 +35,25 @@ def of_passes(events: Iterable[Any], wanted: Set[int]) -> list[Any]:
         elif after and kind == "update":
             kept += since
             since.clear()
-        elif kind == "other":
-            after = after and len(since) < _FEW
+        elif begins_step(event):
+            after = False
     return kept + since if last else kept
+
+
+def begins_step(noted: Any) -> bool:
+    """Tell whether an event belongs to a forward, which ends what a step did last."""
+    if type(noted) is not tuple:
+        return isinstance(noted, ModuleCall) or bool(getattr(noted, "nodes", ()))
+    return noted[0] in ("module", "run") or (noted[0] == "call" and bool(noted[4]))
+
+
+def last_passes(passes: Sequence[Backward], count: int) -> list[Backward]:
+    """Return so many of the last passes, the first unusual one among them."""
+    found = list(passes[-count:])
+    first = next((each for each in passes if each.unusual), None)
+    if first is not None and first not in found:
+        found[0] = first
+    return found
 
 
 def _kind_of(event: Any) -> _Kind:

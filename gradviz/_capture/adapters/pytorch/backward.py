@@ -6,6 +6,7 @@ import functools
 import time
 import weakref
 from collections.abc import Callable
+from math import isfinite
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -135,8 +136,12 @@ class TorchBackward:
         return entry
 
     def _guard(self, entry: _Pass, nodes: list[Any]) -> None:
-        """Watch over the gradients of a pass, where they are looked at now and then."""
-        if self.log.samples:
+        """Watch over the gradients of a pass, where they are looked at now and then.
+
+        Those of a loss that is not finite are not either: it was noticed before.
+        """
+        norm = self.log.nonfinite.norm
+        if self.log.samples and all(map(isfinite, map(norm, entry.arguments.roots))):
             entry.guard = GradientGuard(self.torch, self.log, self.graph, entry.index)
             entry.guard.install(nodes, self.own)
 
@@ -188,6 +193,7 @@ class TorchBackward:
             retain_graph=arguments.retain,
             create_graph=arguments.create,
             whole=self.log.whole,
+            unusual=self.log.unusual,
         )
         self.log.append(event)
         return event

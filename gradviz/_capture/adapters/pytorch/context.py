@@ -30,6 +30,7 @@ class TorchContext(LogContext, Protocol):
     samples: bool  # values are looked at in some steps only
     nonfinite: NonfiniteCheck
     whole: bool  # values were looked at since the last pass, or something was noticed
+    unusual: bool  # a NaN or Inf was noticed since the last pass
     here: Here
     loop: LoopLog
     values: TorchValues

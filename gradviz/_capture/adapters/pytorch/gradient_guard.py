@@ -85,17 +85,20 @@ class GradientGuard:
         norm, finite, look = self._log.nonfinite.norm, math.isfinite, self._look
         unasked = self._torch._C.DisableTorchFunction
 
+        def all_finite(gradients: tuple[Any, ...]) -> bool:
+            for each in gradients:
+                if each is not None and not finite(norm(each)):
+                    return False
+            return True
+
         def after(outgoing: tuple[Any, ...], incoming: tuple[Any, ...]) -> None:
             if not self._on:
                 return
             with unasked():
-                if self._event is None:
-                    for each in outgoing:
-                        if each is not None and not finite(norm(each)):
-                            break
-                    else:
-                        return
-                look(outgoing, incoming)
+                if self._event is not None or (
+                    not all_finite(outgoing) and all_finite(incoming)
+                ):
+                    look(outgoing, incoming)
 
         return after
 
@@ -119,6 +122,7 @@ class GradientGuard:
         event = log.program.event(self._index)
         if isinstance(event, Backward):
             self._graph.walk([fn])
+            event.whole = event.unusual = True
             self._event = event
 
     def _note(

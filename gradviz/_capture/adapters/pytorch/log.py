@@ -13,7 +13,7 @@ from gradviz._capture.adapters.pytorch.backward import TorchBackward
 from gradviz._capture.adapters.pytorch.bypass_mode import bypass_mode
 from gradviz._capture.adapters.pytorch.calls import TorchCalls
 from gradviz._capture.adapters.pytorch.compiled import TorchCompiled
-from gradviz._capture.adapters.pytorch.data_calls import begins_step, is_noted_aside
+from gradviz._capture.adapters.pytorch.data_calls import is_noted_aside
 from gradviz._capture.adapters.pytorch.fresh_outputs import fresh_output_of
 from gradviz._capture.adapters.pytorch.grad_modes import TorchModes
 from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
@@ -30,7 +30,12 @@ from gradviz._capture.adapters.pytorch.warning_sites import name_users
 from gradviz._capture.detail import Detail
 from gradviz._capture.names.tensors import grad_fn_of
 from gradviz._capture.recorder.raw import KEPT_STEPS
-from gradviz._capture.recorder.steps import index_of, of_passes
+from gradviz._capture.recorder.steps import (
+    begins_step,
+    index_of,
+    last_passes,
+    of_passes,
+)
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz._capture.training_loop.patches import Patches, Place, unseen
 from gradviz.program.events import Backward, Call, Raised
@@ -117,6 +122,7 @@ class TorchLog(TorchFrames):
         self.samples = scan and self.detail.how == "auto"
         self._ending = False  # the next step is to be looked at in brief
         self.whole = True  # values were looked at since the last pass
+        self.unusual = False  # something was noticed since
         self.on = False
         self.loop = LoopLog(torch, self)
         self.here = self.loop.here
@@ -282,7 +288,7 @@ class TorchLog(TorchFrames):
         full = self.detail.ended(not self.brief)
         if full and self.brief:
             self.look_in_full(True)
-        self.whole = full
+        self.whole, self.unusual = full, False
         self._ending = not full and not self.brief
 
     def meets_new(self) -> None:
@@ -294,7 +300,7 @@ class TorchLog(TorchFrames):
         """Go on in full: something unusual came up."""
         self.detail.noticed()
         self.look_in_full(True)
-        self.whole = True
+        self.whole = self.unusual = True
 
     def read_graph(self, node: Any) -> None:
         """Read what is not known yet of the graph behind a node."""
@@ -345,7 +351,7 @@ class TorchLog(TorchFrames):
         """Return the passes that a picture of the run shows: the last in full."""
         passes = [e for e in self.program.raw if isinstance(e, Backward)]
         told = [each for each in passes if each.runs and each.whole]
-        return {event.index for event in told[-self._pictured :]}
+        return {event.index for event in last_passes(told, self._pictured)}
 
     def tensor(self, tensor: Any) -> int:
         """Return the number of a tensor; its row of facts opens when there are any."""

@@ -318,8 +318,9 @@ class TorchGraph:
         output = self.values.node_key(fn), tensor.output_nr
         known = self.values.output(*output)
         if known is not None and known.version == tensor._version:
-            if self.log.scan and known.summary is None:  # it was looked at in brief
-                known.summary, known.shown = self.values.holds(tensor)
+            if self.log.scan and known.summary is None:  # the call was told in brief
+                summary, shown = self.values.holds(tensor)
+                return replace(known, summary=summary, shown=shown)
             return known
         glance = self.values.look(tensor, None if known is None else known.tensor)
         if self.detailed:
