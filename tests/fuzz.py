@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from tests.depth import THOROUGH
 
-ROUNDS = 4_000 if THOROUGH else 150
+ROUNDS = 1_500 if THOROUGH else 150
 """How many damaged files of each kind are read."""
 
 _NUMBERS = (b"0", b"1", b"-1", b"7", b"8", b"255", b"65536", b"4294967295", b"1e99")
