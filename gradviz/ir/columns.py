@@ -18,7 +18,7 @@ import numpy as np
 
 from gradviz import ir
 from gradviz.errors import SnapshotError
-from gradviz.ir.bounds import check_bytes, check_rows
+from gradviz.ir.bounds import check_bytes, check_header, check_rows
 from gradviz.ir.fields import Field, Table, snapshot_fields, tables
 from gradviz.ir.json import parse_json
 from gradviz.ir.reader import DTYPES, TRUNCATED, Reader, claims
@@ -67,7 +67,7 @@ def _read(source: _Plain | _Deflated, size: int) -> ir.Snapshot:
     length = int.from_bytes(start[4:], "little")
     if len(start) < 8 or length % 8:
         raise SnapshotError(TRUNCATED)
-    check_bytes(length, size)
+    check_header(length, size)
     header = parse_json(_whole(source, length))
     if not isinstance(header, dict):
         raise SnapshotError("This is not a gradviz snapshot.")
@@ -75,7 +75,7 @@ def _read(source: _Plain | _Deflated, size: int) -> ir.Snapshot:
     check_schema(header.get("schema"))
     rows, nbytes = claims(header)
     check_rows(rows, size)
-    check_bytes(length + nbytes, size)
+    check_bytes(nbytes, size)
     reader = Reader(memoryview(_whole(source, nbytes)), header)
     if source.take(1):
         raise SnapshotError("The snapshot is damaged: its columns end before it does.")

@@ -193,11 +193,11 @@ describe("columns", () => {
   });
 
   test("more rows than the file can hold are refused before any is made", () => {
-    const rows = 300_000;
+    const rows = 1_100_000;
     const huge = withSources({ offset: 4 * rows, size: 8 * rows, rows });
     expect(decodeSnapshot(huge).sources).toHaveLength(rows);
     expect(sentenceOf(() => decodeSnapshot(huge, 3_000))).toMatch(
-      /^The snapshot claims 300000 rows, more than a file of its size holds/,
+      /^The snapshot claims 1100000 rows, more than a file of its size holds/,
     );
   });
 
