@@ -17,6 +17,7 @@ from inspect import ismodule
 from typing import TYPE_CHECKING, ParamSpec
 
 from gradviz import ir
+from gradviz._capture.detail import BUDGET, How
 from gradviz._capture.open_log import packages_of
 from gradviz._capture.tracebacks import release_frames, without_our_frames
 from gradviz.running.ending import Ending, await_threads, report
@@ -63,6 +64,8 @@ class Wanted:
     graph: bool = True
     findings: bool = True
     step: bool = False  # ask for commands at every backward pass
+    detail: How = "auto"  # which steps are looked at in full
+    budget: float = BUDGET  # times as long as that may make the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,8 @@ def run_program(
         engine=spoken,
         graph=wanted.graph,
         findings=wanted.findings,
+        detail=wanted.detail,
+        budget=wanted.budget,
     )
     recorder.annotates = False  # the whole report follows the traceback
     recorder.script = program.file
