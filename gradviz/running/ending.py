@@ -92,8 +92,10 @@ def await_threads(*, whole_process: bool) -> None:
         python._shutdown()
     except Terminated:
         raise
-    except BaseException:  # Ctrl-C, mostly: Python waits no more, and says so
+    except BaseException as error:  # Ctrl-C, mostly: Python waits no more, and says so
+        trace = error.__traceback__ and error.__traceback__.tb_next
+        lines = traceback.format_exception(type(error), error, trace)
         _print(f"Exception ignored in: {threading!r}")
-        _print(traceback.format_exc().rstrip("\n"))
+        _print("".join(lines).rstrip("\n"))
     finally:
         python._SHUTTING_DOWN = False  # or what we import now might not import

@@ -5,6 +5,7 @@ for the streams, null being a pipe that nobody reads; "limits" are those of `res
 Answers with the wait status of the child.
 """
 
+import gc
 import json
 import os
 import resource
@@ -21,6 +22,8 @@ with tempfile.TemporaryDirectory() as folder:  # imports what comes late
     warm = Path(folder, "warm.py")
     warm.write_text("import gradtape\ngradtape.ones(2, requires_grad=True).sum()\n")
     main(["run", str(warm), "--json", f"{folder}/x.json", "--no-open"])
+gc.collect()
+gc.freeze()  # or every child walks all of it, and copies it
 print("ready", flush=True)
 
 while True:
