@@ -8,7 +8,6 @@ where the one before ended, with a backward pass.
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -38,11 +37,10 @@ class Detail:
     steps: int = 0  # that ended
     steps_in_full: int = 0
     _due: int = _FIRST  # steps that are in full, whatever they cost
-    _new: bool = False  # the last step was of a kind that was not seen before
-    _spent: float = 0.0  # seconds that full detail took, beyond what is brief
-    _usual: float = math.nan  # seconds of a step in brief
-    _dear: float = 0.0  # seconds of the last step in full, beyond what is brief
+    _spent: float = 0.0  # seconds that were looked at in full
+    _dear: float = 0.0  # seconds of the last step in full
     _began: float = field(default_factory=time.thread_time)
+    _since: float | None = None  # when full detail began, while it is on
     _step_began: float = field(default_factory=time.thread_time)
     _aside: int = 0
 
@@ -60,35 +58,42 @@ class Detail:
     def ended(self, in_full: bool) -> bool:
         """Note that a step ended; return whether the next one is looked at in full."""
         now = time.thread_time()
-        took, self._step_began = now - self._step_began, now
+        self._settle(now)
         self.steps += 1
         self._aside = 0
         if in_full:
             self.steps_in_full += 1
-            self._dear = took if math.isnan(self._usual) else took - self._usual
-            self._spent += self._dear
-        elif math.isnan(self._usual):
-            self._usual = took
-        else:
-            self._usual += (took - self._usual) / 8
+            self._dear = now - self._step_began
+        self._step_began = now
         if self.how == "full":
             return True
         self._due -= self._due > 0
-        self.full = self._due > 0 or self._spent + self._dear <= self._allowed(now)
-        self._new = False
+        self.full = self._due > 0 or self._affords(1, now)
         return self.full
 
-    def _allowed(self, now: float) -> float:
-        """Return how many seconds of full detail are within the budget by now.
+    def looks_in_full(self, full: bool) -> None:
+        """Learn that full detail begins or ends, within a step as it may be."""
+        now = time.thread_time()
+        self._settle(now)
+        self._since = now if full else None
+        self._step_began = max(self._step_began, now) if full else self._step_began
 
-        A step of a new kind may take what would otherwise be saved for later.
+    def _settle(self, now: float) -> None:
+        if self._since is not None:
+            self._spent += now - self._since
+            self._since = now
+
+    def affords_new(self) -> bool:
+        """Tell whether a step that does what none before it did can be seen in full.
+
+        It may take what would otherwise be saved for later.
         """
-        share = (self.budget - 1) * (2 if self._new else 1)
-        return _AT_ONCE + share * (now - self._began - self._spent)
+        return self._affords(2, time.thread_time())
 
-    def met_new(self) -> None:
-        """Note that the step that is ending does what none before it did."""
-        self._new = True
+    def _affords(self, times: int, now: float) -> bool:
+        share = times * (self.budget - 1)
+        allowed = _AT_ONCE + share * (now - self._began - self._spent)
+        return self._spent + self._dear <= allowed
 
     def noticed(self) -> None:
         """Look at the rest of this step in full, and at some after it."""

@@ -85,6 +85,9 @@ class Backward(Event):
     results: tuple[Value | None, ...] = ()  # of autograd.grad
     error: str | None = None
     error_node: int | None = None  # the node that was running
+    whole: bool = (
+        True  # values were looked at since the pass before, or something is bad
+    )
 
     @property
     def runs(self) -> list[NodeRun]:

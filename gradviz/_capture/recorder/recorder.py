@@ -141,7 +141,8 @@ class Recorder:
         Those that were looked at in brief have little to show; where there are others,
         they are left out, but for one that raised.
         """
-        told = [each for each in passes if each.runs or each.error] or passes
+        told = [each for each in passes if (each.runs and each.whole) or each.error]
+        told = told or [each for each in passes if each.runs] or passes
         shown, count = list[Backward](), 0
         for each in reversed(told[-self.steps :]):
             count += each.node_count - len(each.leaves)
@@ -196,8 +197,8 @@ class Recorder:
 def _kept(count: int, shown: list[Backward], passes: list[Backward]) -> str:
     """Say which of so many passes are in a recording."""
     kept = len(shown)
-    which = "last" if shown == passes[-kept:] else "last that were looked at in full"
-    return f"{count:,} steps were recorded; the {which} {kept} are kept."
+    which = "" if shown == passes[-kept:] else " that were looked at in full"
+    return f"{count:,} steps were recorded; the last {kept}{which} are kept."
 
 
 def _nodes_of(events: list[Event], known: dict[int, Node]) -> dict[int, Node]:

@@ -121,19 +121,24 @@ class TorchBackward:
         ahead = self.graph.preview_pass(nodes, site)
         if ahead is not None:
             entry = self._note(arguments, ahead, site, stack)
-            if log.samples:
-                entry.guard = GradientGuard(self.torch, log, self.graph, entry.index)
-                entry.guard.install(nodes, self.own)
+            self._guard(entry, nodes)
             return entry
-        if log.samples and log.brief:
-            log.detail.met_new()
+        log.meets_new()
         event = self._event(arguments, site, stack)
         entry = _Pass(arguments, self._peek(), event.index, event)
         reached = self.graph.inspect_pass(nodes, event)
         log.loop.before_backward(event.nodes)
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
+        else:
+            self._guard(entry, nodes)
         return entry
+
+    def _guard(self, entry: _Pass, nodes: list[Any]) -> None:
+        """Watch over the gradients of a pass, where they are looked at now and then."""
+        if self.log.samples:
+            entry.guard = GradientGuard(self.torch, self.log, self.graph, entry.index)
+            entry.guard.install(nodes, self.own)
 
     def _note(
         self,
@@ -182,6 +187,7 @@ class TorchBackward:
             gradients=gradients,
             retain_graph=arguments.retain,
             create_graph=arguments.create,
+            whole=self.log.whole,
         )
         self.log.append(event)
         return event

@@ -29,6 +29,7 @@ class TorchContext(LogContext, Protocol):
     detail: Detail
     samples: bool  # values are looked at in some steps only
     nonfinite: NonfiniteCheck
+    whole: bool  # values were looked at since the last pass, or something was noticed
     here: Here
     loop: LoopLog
     values: TorchValues
@@ -53,6 +54,10 @@ class TorchContext(LogContext, Protocol):
 
     def step_ended(self) -> None:
         """Decide how the next step is looked at, now that a pass is over."""
+        ...
+
+    def meets_new(self) -> None:
+        """Look at a pass in full that is not like those before, if affordable."""
         ...
 
     def notice(self) -> None:

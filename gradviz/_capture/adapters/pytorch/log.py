@@ -116,6 +116,7 @@ class TorchLog(TorchFrames):
         self.detail = detail or Detail("full")
         self.samples = scan and self.detail.how == "auto"
         self._ending = False  # the next step is to be looked at in brief
+        self.whole = True  # values were looked at since the last pass
         self.on = False
         self.loop = LoopLog(torch, self)
         self.here = self.loop.here
@@ -268,6 +269,8 @@ class TorchLog(TorchFrames):
         self.values.detailed = self.graph.detailed = self.detailed
         self.brief = not (self.scan or self.detailed)
         self.watchful = self.detailed or (full and self.samples)
+        self.skims = self.brief and self.samples
+        self.detail.looks_in_full(not self.brief)
         self._ending = False
         self.values.describe_anew()
 
@@ -279,12 +282,19 @@ class TorchLog(TorchFrames):
         full = self.detail.ended(not self.brief)
         if full and self.brief:
             self.look_in_full(True)
+        self.whole = full
         self._ending = not full and not self.brief
+
+    def meets_new(self) -> None:
+        """Look in full at a pass that is like none before, if that is affordable."""
+        if self.samples and self.brief and self.detail.affords_new():
+            self.look_in_full(True)
 
     def notice(self) -> None:
         """Go on in full: something unusual came up."""
         self.detail.noticed()
         self.look_in_full(True)
+        self.whole = True
 
     def read_graph(self, node: Any) -> None:
         """Read what is not known yet of the graph behind a node."""
@@ -333,7 +343,8 @@ class TorchLog(TorchFrames):
 
     def _shown(self) -> set[int]:
         """Return the passes that a picture of the run shows: the last in full."""
-        told = [e for e in self.program.raw if isinstance(e, Backward) and e.runs]
+        passes = [e for e in self.program.raw if isinstance(e, Backward)]
+        told = [each for each in passes if each.runs and each.whole]
         return {event.index for event in told[-self._pictured :]}
 
     def tensor(self, tensor: Any) -> int:

@@ -9,13 +9,17 @@ said of one in the first step. A place that had one before is no news; that of a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import GLANCE
-from gradviz._capture.adapters.pytorch.statistics import summarize
-from gradviz._capture.adapters.pytorch.tensor_records import SUMMARY, TorchValues
+from gradviz._capture.adapters.pytorch.tensor_records import (
+    SUMMARY,
+    TorchValues,
+    version_of,
+)
 from gradviz._capture.names.tensors import grad_fn_of
+from gradviz.program.events import Call
 from gradviz.program.noted import Glance, Noted
 from gradviz.program.records import Program
 
@@ -51,13 +55,11 @@ class NonfiniteCheck:
         self.of_results = self._result_check()
 
     def _result_check(self) -> Callable[..., None]:
-        """Return what looks at the result of a call, just noted, of given tensors."""
+        """Return what looks at the result of a call that was just noted."""
         log, norm_of, pending = self._log, self.norm, self._pending
         plain, finite, observed = self._torch.Tensor, math.isfinite, self.is_observed
 
-        def check(
-            noted: Noted, result: Any, given: Iterable[tuple[Any, Glance]]
-        ) -> None:
+        def check(noted: Noted, result: Any) -> None:
             if not log.samples or observed():
                 return
             wrote = noted[0] == "call" and noted[5]
@@ -74,28 +76,28 @@ class NonfiniteCheck:
                     if summary is None or not summary.bad:
                         continue
                     bad = summary.nans > 0
-                self._result(noted, bad, each, given)
+                self._result(noted, bad, each)
             if len(pending) > _MOST_PENDING:
                 self.settle()
 
         return check
 
-    def _result(
-        self,
-        noted: Noted,
-        is_nan: bool,
-        result: Any,
-        given: Iterable[tuple[Any, Glance]],
-    ) -> None:
-        """Look closer at a result that is not finite, if its place is new."""
+    def _result(self, noted: Noted, is_nan: bool, result: Any) -> None:
+        """Look closer at what gave a result that is not finite, if its place is new."""
         place = noted[3][:2] if noted[0] == "run" else noted[2][1:3]
         if not self.is_news((*place, is_nan)) or not self._log.brief:
             return
         self._log.notice()
-        made = self._log.values.rows[id(result)][GLANCE]
-        self._look([(result, made), *given])
-        self._log.program.event(noted[1])  # no longer a note: its values are told
         self._log.read_graph(grad_fn_of(result))
+        self._tell(noted[1])
+
+    def of_untold(self, place: tuple[Any, ...], result: Any) -> None:
+        """Look at the result of a call that is not in the log."""
+        if result._is_view() or self.is_observed():
+            return
+        norm = self.norm(result)
+        if not math.isfinite(norm) and self.is_news((*place, math.isnan(norm))):
+            self._log.notice()  # the next such call is told
 
     def is_news(self, place: tuple[Any, ...]) -> bool:
         """Tell whether NaN or Inf was not met before at a place."""
@@ -104,14 +106,31 @@ class NonfiniteCheck:
         self._met.add(place)
         return True
 
-    def _look(self, seen: list[tuple[Any, Glance]]) -> None:
-        """Tell what tensors hold that were only glanced at, where they still do."""
+    def _tell(self, index: int) -> None:
+        """Tell what the calls from this event on took and gave, as far as it is there.
+
+        A tensor that the program has let go of may be saved by a node.
+        """
         log = self._log
-        for tensor, glance in seen:
-            value = log.program.value(glance)
-            if value.summary is None and tensor._version == value.version:
-                full = log.values.detailed and value.requires_grad
-                value.summary, value.shown = summarize(self._torch, tensor, full)
+        living = dict(log.values.log.tensors.alive())
+        for event in log.program.events:
+            if event.index < index or not isinstance(event, Call):
+                continue
+            saved = {
+                (row.value.tensor, row.value.version): row.value
+                for node in map(log.program.nodes.get, event.nodes)
+                for row in (node.saved if node is not None else ())
+            }
+            writes = [write.value for write in event.writes]
+            for value in (*event.inputs, *event.outputs, *writes):
+                tensor = living.get(value.tensor)
+                other = saved.get((value.tensor, value.version))
+                if value.summary is not None:
+                    continue
+                if tensor is not None and version_of(tensor) == value.version:
+                    value.summary, value.shown = log.values.holds(tensor)
+                elif other is not None:
+                    value.summary, value.shown = other.summary, other.shown
 
     def settle(self) -> None:
         """Wait for what a device has computed; something bad in it is noticed late."""

@@ -191,9 +191,13 @@ class TorchValues(TensorTable):
             if len(self.sizes) > self._sizes_room:
                 self._forget_sizes()
         if self.scan and scan:
-            full = self.detailed and tensor.requires_grad
-            glance += summarize(self.torch, tensor, full)
+            glance += self.holds(tensor)
         return glance
+
+    def holds(self, tensor: Any) -> tuple[Summary | None, str]:
+        """Return what a tensor holds now, and its first elements."""
+        full = self.detailed and tensor.requires_grad
+        return summarize(self.torch, tensor, full)
 
     def complete(self, met: list[tuple[Any, Glance]]) -> None:
         """Take the full statistics of what a call reads that is differentiated.

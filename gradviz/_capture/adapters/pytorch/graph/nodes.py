@@ -52,6 +52,9 @@ class TorchGraph:
         self.ahead = PassPreview(torch, log.tensors)
         self.producers = Producers(self.ahead.made)
         self.spent = self.ahead.freed
+        self.lent = set[
+            int
+        ]()  # nodes, of late, of calls that met memory lent to others
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 
@@ -120,11 +123,32 @@ class TorchGraph:
         self, roots: list[Any], site: RawSite | None
     ) -> PreviewedPass | None:
         """Return what a pass walks, where its graph need not be read."""
-        if not self.log.brief or self.log.exports.watched:
+        if not self.log.brief or self._lent_was_changed(roots):
             return None
         ahead = self.ahead.look(roots, site, self.producers)
         self.producers.passed()
         return ahead
+
+    def _lent_was_changed(self, roots: list[Any]) -> bool:
+        """Tell whether NumPy, say, wrote to what nodes of this pass had saved."""
+        keys, found, stale = self.lent, set[int](), list[StaleSaved]()
+        if not keys:
+            return False
+        self.lent = set[int]()
+        waiting, key_of = [fn for fn in roots if fn is not None], self.values.node_key
+        while waiting:
+            fn = waiting.pop()
+            if (key := key_of(fn)) in found:
+                continue
+            found.add(key)
+            behind = fn.next_functions
+            waiting += [each for each, _ in behind if each is not None]
+            if key in keys:
+                ends = tuple([each and (key_of(each), at) for each, at in behind])
+                self._look(
+                    fn, self.nodes.get(key) or self._read(fn, key, ends), stale, []
+                )
+        return bool(stale)
 
     def inspect_pass(self, roots: list[Any], event: Backward) -> dict[int, Any]:
         """Tell an event what its pass will find."""
@@ -294,6 +318,8 @@ class TorchGraph:
         output = self.values.node_key(fn), tensor.output_nr
         known = self.values.output(*output)
         if known is not None and known.version == tensor._version:
+            if self.log.scan and known.summary is None:  # it was looked at in brief
+                known.summary, known.shown = self.values.holds(tensor)
             return known
         glance = self.values.look(tensor, None if known is None else known.tensor)
         if self.detailed:
