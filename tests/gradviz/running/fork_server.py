@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from gradviz.cli import main
@@ -36,8 +37,12 @@ while True:
     child = os.fork()
     if not child:
         break
-    print(os.waitpid(child, 0)[1], flush=True)
+    status = os.waitpid(child, 0)[1]
+    with suppress(ProcessLookupError):  # what it left running
+        os.killpg(child, signal.SIGKILL)
+    print(status, flush=True)
 
+os.setpgid(0, 0)
 signal.alarm(LIMIT_S)
 os.chdir(request["folder"])
 for number, name in enumerate(("stdin", "out", "err")):
