@@ -15,6 +15,7 @@ from gradviz._capture.detail import Detail
 from gradviz._capture.recorder.engine import RecordedEngine
 from gradviz.errors import CaptureError
 from gradviz.program.records import Program
+from gradviz.program.sources import parsed
 
 Engine = Literal["gradtape", "torch"]
 
@@ -68,8 +69,9 @@ def packages_of(source: str | bytes) -> set[str]:
     ['os', 'torch']
     """
     found: set[str] = set()
-    with suppress(SyntaxError, ValueError):
-        for node in ast.walk(ast.parse(source)):
+    tree = parsed(source)
+    if tree is not None:
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:

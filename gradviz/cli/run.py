@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import os
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from textwrap import fill
@@ -17,15 +19,18 @@ from gradviz.errors import ExportError, GradvizError
 from gradviz.watching.ranks import launched_rank, path_of_rank
 
 if TYPE_CHECKING:
+    from gradviz.running.ending import Ending
     from gradviz.running.main_module import Program
     from gradviz.running.script import Outcome
+    from gradviz.running.voice import Voice
 
 _RUN = """\
 Runs SCRIPT with its arguments as Python would, or a module as `python -m` would,
 records every operation and backward pass, writes a page that shows them, and says on
 stderr which line is to blame if something went wrong with the gradients, and what to
 write instead. The script's output, errors and exit status stay its own; if it raises,
-what was recorded until then is still written.
+what was recorded until then is still written, and so it is if it is interrupted, told
+to end, or out of memory. Only SIGKILL, which no program can answer, loses a recording.
 """
 
 
@@ -131,9 +136,10 @@ def split_run(given: list[str]) -> tuple[list[str], list[str]]:
     return own, theirs
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> Ending:
     from gradviz.running.main_module import module_named, script_at
     from gradviz.running.script import Wanted, run_program
+    from gradviz.running.voice import Voice
 
     module, script = options.module, options.script
     if module is None and script is None:
@@ -162,12 +168,16 @@ def _run(options: argparse.Namespace) -> int:
         detail=options.detail,
         budget=options.budget,
     )
-    outcome = run_program(
-        program, options.for_script, engine=options.engine, wanted=wanted
+    voice = Voice()
+    return run_program(
+        program,
+        options.for_script,
+        engine=options.engine,
+        wanted=wanted,
+        voice=voice,
+        deliver=partial(_deliver, program=program, options=options, voice=voice),
+        whole_process=options.whole_process,
     )
-    if not outcome.forked:  # a child of the script has nothing to say
-        _deliver(outcome, program, options)
-    return outcome.status
 
 
 def _targets(options: argparse.Namespace) -> dict[str, Path]:
@@ -179,17 +189,19 @@ def _targets(options: argparse.Namespace) -> dict[str, Path]:
 def _check_targets(program: Program, options: argparse.Namespace) -> None:
     """Refuse what cannot be written before hours of training, not after.
 
-    Nor may an output take the place of the script, or of another output.
+    Nor may an output take the place of the script, or of another output. A script that
+    changes its folder, or loses it, changes nothing about where its outputs go.
     """
     from gradviz.export import check_target
     from gradviz.render.html import read_bundle
 
     taken = {Path(program.file).resolve(): "the script itself"}
-    for target in _targets(options).values():
+    for form, target in _targets(options).items():
         place = check_target(target).resolve()
         if place in taken:
             raise GradvizError(f"{target} is {taken[place]}; name another file.")
         taken[place] = "another output"
+        setattr(options, form, Path(os.path.abspath(check_target(target))))
     if options.html is not None:
         read_bundle()
 
@@ -201,57 +213,87 @@ def _name_after(rank: int, options: argparse.Namespace) -> None:
     options.no_open = True
 
 
-def _run_stepped(program: Program, options: argparse.Namespace) -> int:
+def _run_stepped(program: Program, options: argparse.Namespace) -> Ending:
     from gradviz.running.script import Wanted, run_program
+    from gradviz.running.voice import Voice
 
     wanted = Wanted(program.name, 1, graph=False, findings=False, step=True)
-    outcome = run_program(
-        program, options.for_script, engine=options.engine, wanted=wanted
+    return run_program(
+        program,
+        options.for_script,
+        engine=options.engine,
+        wanted=wanted,
+        voice=Voice(),
+        whole_process=options.whole_process,
     )
-    return outcome.status
 
 
-def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) -> None:
+def _deliver(
+    outcome: Outcome, *, program: Program, options: argparse.Namespace, voice: Voice
+) -> None:
     """Write the files, say what was found and recorded, and open the page."""
     from gradviz.diagnosis import document
     from gradviz.export import FORMS
     from gradviz.text.findings import findings_text
 
     written: dict[str, Path] = {}
+
+    def write(form: str, encode: Callable[[], bytes]) -> None:
+        with voice.failures(f"--{form}"):
+            written[form] = _write_somewhere(encode(), getattr(options, form), voice)
+
+    diagnosis, snapshot = outcome.diagnosis, outcome.snapshot
     for form in ("html", "json"):
-        target, snapshot = getattr(options, form), outcome.snapshot
-        if target is not None and snapshot is not None and not outcome.is_empty:
-            written[form] = _write_somewhere(FORMS[form](snapshot), target)
-    if outcome.diagnosis is not None:
+        wanted = getattr(options, form) is not None and not outcome.is_empty
+        if wanted and snapshot is not None:
+            write(form, partial(FORMS[form], snapshot))
+    if diagnosis is not None:
         if options.findings is not None:
             first, error = program.first, outcome.error
-            data = document.dumps(outcome.diagnosis, script=first, error=error)
-            written["findings"] = _write_somewhere(data, options.findings)
-        if outcome.diagnosis:
-            found = findings_text(outcome.diagnosis, color=wants_color(sys.stderr))
-            print(found, "", sep="\n", file=sys.stderr)
-        for note in outcome.diagnosis.notes:
-            print(fill(f"note: {note}", 88, subsequent_indent="  "), file=sys.stderr)
-    _say_what(outcome, list(written.values()))
+            dumps = partial(document.dumps, diagnosis, script=first, error=error)
+            write("findings", dumps)
+        with voice.failures("what was found"):
+            if diagnosis:
+                voice.say(findings_text(diagnosis, color=wants_color(voice.stream)), "")
+            for note in diagnosis.notes:
+                voice.say(fill(f"note: {note}", 88, subsequent_indent="  "))
+    if diagnosis is not None or snapshot is not None:
+        voice.say(_what(outcome, list(written.values())))
     if "html" in written and not options.no_open:
         from gradviz.showing.browser import open_page
 
         open_page(written["html"])
 
 
-def _write_somewhere(data: bytes, target: Path) -> Path:
+def _write_somewhere(data: bytes, target: Path, voice: Voice) -> Path:
     """Write the file; where that has become impossible, into a temporary folder."""
     from gradviz.export import write_bytes
 
     try:
         return write_bytes(data, target)
     except ExportError as error:
-        print(f"gradviz run: {error}", file=sys.stderr)
-        return write_bytes(data, Path(tempfile.mkdtemp()) / target.name)
+        voice.say(f"gradviz run: {error}")
+        return _write_in_temporary_folder(data, target.name)
 
 
-def _say_what(outcome: Outcome, written: list[Path]) -> None:
-    """Say on stderr what was recorded; stdout belongs to the script."""
+def _write_in_temporary_folder(data: bytes, name: str) -> Path:
+    from gradviz.export import write_bytes
+    from gradviz.snapshots import reason
+
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="gradviz-"))
+    except OSError as error:
+        why = reason(error)
+        raise ExportError(f"it cannot be kept elsewhere either: {why}.") from None
+    try:
+        return write_bytes(data, folder / name)
+    except ExportError:
+        folder.rmdir()
+        raise
+
+
+def _what(outcome: Outcome, written: list[Path]) -> str:
+    """Return the line about what was recorded."""
     from gradviz.text.words import counted, summary
 
     parts: list[str] = []
@@ -262,6 +304,6 @@ def _say_what(outcome: Outcome, written: list[Path]) -> None:
     if outcome.diagnosis is not None and (outcome.diagnosis or not parts):
         parts.append(f"found {counted(outcome.diagnosis.causes, 'cause')}")
     until = " until the script raised" if outcome.error is not None else ""
-    files = ", ".join(str(path.resolve()) for path in written)
+    files = ", ".join(map(str, written))
     end = f": {files}" if files else "."
-    print(f"gradviz: {', '.join(parts)}{until}{end}", file=sys.stderr)
+    return f"gradviz: {', '.join(parts)}{until}{end}"
