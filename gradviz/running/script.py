@@ -47,6 +47,7 @@ class Wanted:
     steps: int
     graph: bool = True
     findings: bool = True
+    keep_compiled: bool = False  # what torch.compile made is not run eagerly
     step: bool = False  # ask for commands at every backward pass
     detail: How = "auto"  # which steps are looked at in full
     budget: float = BUDGET  # times as long as that may make the run
@@ -86,6 +87,7 @@ def run_program(
         engine=spoken,
         graph=wanted.graph,
         findings=wanted.findings,
+        keep_compiled=wanted.keep_compiled,
         detail=wanted.detail,
         budget=wanted.budget,
     )
