@@ -7,7 +7,6 @@ import sys
 import tempfile
 from itertools import islice
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, get_args
 
 from gradviz._capture.detail import BUDGET, How
@@ -77,6 +76,12 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         help=f"keep the last N backward passes; default: {KEPT_STEPS}",
     )
     run.add_argument(
+        "--keep-compiled",
+        action="store_true",
+        help="leave what torch.compile made compiled, and its inside unseen; default: "
+        "it runs eagerly while recorded",
+    )
+    run.add_argument(
         "--detail",
         choices=get_args(How),
         default="auto",
@@ -102,7 +107,7 @@ VALUED = {
     *("--html", "--json", "--findings", "--engine", "--steps", "--title"),
     *("--detail", "--budget"),
 }
-FLAGS = {"--no-open", "--step"}
+FLAGS = {"--keep-compiled", "--no-open", "--step"}
 
 
 def split_run(given: list[str]) -> tuple[list[str], list[str]]:
@@ -159,6 +164,7 @@ def _run(options: argparse.Namespace) -> int:
         options.title or program.name,
         options.steps,
         graph,
+        keep_compiled=options.keep_compiled,
         detail=options.detail,
         budget=options.budget,
     )
@@ -213,26 +219,20 @@ def _run_stepped(program: Program, options: argparse.Namespace) -> int:
 
 def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) -> None:
     """Write the files, say what was found and recorded, and open the page."""
+    from gradviz.cli.closing import closing
     from gradviz.diagnosis import document
     from gradviz.export import FORMS
-    from gradviz.text.findings import findings_text
 
     written: dict[str, Path] = {}
     for form in ("html", "json"):
         target, snapshot = getattr(options, form), outcome.snapshot
         if target is not None and snapshot is not None and not outcome.is_empty:
             written[form] = _write_somewhere(FORMS[form](snapshot), target)
-    if outcome.diagnosis is not None:
-        if options.findings is not None:
-            first, error = program.first, outcome.error
-            data = document.dumps(outcome.diagnosis, script=first, error=error)
-            written["findings"] = _write_somewhere(data, options.findings)
-        if outcome.diagnosis:
-            found = findings_text(outcome.diagnosis, color=wants_color(sys.stderr))
-            print(found, "", sep="\n", file=sys.stderr)
-        for note in outcome.diagnosis.notes:
-            print(fill(f"note: {note}", 88, subsequent_indent="  "), file=sys.stderr)
-    _say_what(outcome, list(written.values()))
+    if outcome.diagnosis is not None and options.findings is not None:
+        first, error = program.first, outcome.error
+        data = document.dumps(outcome.diagnosis, script=first, error=error)
+        written["findings"] = _write_somewhere(data, options.findings)
+    print(closing(outcome, written, color=wants_color(sys.stderr)), file=sys.stderr)
     if "html" in written and not options.no_open:
         from gradviz.showing.browser import open_page
 
@@ -248,20 +248,3 @@ def _write_somewhere(data: bytes, target: Path) -> Path:
     except ExportError as error:
         print(f"gradviz run: {error}", file=sys.stderr)
         return write_bytes(data, Path(tempfile.mkdtemp()) / target.name)
-
-
-def _say_what(outcome: Outcome, written: list[Path]) -> None:
-    """Say on stderr what was recorded; stdout belongs to the script."""
-    from gradviz.text.words import counted, summary
-
-    parts: list[str] = []
-    if outcome.is_empty:
-        parts.append("recorded nothing")
-    elif outcome.snapshot is not None:
-        parts.append(f"recorded {summary(outcome.snapshot)}")
-    if outcome.diagnosis is not None and (outcome.diagnosis or not parts):
-        parts.append(f"found {counted(outcome.diagnosis.causes, 'cause')}")
-    until = " until the script raised" if outcome.error is not None else ""
-    files = ", ".join(str(path.resolve()) for path in written)
-    end = f": {files}" if files else "."
-    print(f"gradviz: {', '.join(parts)}{until}{end}", file=sys.stderr)
