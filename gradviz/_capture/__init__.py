@@ -95,6 +95,7 @@ def record(
     engine: Engine | None = None,
     graph: bool = True,
     findings: bool = True,
+    keep_compiled: bool = False,
     detail: How = "auto",
     budget: float = BUDGET,
 ) -> Session:
@@ -104,8 +105,10 @@ def record(
     leaves out the statistics of forward values, which read every result once. Both
     engines are recorded where both are imported, unless ``engine`` names one. Without
     ``graph`` or without ``findings`` a recording costs less and knows less.
-    ``diagnose()`` of what it returns says which line is to blame for what went wrong;
-    an exception that leaves the block carries that as a note.
+    What ``torch.compile`` made runs eagerly meanwhile, so that its inside is seen;
+    ``keep_compiled`` leaves it compiled, each region one call. ``diagnose()`` of what
+    it returns says which line is to blame for what went wrong; an exception that leaves
+    the block carries that as a note.
 
     On PyTorch, ``detail="auto"`` looks at values and gradients of the first steps, of
     those after something new or a NaN, and of as many others as make the run at most
@@ -129,6 +132,7 @@ def record(
         engine=engine,
         graph=graph,
         findings=findings,
+        keep_compiled=keep_compiled,
         detail=detail,
         budget=budget,
     )

@@ -30,6 +30,11 @@ class RunLog(Protocol):
         """The index of the next event."""
         ...
 
+    @property
+    def passes_over(self) -> int:
+        """How many passes have ended."""
+        ...
+
     def __enter__(self) -> Self: ...
 
     def __exit__(
@@ -90,13 +95,19 @@ def import_engines(source: str) -> None:
 
 
 def open_log(
-    engine: Engine, *, scan: bool = True, detail: Detail | None = None
+    engine: Engine,
+    *,
+    scan: bool = True,
+    detail: Detail | None = None,
+    keep_compiled: bool = False,
 ) -> RunLog:
     """Return a context manager that logs what its block does.
 
     ``scan`` also looks at the values of every result and gradient, which finds NaN and
-    Inf where they are born; ``detail`` says in which steps, all if it is None. Whether
-    the engine can be logged, :func:`refuse_unusable` and :func:`usable` tell.
+    Inf where they are born; ``detail`` says in which steps, all if it is None.
+    ``keep_compiled`` leaves what ``torch.compile`` made as it is, where a log would let
+    it run eagerly to see inside. Whether the engine can be logged,
+    :func:`refuse_unusable` and :func:`usable` tell.
 
     >>> import gradtape as torch
     >>> with open_log("gradtape") as log:
@@ -110,10 +121,10 @@ def open_log(
         return GradtapeLog(scan=scan)
     from gradviz._capture.adapters.pytorch.log import TorchLog
 
-    return TorchLog(scan=scan, detail=detail)
+    return TorchLog(scan=scan, detail=detail, keep_compiled=keep_compiled)
 
 
-def recorded_engine(engine: Engine) -> RecordedEngine:
+def recorded_engine(engine: Engine, *, keep_compiled: bool = False) -> RecordedEngine:
     """Return what graphs of an engine are recorded with."""
     if engine == "gradtape":
         from gradviz._capture.adapters.gradtape.graph_facts import ENGINE
@@ -121,7 +132,7 @@ def recorded_engine(engine: Engine) -> RecordedEngine:
         return ENGINE
     from gradviz._capture.adapters.pytorch.graph_facts import TorchEngine
 
-    return TorchEngine()
+    return TorchEngine(keep_compiled=keep_compiled)
 
 
 def usable(engines: Iterable[Engine]) -> tuple[list[Engine], list[str]]:

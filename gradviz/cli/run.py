@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, get_args
 
 from gradviz._capture.detail import BUDGET, How
@@ -82,6 +81,12 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         help=f"keep the last N backward passes; default: {KEPT_STEPS}",
     )
     run.add_argument(
+        "--keep-compiled",
+        action="store_true",
+        help="leave what torch.compile made compiled, and its inside unseen; default: "
+        "it runs eagerly while recorded",
+    )
+    run.add_argument(
         "--detail",
         choices=get_args(How),
         default="auto",
@@ -107,7 +112,7 @@ VALUED = {
     *("--html", "--json", "--findings", "--engine", "--steps", "--title"),
     *("--detail", "--budget"),
 }
-FLAGS = {"--no-open", "--step"}
+FLAGS = {"--keep-compiled", "--no-open", "--step"}
 
 
 def split_run(given: list[str]) -> tuple[list[str], list[str]]:
@@ -165,6 +170,7 @@ def _run(options: argparse.Namespace) -> Ending:
         options.title or program.name,
         options.steps,
         graph,
+        keep_compiled=options.keep_compiled,
         detail=options.detail,
         budget=options.budget,
     )
@@ -232,9 +238,9 @@ def _deliver(
     outcome: Outcome, *, program: Program, options: argparse.Namespace, voice: Voice
 ) -> None:
     """Write the files, say what was found and recorded, and open the page."""
+    from gradviz.cli.closing import closing
     from gradviz.diagnosis import document
     from gradviz.export import FORMS
-    from gradviz.text.findings import findings_text
 
     written: dict[str, Path] = {}
 
@@ -247,18 +253,14 @@ def _deliver(
         wanted = getattr(options, form) is not None and not outcome.is_empty
         if wanted and snapshot is not None:
             write(form, partial(FORMS[form], snapshot))
-    if diagnosis is not None:
-        if options.findings is not None:
-            first, error = program.first, outcome.error
-            dumps = partial(document.dumps, diagnosis, script=first, error=error)
-            write("findings", dumps)
-        with voice.failures("what was found"):
-            if diagnosis:
-                voice.say(findings_text(diagnosis, color=wants_color(voice.stream)), "")
-            for note in diagnosis.notes:
-                voice.say(fill(f"note: {note}", 88, subsequent_indent="  "))
+    if diagnosis is not None and options.findings is not None:
+        first, error = program.first, outcome.error
+        dumps = partial(document.dumps, diagnosis, script=first, error=error)
+        write("findings", dumps)
     if diagnosis is not None or snapshot is not None:
-        voice.say(_what(outcome, list(written.values())))
+        with voice.failures("what was found"):
+            color = wants_color(voice.stream)
+            voice.say(closing(outcome, written, color=color))
     if "html" in written and not options.no_open:
         from gradviz.showing.browser import open_page
 
@@ -290,20 +292,3 @@ def _write_in_temporary_folder(data: bytes, name: str) -> Path:
     except ExportError:
         folder.rmdir()
         raise
-
-
-def _what(outcome: Outcome, written: list[Path]) -> str:
-    """Return the line about what was recorded."""
-    from gradviz.text.words import counted, summary
-
-    parts: list[str] = []
-    if outcome.is_empty:
-        parts.append("recorded nothing")
-    elif outcome.snapshot is not None:
-        parts.append(f"recorded {summary(outcome.snapshot)}")
-    if outcome.diagnosis is not None and (outcome.diagnosis or not parts):
-        parts.append(f"found {counted(outcome.diagnosis.causes, 'cause')}")
-    until = " until the script raised" if outcome.error is not None else ""
-    files = ", ".join(map(str, written))
-    end = f": {files}" if files else "."
-    return f"gradviz: {', '.join(parts)}{until}{end}"

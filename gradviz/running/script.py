@@ -63,6 +63,7 @@ class Wanted:
     steps: int
     graph: bool = True
     findings: bool = True
+    keep_compiled: bool = False  # what torch.compile made is not run eagerly
     step: bool = False  # ask for commands at every backward pass
     detail: How = "auto"  # which steps are looked at in full
     budget: float = BUDGET  # times as long as that may make the run
@@ -113,12 +114,14 @@ def run_program(
         engine=spoken,
         graph=wanted.graph,
         findings=wanted.findings,
+        keep_compiled=wanted.keep_compiled,
         detail=wanted.detail,
         budget=wanted.budget,
     )
     recorder.annotates = False  # the whole report follows the traceback
     recorder.script = program.file
     recording = _Recording(recorder, wanted, program.file, voice, deliver)
+    recording.on_gradtape = engine == "gradtape"
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
     around = _stepped(spoken) if wanted.step else signals_as_errors()
     main = as_main(program, arguments, stays=whole_process)
@@ -148,6 +151,7 @@ class _Recording:
         self._process = os.getpid()
         self._thread = threading.get_ident()
         self._error: str | None = None
+        self.on_gradtape = False  # `import torch` gives it
         self._reserve = Reserve()
 
     def run(
@@ -184,7 +188,7 @@ class _Recording:
         self._error = f"{type(error).__name__}: {error}"
         without_our_frames(error, keep=self._file)
         ending = report(error)
-        if _wants_more_of_torch(error):
+        if self.on_gradtape and _wants_more_of_torch(error):
             self._voice.say(_LACKING)
         if isinstance(error, _FROM_OUTSIDE) and self._deliver and not self._is_forked:
             again = "Ctrl-C" if isinstance(error, KeyboardInterrupt) else error

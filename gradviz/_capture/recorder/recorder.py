@@ -22,6 +22,12 @@ from gradviz.program.values import Node
 MAX_NODES = 20_000
 """Steps are left out, oldest first, beyond this many nodes."""
 
+RAISED = "The recorded code raised {}"
+NO_GRADIENTS = (
+    "No operation with a gradient was recorded: nothing in the block required one, or "
+    "grad mode was off."
+)
+
 _MANY = 100  # operations left out, before a note says so
 
 
@@ -82,7 +88,7 @@ class Recorder:
         self._note_holders(self.log)
         if error is not None:
             self._error = f"{type(error).__name__}: {error}"
-            self._notes.append(f"The recorded code raised {self._error}")
+            self._notes.append(RAISED.format(self._error))
         if self._own is not None:
             trace = None if error is None else error.__traceback__
             self._own.__exit__(None if error is None else type(error), error, trace)
@@ -99,6 +105,11 @@ class Recorder:
         finally:
             self._frame = None
             log.resume()
+
+    @property
+    def passes(self) -> int:
+        """How many passes have ended since it began."""
+        return 0 if self.log is None else self.log.passes_over - self._passes_before
 
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far."""
@@ -122,17 +133,13 @@ class Recorder:
             )
         recording.flow = flow.steps_with(graph.nodes)
         recording.flow_forgotten = flow.forgotten
-        count = log.passes_over - self._passes_before
-        if count > len(shown):
-            recording.notes.append(_kept(count, shown, passes))
+        if self.passes > len(shown):
+            recording.notes.append(_kept(self.passes, shown, passes))
         if note := log.detail.note():
             recording.notes.append(note)
         recording.notes += graph.facts.notes(graph.nodes, graph.bare)
         if not recording.nodes:
-            recording.notes.append(
-                "No operation with a gradient was recorded: nothing in the block "
-                "required one, or grad mode was off."
-            )
+            recording.notes.append(NO_GRADIENTS)
         return assemble(recording)
 
     def _shown(self, passes: list[Backward]) -> list[Backward]:

@@ -51,6 +51,10 @@ class TorchContext(LogContext, Protocol):
         """Note that something of ours failed, and where; too often ends the log."""
         ...
 
+    def note_once(self, note: str) -> None:
+        """Say something that could not be seen, unless it was said already."""
+        ...
+
     # ---- detail ----------------------------------------------------------------------
 
     def step_ended(self) -> None:

@@ -27,7 +27,8 @@ from gradviz.program.values import Node, Value
 class TorchEngine:
     """Opens logs of PyTorch. It is imported already where anyone asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_compiled: bool = False) -> None:
+        self.keep_compiled = keep_compiled
         self.tensor_type: type = importlib.import_module("torch").Tensor
 
     def innermost(self) -> TorchLog | None:
@@ -36,7 +37,7 @@ class TorchEngine:
 
     def open(self, values: bool, detail: Detail) -> TorchLog:
         """Return a new log."""
-        return TorchLog(scan=values, detail=detail)
+        return TorchLog(scan=values, detail=detail, keep_compiled=self.keep_compiled)
 
     def watch(self, log: TorchLog, steps: int) -> None:
         """Let a log note also what a picture of the graph needs."""

@@ -118,7 +118,9 @@ class TorchHooks:
             self._users_on_node(each, handle)
 
     def _users_on_node(self, hook: Any, handle: Any) -> None:
-        log = self.log
+        log, code = self.log, code_of(hook)
+        if code is not None and code.co_filename.startswith(log.library):
+            return  # PyTorch put it there for itself, as where it traces a backward
         self._count += 1
         site, stack = log.place()
         event = self._events[handle] = HookRegistered(
@@ -128,7 +130,7 @@ class TorchHooks:
             thread=get_ident(),
             kind="node",
             hook=self._count,
-            code=code_of(hook),
+            code=code,
             target=self._node,
             holds=self._held_by(hook),
         )

@@ -24,6 +24,8 @@ from gradviz._capture.adapters.pytorch.known_modules.modules import KnownModules
 from gradviz._capture.adapters.pytorch.mode_entry import shorten_entry
 from gradviz._capture.adapters.pytorch.nonfinite_check import NonfiniteCheck
 from gradviz._capture.adapters.pytorch.numpy_exports import Exports
+from gradviz._capture.adapters.pytorch.regions import Regions
+from gradviz._capture.adapters.pytorch.scripted import TorchScripted
 from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 from gradviz._capture.adapters.pytorch.tracebacks import without_our_frames
 from gradviz._capture.adapters.pytorch.warning_sites import name_users
@@ -100,6 +102,7 @@ class TorchLog(TorchFrames):
 
     ``scan`` also looks at the values of every result and gradient. Without it a log
     costs little enough to stay on; ``detail`` says in which steps that is done.
+    ``keep_compiled`` leaves compiled regions as they are, each logged as one call.
     """
 
     _open: ClassVar[list[TorchLog]] = []  # outermost first
@@ -109,6 +112,7 @@ class TorchLog(TorchFrames):
         program: Program | None = None,
         *,
         scan: bool = True,
+        keep_compiled: bool = False,
         detail: Detail | None = None,
     ) -> None:
         super().__init__(program or Program("torch"))
@@ -137,7 +141,9 @@ class TorchLog(TorchFrames):
         self.calls = TorchCalls(torch, self, self.graph, self.hooks, self.modes)
         self.loop.modules.fast_path = KnownModules(torch, self, self.calls)
         self.passes = TorchBackward(torch, self, self.graph, self.hooks.own)
-        self.compiled = TorchCompiled(torch, self, self.calls)
+        regions = Regions(self, self.calls)
+        self.compiled = TorchCompiled(torch, self, regions, keep=keep_compiled)
+        self.scripted = TorchScripted(torch, self, regions)
         self.detailed = False
         self._pictured = 0  # so many steps, once a graph is recorded too
         self.watchful = self.samples
@@ -172,7 +178,8 @@ class TorchLog(TorchFrames):
         """Put everything in place; the stack knows beforehand how to undo it."""
         self.on, self.program.thread = True, threading.get_ident()
         installed.callback(setattr, self, "on", False)
-        for part in (self.modes, self.hooks, self.compiled, self.passes):
+        regions = self.compiled, self.scripted
+        for part in (self.modes, self.hooks, *regions, self.passes):
             installed.callback(part.remove)
             part.install()
         installed.callback(self._patches.restore)
@@ -366,9 +373,14 @@ class TorchLog(TorchFrames):
             "thread that began the recording is seen. Use gradviz.record() inside it, "
             "around what it does, to see that."
         )
-        if self.on and note not in self.program.notes:
-            self.program.notes.append(note)
+        if self.on:
+            self.note_once(note)
         return False
+
+    def note_once(self, note: str) -> None:
+        """Say something that could not be seen, unless it was said already."""
+        if note not in self.program.notes:
+            self.program.notes.append(note)
 
     def try_(self, function: Any, *args: Any) -> Any:
         """Call a function of ours; what it raises is noted and never leaves us."""
@@ -394,8 +406,7 @@ class TorchLog(TorchFrames):
             "Something was left out of the recording of PyTorch: "
             f"{type(error).__name__}: {str(error)[:_LONGEST_REASON]} (in {where})"
         )
-        if note not in self.program.notes:
-            self.program.notes.append(note)
+        self.note_once(note)
 
     def made(self, call: Call) -> None:
         """Learn that a call of a user's Function made the nodes it lists."""

@@ -234,7 +234,7 @@ class TorchGraph:
             node.call, node.site = maker.index, maker.site
             node.module = getattr(maker, "module", None)
         if hasattr(fn, "_forward_cls"):
-            node.custom = custom_function(fn)
+            node.custom, node.is_function = custom_function(fn), True
         if self.log.scan or self.detailed:
             metadata = getattr(fn, "_input_metadata", None) or ()
             node.shape = shape_of(metadata[0]) if metadata else None
