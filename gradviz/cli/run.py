@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz._capture.recorder.raw import KEPT_STEPS
 from gradviz.cli.arguments import at_least, wants_color
 from gradviz.errors import ExportError, GradvizError
-from gradviz.watching.ranks import launched_rank, path_of_rank
+from gradviz.watching.ranks import launched_rank, path_of_rank, with_process
 
 if TYPE_CHECKING:
     from gradviz.running.main_module import Program
@@ -195,8 +195,11 @@ def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) ->
     written: dict[str, Path] = {}
     for form in ("html", "json"):
         target, snapshot = getattr(options, form), outcome.snapshot
-        if target is not None and snapshot is not None and not outcome.is_empty:
-            written[form] = _write_somewhere(FORMS[form](snapshot), target)
+        # Of several processes even the error of one that recorded nothing is wanted.
+        is_wanted = not outcome.is_empty or launched_rank() is not None
+        if target is not None and snapshot is not None and is_wanted:
+            data = FORMS[form](with_process(snapshot))
+            written[form] = _write_somewhere(data, target)
     if outcome.diagnosis is not None:
         if options.findings is not None:
             first, error = program.first, outcome.error
