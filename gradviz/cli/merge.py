@@ -15,7 +15,7 @@ their weights, their averaged gradients, a gradient that is missing, NaN or far 
 their size or their lines, which stopped early (with its error), and of which there is
 no file. Then it prints them side by side: how long their steps take and who waits, and
 their gradients before and after they were averaged. Each process writes a file of its
-own: `gradviz.watch(model)` does so under torchrun, and so does
+own: `gradviz.watch(model)` does so under torchrun, and so does `gradviz run`.
 
     torchrun --nproc-per-node 4 -m gradviz run train.py
     gradviz merge train-rank*.json -o ranks.html

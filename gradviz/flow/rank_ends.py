@@ -13,6 +13,7 @@ from gradviz.flow.ranks import Record
 from gradviz.text.words import clean
 
 _LONGEST = 300  # characters of an error
+_LOST = ("connection", "timed out", "timeout", "terminated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,9 @@ def _stopped(records: Sequence[Record]) -> Iterator[Told]:
             key = record.steps, re.sub(r"\d+", "#", record.error)
             groups.setdefault(key, []).append(record)
     # The first to stop is the cause; of those, the fewest.
-    order = sorted(groups, key=lambda key: (key[0], len(groups[key])))
+    order = sorted(
+        groups, key=lambda key: (_follows(key[1]), key[0], len(groups[key]))
+    )
     for key in order[:MOST_TOLD]:
         yield _stopped_one(groups[key], longest)
     late = [record for key in order[MOST_TOLD:] for record in groups[key]]
@@ -46,6 +49,11 @@ def _stopped(records: Sequence[Record]) -> Iterator[Told]:
         message = f"{sentence(named_ranks(ranks))} stopped later, or raised errors."
         finding = finding_of(causes.RANK_STOPPED, message, "Look at the others first.")
         yield Told(finding, ranks, "stopped early")
+
+
+def _follows(error: str) -> bool:
+    """Tell whether an error is what a process raises because another one is gone."""
+    return any(word in error.lower() for word in _LOST)
 
 
 def _is_behind(record: Record, longest: Record) -> bool:
@@ -69,7 +77,12 @@ def _stopped_one(records: Sequence[Record], longest: Record) -> Told:
     ranks = tuple(record.rank for record in records)
     state = _state(first, longest)
     end = "" if state[-1:] in ".!?" else "."
-    if first.error:
+    if _follows(first.error):
+        fix = (
+            "Look for the rank that is gone: this error is what follows from its end, "
+            "or from a collective call that not all ranks make."
+        )
+    elif first.error:
         fix = (
             f"Look at the log of {named_ranks(ranks[:1])}. What the others raise after "
             "it (closed connections, time-outs) is what follows from it."

@@ -80,13 +80,13 @@ def _differ(ranks: Ranks, what: Kind, found: list[Difference]) -> Iterator[Told]
     if 2 * len(odd) >= len(ranks.ranks) and found:  # no rank is like most
         found = [replace(found[0], ranks=tuple(ranks.ranks))]
     for each, state in _few(found):
+        values = _values(ranks, what, each)
         if 2 * len(each.ranks) >= len(ranks.ranks):
             who = f"{named_ranks(ranks.ranks)} differ"
         else:
             verb = "differs" if len(each.ranks) == 1 else "differ"
-            others = the_others(odd, ranks.ranks)
-            who = f"{named_ranks(each.ranks)} {verb} from {others}"
-        had = values_text(_values(ranks, what, each), each.ranks)
+            who = f"{named_ranks(each.ranks)} {verb} from {the_others(odd, [*values])}"
+        had = values_text(values, each.ranks)
         yield Told(
             finding_of(
                 cause,
@@ -147,7 +147,7 @@ def _local(ranks: Ranks) -> Iterator[Told]:
                 causes.UNEVEN_RANKS,
                 f"At step {each.number:,} the gradients of {layers_text(each.layers)} "
                 f"on {named_ranks(each.ranks)} differ more than {FAR:.0f} times from "
-                f"those on {the_others(each.ranks, ranks.ranks)} before they are "
+                f"those on {the_others(each.ranks, [*values])} before they are "
                 f"averaged ({values_text(values, each.ranks)}).",
                 "Compare the data that the ranks get: their scale, labels and masks, "
                 "and that the loss is a mean on each.",

@@ -3,8 +3,8 @@ import { setFlowRank } from "../state/actions-flow.js";
 import type { Flow } from "../state/flow.js";
 import { formatPlural } from "../state/format.js";
 import { rankRows } from "../state/ranks.js";
-import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
+import { Sentence } from "./sentence.js";
 
 export function FlowRanks({ flow }: { flow: Flow }) {
   const store = useStore();
@@ -46,7 +46,7 @@ export function FlowRanks({ flow }: { flow: Flow }) {
                 {state === "" ? (
                   <span class="muted">nothing</span>
                 ) : (
-                  <bdi>{visibleText(state)}</bdi>
+                  <Sentence text={state} />
                 )}
               </td>
             </tr>
