@@ -33,6 +33,7 @@ class LogContext(Protocol):
     next_index: int  # what the next event will get
     most: int  # events that are kept
     watchful: Any  # true while each event is something to look at
+    looks: bool  # values are looked at now
     unasked: Callable[[], AbstractContextManager[Any]]
 
     # ---- events ---------------------------------------------------------------------

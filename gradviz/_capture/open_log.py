@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
+from gradviz._capture.detail import Detail
 from gradviz._capture.recorder.engine import RecordedEngine
 from gradviz.errors import CaptureError
 from gradviz.program.records import Program
@@ -86,12 +87,14 @@ def import_engines(source: str) -> None:
             importlib.import_module(engine)
 
 
-def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
+def open_log(
+    engine: Engine, *, scan: bool = True, detail: Detail | None = None
+) -> RunLog:
     """Return a context manager that logs what its block does.
 
     ``scan`` also looks at the values of every result and gradient, which finds NaN and
-    Inf where they are born. Whether the engine can be logged, :func:`refuse_unusable`
-    and :func:`usable` tell.
+    Inf where they are born; ``detail`` says in which steps, all if it is None. Whether
+    the engine can be logged, :func:`refuse_unusable` and :func:`usable` tell.
 
     >>> import gradtape as torch
     >>> with open_log("gradtape") as log:
@@ -105,7 +108,7 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
         return GradtapeLog(scan=scan)
     from gradviz._capture.adapters.pytorch.log import TorchLog
 
-    return TorchLog(scan=scan)
+    return TorchLog(scan=scan, detail=detail)
 
 
 def recorded_engine(engine: Engine) -> RecordedEngine:

@@ -10,6 +10,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, get_args
 
 from gradviz import ir
+from gradviz._capture.detail import BUDGET, Detail, How
 from gradviz._capture.open_log import (
     Engine,
     RunLog,
@@ -69,16 +70,21 @@ class Session:
         engine: Engine | None = None,
         graph: bool = True,
         findings: bool = True,
+        detail: How = "auto",
+        budget: float = BUDGET,
     ) -> None:
         if steps < 1:
             raise ValueError(f"a recording keeps at least 1 step, not {steps}")
         if engine not in (None, *get_args(Engine)):
             raise ValueError(f"engine is 'gradtape', 'torch' or None, not {engine!r}")
+        Detail(detail, budget)  # refuses what it does not know
         self.title = title
         self.annotates = True  # an error that leaves the block gets its cause as a note
         self._values = values
         self._steps = steps
         self._engine: Engine | None = engine
+        self._detail: How = detail
+        self._budget = budget
         self._wants_graph = graph
         self._wants_findings = findings
         self.script: str | None = None  # the file, where a whole program is recorded
@@ -110,13 +116,14 @@ class Session:
         self._parts = [_Part(engine) for engine in self._engines()]
         self._open = True
         for part in self._parts:
+            detail = Detail(self._detail, self._budget)
             if self._wants_findings:
-                log = open_log(part.engine, scan=self._values)
+                log = open_log(part.engine, scan=self._values, detail=detail)
                 with self._noting("Findings were not recorded"):
                     part.log = log.__enter__()
                     part.log.program.script = self.script
             if self._wants_graph:
-                recorder = self._recorder(part.engine)
+                recorder = self._recorder(part.engine, detail)
                 with self._noting("The graph was not recorded"):
                     recorder.begin(frame, part.log)
                     part.recorder = recorder
@@ -181,10 +188,13 @@ class Session:
         self._notes += reasons
         return engines
 
-    def _recorder(self, engine: Engine) -> Recorder:
-        recorded = recorded_engine(engine)
+    def _recorder(self, engine: Engine, detail: Detail) -> Recorder:
         return Recorder(
-            recorded, title=self.title, values=self._values, steps=self._steps
+            recorded_engine(engine),
+            title=self.title,
+            values=self._values,
+            steps=self._steps,
+            detail=detail,
         )
 
     # ---- results ------------------------------------------------------------------

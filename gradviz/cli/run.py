@@ -8,10 +8,11 @@ import tempfile
 from itertools import islice
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from gradviz._capture.detail import BUDGET, How
 from gradviz._capture.recorder.raw import KEPT_STEPS
-from gradviz.cli.arguments import at_least, wants_color
+from gradviz.cli.arguments import above_one, at_least, wants_color
 from gradviz.errors import ExportError, GradvizError
 from gradviz.watching.ranks import launched_rank, path_of_rank, with_process
 
@@ -76,13 +77,31 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         help=f"keep the last N backward passes; default: {KEPT_STEPS}",
     )
     run.add_argument(
+        "--detail",
+        choices=get_args(How),
+        default="auto",
+        help="auto: values and gradients of the first steps, of those after something "
+        "new or unusual, and of as many others as the budget allows; full: of all",
+    )
+    run.add_argument(
+        "--budget",
+        type=above_one,
+        default=BUDGET,
+        metavar="X",
+        help="with --detail auto: looking in full makes the run at most X times as "
+        f"long; default: {BUDGET}",
+    )
+    run.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
     run.set_defaults(execute=_run)
 
 
 # The options of `run`, which may also follow SCRIPT.
-VALUED = {"--html", "--json", "--findings", "--engine", "--steps", "--title"}
+VALUED = {
+    *("--html", "--json", "--findings", "--engine", "--steps", "--title"),
+    *("--detail", "--budget"),
+}
 FLAGS = {"--no-open", "--step"}
 
 
@@ -136,7 +155,13 @@ def _run(options: argparse.Namespace) -> int:
         _name_after(rank, options)
     _check_targets(program, options)
     graph = options.html is not None or options.json is not None
-    wanted = Wanted(options.title or program.name, options.steps, graph)
+    wanted = Wanted(
+        options.title or program.name,
+        options.steps,
+        graph,
+        detail=options.detail,
+        budget=options.budget,
+    )
     outcome = run_program(
         program, options.for_script, engine=options.engine, wanted=wanted
     )

@@ -137,6 +137,7 @@ class Log:
         self.next_index = 0  # what the next event will get
         self.most = MAX_EVENTS  # that are kept
         self.watchful: Any = False  # true while each event is something to look at
+        self.looks = program.scanned  # at values; a log may do so now and then
         self.unasked: Callable[[], AbstractContextManager[Any]] = nullcontext
         """Lets tensors be looked at without a class or mode of the program noticing."""
 

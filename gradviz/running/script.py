@@ -17,6 +17,7 @@ from inspect import ismodule
 from typing import TYPE_CHECKING
 
 from gradviz import ir
+from gradviz._capture.detail import BUDGET, How
 from gradviz._capture.open_log import packages_of
 from gradviz._capture.tracebacks import without_our_frames
 from gradviz.running.engine_alias import alias
@@ -47,6 +48,8 @@ class Wanted:
     graph: bool = True
     findings: bool = True
     step: bool = False  # ask for commands at every backward pass
+    detail: How = "auto"  # which steps are looked at in full
+    budget: float = BUDGET  # times as long as that may make the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ def run_program(
         engine=spoken,
         graph=wanted.graph,
         findings=wanted.findings,
+        detail=wanted.detail,
+        budget=wanted.budget,
     )
     recorder.annotates = False  # the whole report follows the traceback
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()

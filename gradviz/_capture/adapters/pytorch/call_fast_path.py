@@ -25,6 +25,7 @@ def fast_path_of(log: TorchContext, recent: list[Noted]) -> Callable[..., bool]:
     autograd, plain = log.torch._C._autograd, log.torch.Tensor
     peek, packs = autograd._get_sequence_nr, autograd._top_saved_tensors_default_hooks
     describe, watched = log.fresh_output, log.exports.watched
+    check = log.nonfinite.of_results
     ordinary = frozenset({plain})
     raw = log.program.raw
     acquire, release = log.lock.acquire, log.lock.release
@@ -66,6 +67,7 @@ def fast_path_of(log: TorchContext, recent: list[Noted]) -> Callable[..., bool]:
             finally:
                 release()
             recent.append(noted)
+            check(noted, result, met)
             return True
         except Exception as error:
             log.stop(error)

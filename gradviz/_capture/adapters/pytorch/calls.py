@@ -119,6 +119,9 @@ class TorchCalls:
                 log.exports.add(met, outputs)
             if log.exports.watched:
                 log.exports.look(index, met, outputs)
+            if not op.uninitialized:
+                results = outputs or [tensor for tensor, _ in met[:1] if writes]
+                log.nonfinite.of_results(log.program.raw[-1], results, met)
         except Exception as error:
             log.stop(error)
 

@@ -16,6 +16,7 @@ from gradviz._capture.adapters.pytorch.view_strides import (
     numbers,
     view_layouts,
 )
+from gradviz._capture.detail import Detail
 from gradviz._capture.names.hooks import Hook, hooks_of
 from gradviz._capture.recorder.engine import GraphFacts, Inside, Operation
 from gradviz._capture.recorder.raw import RawNode, RawTensor
@@ -33,13 +34,13 @@ class TorchEngine:
         """Return the log that is open already."""
         return TorchLog.innermost()
 
-    def open(self, values: bool) -> TorchLog:
+    def open(self, values: bool, detail: Detail) -> TorchLog:
         """Return a new log."""
-        return TorchLog(scan=values)
+        return TorchLog(scan=values, detail=detail)
 
     def watch(self, log: TorchLog, steps: int) -> None:
         """Let a log note also what a picture of the graph needs."""
-        log.watch_details()
+        log.watch_details(steps)
 
     def facts(self, log: TorchLog) -> GraphFacts:
         """Return what is known of the graph in a log."""

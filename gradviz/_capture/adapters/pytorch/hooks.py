@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import weakref
+from collections import OrderedDict
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture.adapters.pytorch.gradient_guard import OwnHook
 from gradviz._capture.adapters.pytorch.tensor_records import version_of
 from gradviz._capture.names.hooks import Owners, code_of, held_by, users_hooks
 from gradviz._capture.training_loop.patches import Patches, unseen
@@ -32,6 +34,7 @@ class TorchHooks:
         self._events = weakref.WeakKeyDictionary()  # by the handle
         self._count = 0
         self._owners = Owners()
+        self.own = OwnHook()
         self._node: int | None = None
 
     def install(self) -> None:
@@ -50,11 +53,13 @@ class TorchHooks:
 
         self._patches.set(cls, "remove", remove)
         mixin = self.torch.autograd.function._HookMixin
-        register = mixin._register_hook
+        register, own = mixin._register_hook, self.own
 
         @unseen
         def register_on_node(table: Any, hook: Any) -> Any:
             __tracebackhide__ = True
+            if hook is own.hook and table is None:
+                return OrderedDict(((-1, hook),)), None  # a handle's number is above
             result = register(table, hook)
             if not self.log.muted:
                 self.log.try_(self._on_node, hook, result[1])

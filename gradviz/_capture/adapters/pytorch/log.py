@@ -13,7 +13,7 @@ from gradviz._capture.adapters.pytorch.backward import TorchBackward
 from gradviz._capture.adapters.pytorch.bypass_mode import bypass_mode
 from gradviz._capture.adapters.pytorch.calls import TorchCalls
 from gradviz._capture.adapters.pytorch.compiled import TorchCompiled
-from gradviz._capture.adapters.pytorch.data_calls import is_noted_aside
+from gradviz._capture.adapters.pytorch.data_calls import begins_step, is_noted_aside
 from gradviz._capture.adapters.pytorch.fresh_outputs import fresh_output_of
 from gradviz._capture.adapters.pytorch.grad_modes import TorchModes
 from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
@@ -22,11 +22,15 @@ from gradviz._capture.adapters.pytorch.hooks import TorchHooks
 from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
 from gradviz._capture.adapters.pytorch.known_modules.modules import KnownModules
 from gradviz._capture.adapters.pytorch.mode_entry import shorten_entry
+from gradviz._capture.adapters.pytorch.nonfinite_check import NonfiniteCheck
 from gradviz._capture.adapters.pytorch.numpy_exports import Exports
 from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 from gradviz._capture.adapters.pytorch.tracebacks import without_our_frames
 from gradviz._capture.adapters.pytorch.warning_sites import name_users
+from gradviz._capture.detail import Detail
 from gradviz._capture.names.tensors import grad_fn_of
+from gradviz._capture.recorder.raw import KEPT_STEPS
+from gradviz._capture.recorder.steps import index_of, of_passes
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz._capture.training_loop.patches import Patches, Place, unseen
 from gradviz.program.events import Backward, Call, Raised
@@ -90,19 +94,28 @@ class TorchLog(TorchFrames):
     """Logs what a block does with PyTorch.
 
     ``scan`` also looks at the values of every result and gradient. Without it a log
-    costs little enough to stay on.
+    costs little enough to stay on; ``detail`` says in which steps that is done.
     """
 
     _open: ClassVar[list[TorchLog]] = []  # outermost first
 
-    def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
+    def __init__(
+        self,
+        program: Program | None = None,
+        *,
+        scan: bool = True,
+        detail: Detail | None = None,
+    ) -> None:
         super().__init__(program or Program("torch"))
         import torch
 
         self.torch: Any = torch
         self.unasked = torch._C.DisableTorchFunction
-        self.scan = self.program.scanned = scan
+        self.scan = self._scans = self.looks = self.program.scanned = scan
         self.brief = not scan
+        self.detail = detail or Detail("full")
+        self.samples = scan and self.detail.how == "auto"
+        self._ending = False  # the next step is to be looked at in brief
         self.on = False
         self.loop = LoopLog(torch, self)
         self.here = self.loop.here
@@ -111,14 +124,18 @@ class TorchLog(TorchFrames):
         self.fresh_output = fresh_output_of(self.values)
         self.exports = Exports(torch, self.values)
         self.graph = TorchGraph(torch, self)
+        self.nonfinite = NonfiniteCheck(torch, self)
         self.modes = TorchModes(torch, self)
         self.hooks = TorchHooks(torch, self)
         self.calls = TorchCalls(torch, self, self.graph, self.hooks, self.modes)
         self.loop.modules.fast_path = KnownModules(torch, self, self.calls)
-        self.passes = TorchBackward(torch, self, self.graph)
+        self.passes = TorchBackward(torch, self, self.graph, self.hooks.own)
         self.compiled = TorchCompiled(torch, self, self.calls)
         self.detailed = False
-        self.most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
+        self._pictured = 0  # so many steps, once a graph is recorded too
+        self.watchful = self.samples
+        whole = scan and not self.samples
+        self.most = MAX_EVENTS if whole else MOST_WITHOUT_VALUES
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()
@@ -239,23 +256,64 @@ class TorchLog(TorchFrames):
 
     # ---- for the parts -------------------------------------------------------------
 
-    def watch_details(self) -> None:
-        """Note also what only a picture of the graph needs: times, sizes, moments."""
-        self.detailed = self.values.detailed = self.graph.detailed = True
-        self.watchful, self.brief = True, False
+    def watch_details(self, steps: int = KEPT_STEPS) -> None:
+        """Note also times, sizes, moments: what a picture of the last steps needs."""
+        self._pictured, self.samples = steps, self.detail.how == "auto"
+        self.look_in_full(True)
+
+    def look_in_full(self, full: bool) -> None:
+        """Look at values and gradients, as far as they are wanted, from here on."""
+        self.scan = self.looks = self.values.scan = full and self._scans
+        self.detailed = full and self._pictured > 0
+        self.values.detailed = self.graph.detailed = self.detailed
+        self.brief = not (self.scan or self.detailed)
+        self.watchful = self.detailed or (full and self.samples)
+        self._ending = False
+        self.values.describe_anew()
+
+    def step_ended(self) -> None:
+        """Decide how the next step is looked at, now that a pass is over."""
+        if not self.samples:
+            return
+        self.nonfinite.settle()
+        full = self.detail.ended(not self.brief)
+        if full and self.brief:
+            self.look_in_full(True)
+        self._ending = not full and not self.brief
+
+    def notice(self) -> None:
+        """Go on in full: something unusual came up."""
+        self.detail.noticed()
+        self.look_in_full(True)
+
+    def read_graph(self, node: Any) -> None:
+        """Read what is not known yet of the graph behind a node."""
+        with self.unasked():
+            self.graph.read(node)
 
     def added(self, index: int) -> None:
         """Note when an event came; drop the oldest half when there are too many."""
         if self.detailed:
             self.times[index] = time.perf_counter_ns() - self._begun_ns
+        if self.samples and not self.brief:
+            self._added_in_full(self.program.raw[-1])
         if len(self.program.raw) > self.most:
             self._drop_old()
+
+    def _added_in_full(self, noted: Any) -> None:
+        """End full detail where a step begins that is to be looked at in brief."""
+        if self._ending:
+            if begins_step(noted):
+                self.look_in_full(False)
+        elif is_noted_aside(noted) and not self.detail.passed_by():
+            self.look_in_full(False)
 
     def _drop_old(self) -> None:
         """Drop the older half of the events, and what they made.
 
         Where most of them are calls that no gradient concerns, only those go: a data
-        loader is not to drive the passes out.
+        loader is not to drive the passes out. Nor are steps in brief to drive out the
+        last that were looked at in full.
         """
         raw = self.program.raw
         half = len(raw) // 2
@@ -263,9 +321,20 @@ class TorchLog(TorchFrames):
         if len(kept) < half // 2:
             self.program.drop(half, kept)
             return
-        first = self.program.drop(half)
-        self.graph.forget(first)
-        self.times = {at: ns for at, ns in self.times.items() if at >= first}
+        steps = of_passes(raw[:half], self._shown()) if self._pictured else []
+        first = index_of(raw[half])
+        if len(steps) > half // 2:
+            steps = []
+        self.program.drop(half, steps)
+        older = set(map(index_of, steps))
+        self.graph.forget(first, older)
+        times = self.times.items()
+        self.times = {at: ns for at, ns in times if at >= first or at in older}
+
+    def _shown(self) -> set[int]:
+        """Return the passes that a picture of the run shows: the last in full."""
+        told = [e for e in self.program.raw if isinstance(e, Backward) and e.runs]
+        return {event.index for event in told[-self._pictured :]}
 
     def tensor(self, tensor: Any) -> int:
         """Return the number of a tensor; its row of facts opens when there are any."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -62,9 +62,9 @@ class TorchGraph:
         if nodes and sound:
             self.ahead.made(nodes[0], nodes[-1])
 
-    def forget(self, first: int) -> None:
-        """Drop what was made before the first event that is kept."""
-        old = self.producers.forget(first)
+    def forget(self, first: int, but: Set[int] = frozenset()) -> None:
+        """Drop what was made before the first event that is kept, but for some."""
+        old = self.producers.forget(first, but)
         for key in old:
             self.nodes.pop(key, None)
         self.ahead.forget(old)

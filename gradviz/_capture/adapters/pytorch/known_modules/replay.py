@@ -165,6 +165,7 @@ def _run_logger(calls: TorchCalls) -> Callable[..., bool]:
     tensors, storages = log.tensors, log.values.storages
     raw, describe_later = log.program.raw, log.values.describe_later
     acquire, release = log.lock.acquire, log.lock.release
+    check = log.nonfinite.of_results
     told, peek = calls.graph.producers.recent, log.torch._C._autograd._get_sequence_nr
 
     def note(
@@ -192,6 +193,7 @@ def _run_logger(calls: TorchCalls) -> Callable[..., bool]:
             release()
         describe_later(result, glance, noted)
         told.append(noted)
+        check(noted, result, ())
         return True
 
     return note
