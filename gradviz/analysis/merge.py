@@ -121,7 +121,9 @@ class _Files:
         """Raise GradvizError unless there is something to compare."""
         if not self.records and self.unreadable:
             raise GradvizError(self.unreadable[0].reason)
-        if len(self.records) + len(self.unreadable) < 2:
+        # The file of one rank may say that there were others.
+        alone = all((record.size or 1) < 2 for record in self.records.values())
+        if len(self.records) + len(self.unreadable) < 2 and alone:
             raise GradvizError("name the files of at least two ranks.")
 
 

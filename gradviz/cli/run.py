@@ -223,7 +223,7 @@ def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) ->
         # Of several processes even the error of one that recorded nothing is wanted.
         is_wanted = not outcome.is_empty or launched_rank() is not None
         if target is not None and snapshot is not None and is_wanted:
-            data = FORMS[form](with_process(snapshot))
+            data = FORMS[form](with_process(snapshot, outcome.passes))
             written[form] = _write_somewhere(data, target)
     if outcome.diagnosis is not None:
         if options.findings is not None:

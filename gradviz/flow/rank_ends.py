@@ -38,9 +38,7 @@ def _stopped(records: Sequence[Record]) -> Iterator[Told]:
             key = record.steps, re.sub(r"\d+", "#", record.error)
             groups.setdefault(key, []).append(record)
     # The first to stop is the cause; of those, the fewest.
-    order = sorted(
-        groups, key=lambda key: (_follows(key[1]), key[0], len(groups[key]))
-    )
+    order = sorted(groups, key=lambda key: (_follows(key[1]), key[0], len(groups[key])))
     for key in order[:MOST_TOLD]:
         yield _stopped_one(groups[key], longest)
     late = [record for key in order[MOST_TOLD:] for record in groups[key]]

@@ -61,6 +61,7 @@ class Outcome:
     status: int  # the exit status that the script would have given
     error: str | None = None  # "ValueError: …" if it raised
     forked: bool = False  # this is a child of the process that ran the script
+    passes: int = 0  # backward passes that ended
 
     @property
     def is_empty(self) -> bool:
@@ -117,7 +118,7 @@ def run_program(
             diagnosis = recorder.diagnose()
         if wanted.graph:
             snapshot = _below_script(recorder.snapshot(), file)
-        return Outcome(snapshot, diagnosis, status, text)
+        return Outcome(snapshot, diagnosis, status, text, passes=recorder.passes)
 
 
 def engine_of(source: bytes) -> Engine:

@@ -1,4 +1,4 @@
-"""Which of several processes this one is, and how its files are called."""
+"""Which of several processes this one is, and what its files say and are called."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ def path_of_rank(path: Path, rank: int | None) -> Path:
     return path.with_name(f"{front}-rank{rank}{dot}{suffixes}")
 
 
-def with_process(snapshot: ir.Snapshot) -> ir.Snapshot:
+def with_process(snapshot: ir.Snapshot, steps: int) -> ir.Snapshot:
     """Return a recording that says whose it is, where a launcher started several."""
     rank = launched_rank()
     if rank is None:
         return snapshot
-    steps = 1 + max((step.number for step in snapshot.flow_steps), default=-1)
     process = ir.Process(rank, launched_size(), steps)
     return replace(snapshot, processes=(process,))

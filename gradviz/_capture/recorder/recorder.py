@@ -100,6 +100,11 @@ class Recorder:
             self._frame = None
             log.resume()
 
+    @property
+    def passes(self) -> int:
+        """How many passes ended while it recorded, looked at in full or not."""
+        return 0 if self.log is None else self.log.passes_over - self._passes_before
+
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far."""
         log, flow = self.log, self.flow
@@ -122,7 +127,7 @@ class Recorder:
             )
         recording.flow = flow.steps_with(graph.nodes)
         recording.flow_forgotten = flow.forgotten
-        count = log.passes_over - self._passes_before
+        count = self.passes
         if count > len(shown):
             recording.notes.append(_kept(count, shown, passes))
         if note := log.detail.note():

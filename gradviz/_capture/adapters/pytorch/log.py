@@ -130,6 +130,7 @@ class TorchLog(TorchFrames):
         self.calls = TorchCalls(torch, self, self.graph, self.hooks, self.modes)
         self.loop.modules.fast_path = KnownModules(torch, self, self.calls)
         self.passes = TorchBackward(torch, self, self.graph, self.hooks.own)
+        self.pass_numbers = self.passes.numbers
         self.compiled = TorchCompiled(torch, self, self.calls)
         self.detailed = False
         self._pictured = 0  # so many steps, once a graph is recorded too
