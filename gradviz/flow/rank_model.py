@@ -11,6 +11,8 @@ from gradviz.flow.rank_words import layers_text, named_ranks, sentence, the_othe
 from gradviz.flow.ranks import OpCall, Ranks, Record
 from gradviz.text.words import clean, counted
 
+_PASSES = 4  # whose graphs a recording keeps, if nobody asks for more
+
 
 def shapes(ranks: Ranks) -> Iterator[Told]:
     """Yield parameters that are not of one shape, by the processes that differ."""
@@ -49,12 +51,14 @@ def _shape_text(shape: tuple[int, ...]) -> str:
 def paths(ranks: Ranks) -> Iterator[Told]:
     """Yield ranks whose recorded graphs are of other operations, with the first line.
 
-    The graphs are of the last passes, so they are compared where the steps are as many.
+    The graphs are of the last passes that were looked at, so they are compared where
+    these are the same ones.
     """
-    most = Counter(record.steps for record in ranks.records).most_common(1)[0][0]
-    alike = [r for r in ranks.records if r.calls and r.steps == most and not r.error]
-    if not alike:
+    whole = [record for record in ranks.records if record.calls and not record.error]
+    if not whole:
         return
+    most = Counter(map(_last_passes, whole)).most_common(1)[0][0]
+    alike = [record for record in whole if _last_passes(record) == most]
     usual = Counter(record.calls for record in alike).most_common(1)[0][0]
     found: dict[tuple[OpCall | None, OpCall | None, int], list[Record]] = {}
     for record in alike:
@@ -78,6 +82,10 @@ def paths(ranks: Ranks) -> Iterator[Told]:
             f"another path: {_call_text(own)}",
             None if own is None else (odd[0], at),
         )
+
+
+def _last_passes(record: Record) -> tuple[int, ...]:
+    return record.steps, *record.numbers[-_PASSES:]
 
 
 def _first_difference(a: Sequence[OpCall], b: Sequence[OpCall]) -> int:

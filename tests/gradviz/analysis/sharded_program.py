@@ -33,13 +33,14 @@ class Net(nn.Module):
 def trained(kind: str) -> str:
     torch.manual_seed(0)
     net = Net()
+    model: nn.Module = net
     if kind == "ddp":
-        model: nn.Module = DistributedDataParallel(net)
+        model = DistributedDataParallel(net)
     else:
         mesh = init_device_mesh("cpu", (dist.get_world_size(),))
         fully_shard(net.body, mesh=mesh)
         fully_shard(net.head, mesh=mesh)
-        model = fully_shard(net, mesh=mesh)
+        fully_shard(net, mesh=mesh)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     seen = None
     if WATCHED:

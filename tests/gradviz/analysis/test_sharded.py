@@ -18,8 +18,11 @@ from tools.imports import ROOT
 PROGRAM = Path(__file__).with_name("sharded_program.py")
 LIMIT_S = 180
 
-NAMES = [f"body.{row}.{kind}" for row in (0, 2) for kind in ("weight", "bias")]
-NAMES += ["head.weight", "head.bias"]
+NAMES = [
+    f"{layer}.{kind}"
+    for layer in ("body.0", "body.2", "head")
+    for kind in ("weight", "bias")
+]
 
 
 def launched(folder: Path, size: int, arguments: Sequence[str]) -> list[str]:
