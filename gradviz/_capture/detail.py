@@ -60,6 +60,8 @@ class Detail:
         now = time.thread_time()
         self._settle(now)
         self.steps += 1
+        if self.steps == 1:
+            self._spent = 0.0  # the first one pays for what is made once
         self._aside = 0
         if in_full:
             self.steps_in_full += 1
@@ -115,9 +117,7 @@ class Detail:
             return None
         return (
             f"{self.steps_in_full:,} of {self.steps:,} passes were looked at in full: "
-            f"the first {_FIRST}, those after something new or unusual, and others as "
-            f"long as that takes at most {self.budget - 1:.0%} of the run's time. Of "
-            "the rest, calls, lines and the birth of NaN and Inf are known, but no "
-            'values and no gradients. `--detail full`, or record(detail="full"), looks '
-            "at all of them."
+            f"the first {_FIRST}, after something new or unusual, and others within "
+            f"{self.budget - 1:.0%} of the time. Of the rest, calls, lines and where a NaN "
+            "is born are known, no other values. `--detail full` looks at all."
         )

@@ -120,7 +120,9 @@ def test_what_it_finds_is_what_it_says(folder: Path, engine: str):
         text=True,
         check=True,
     )
-    assert done.stderr.startswith(report.text)
+    verdict, _, rest = done.stderr.partition("\n\n")
+    assert verdict.startswith("gradviz: found 1 cause in 3 backward passes")
+    assert rest.startswith(report.text)
 
 
 def test_the_notebook_block_runs(folder: Path):

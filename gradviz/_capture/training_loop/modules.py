@@ -206,6 +206,8 @@ class ModulePart(Part):
         known = self.rows.get(id(module))
         if known is None or self.lib.is_grad_enabled():
             return False
+        if len(self._told) > _MOST_MODULES:
+            self._told.clear()
         key = known[1].key, module.training
         count = self._told[key] = self._told.get(key, 0) + 1
         return count > _TOLD
