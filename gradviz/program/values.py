@@ -160,6 +160,7 @@ class Node:
     module: int | None = None  # as in Call
     sequence: int | None = None
     custom: CustomFunction | None = None
+    count: int = 1  # nodes that it stands for; 0: another one stands for it
 
 
 @dataclass(slots=True, eq=False)

@@ -1,7 +1,7 @@
 // The records of a snapshot, and what a decoder must know about their fields.
 // Generated from gradviz/ir by `python -m tools.ir_typescript`; do not edit.
 
-export const SCHEMA_VERSION = [1, 2] as const;
+export const SCHEMA_VERSION = [1, 3] as const;
 
 export type NodeKind =
   | "op"
@@ -68,6 +68,8 @@ export interface OpNode {
   readonly order: number;
   /** where each is defined, -1: lost. Added in 1.2 */
   readonly hook_sites: readonly number[];
+  /** backward functions of one place that it stands for. Added in 1.3 */
+  readonly count: number;
 }
 
 /** A tensor on its way: forward from source to target, its gradient back again. */
@@ -430,6 +432,7 @@ export const TABLES: Readonly<
       refers: "sites",
       sparse: true,
     },
+    count: { kind: "int", optional: false, fallback: 1 },
   },
   edges: {
     source: { kind: "int", optional: false, refers: "nodes" },

@@ -12,6 +12,7 @@ from gradviz._capture.recorder.asides import without_asides
 from gradviz._capture.recorder.assemble import assemble
 from gradviz._capture.recorder.engine import RecordedEngine, RecordedLog
 from gradviz._capture.recorder.flow_of_log import FlowOfLog
+from gradviz._capture.recorder.fold import note_of
 from gradviz._capture.recorder.from_log import GraphFromLog
 from gradviz._capture.recorder.raw import KEPT_STEPS, RawEvent, Recording
 from gradviz.program.events import Backward, Event
@@ -121,6 +122,10 @@ class Recorder:
                 f"{len(passes)} steps were recorded; the last {steps} are kept."
             )
         recording.notes += graph.facts.notes(graph.nodes, graph.bare)
+        counts = [raw.count for raw in recording.nodes if raw.count > 1]
+        if counts:
+            total = sum(raw.count for raw in recording.nodes)
+            recording.notes.append(note_of(total, counts))
         if not recording.nodes:
             recording.notes.append(
                 "No operation with a gradient was recorded: nothing in the block "
@@ -163,7 +168,7 @@ class Recorder:
         if len(passes) > steps:
             before = passes[-steps - 1].index
             kept = [event for event in events if event.index > before]
-        nodes = _nodes_of(kept, log.program.nodes)
+        nodes = _nodes_of(kept, log.program.nodes, log.size.unwalked)
         last = [root.node for event in passes[-1:] for root in event.roots]
         roots = [key for key in last if key is not None] or _ends(nodes)
         graph = GraphFromLog(log, facts, self._holders, self._hooks)
@@ -176,13 +181,15 @@ class Recorder:
         )
 
 
-def _nodes_of(events: list[Event], known: dict[int, Node]) -> dict[int, Node]:
+def _nodes_of(
+    events: list[Event], known: dict[int, Node], unwalked: tuple[int, ...]
+) -> dict[int, Node]:
     """Return the nodes that these events made or walked, and the leaves they end at."""
-    found: dict[int, Node] = {}
+    found = {key: known[key] for key in unwalked if key in known}
     for event in events:
         keys: Any = getattr(event, "nodes", ())
         for key in keys:
-            if key in known:
+            if key in known and known[key].count:
                 found[key] = known[key]
     for node in list(found.values()):
         for edge in node.next:

@@ -241,6 +241,7 @@ class TorchBackward:
             self.graph.producers.add_between(entry.first, self._peek(), entry.index)
         log.loop.after_backward()
         self.last, self.over = entry.event, self.over + 1
+        log.size.passed(self._peek())
 
     def _event_of(self, entry: _Pass) -> Backward | None:
         """Return the event of a pass; None where it was dropped meanwhile."""

@@ -70,6 +70,19 @@ class TorchCalls:
             self.ops[func] = op
         return op
 
+    def counts(self, op: Op, caller: FrameType) -> bool:
+        """Tell whether a call of a large step need not be noted; remember its line."""
+        log, size = self.log, self.log.size
+        if log.muted or not log.on or (op.writes and not size.writes_too):
+            return False
+        size.counted += 1
+        frame: FrameType | None = caller
+        while frame is not None and not log.user_files[frame.f_code.co_filename]:
+            frame = frame.f_back
+        line = None if frame is None else (frame.f_code, frame.f_lasti)
+        size.lines.begins(self._peek(), line)
+        return True
+
     def end(self, op: Op, open_call: OpenCall, result: Any) -> None:
         """Describe what a call gave, and log it."""
         log, values, tensor_type = self.log, self.values, self._tensor
@@ -209,6 +222,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
         fast_path_of(log, calls.graph.producers.recent),
         log.user_files,
     )
+    size = log.size
     unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
     others = torch._C._len_torch_function_stack  # ours has stepped aside
 
@@ -229,7 +243,9 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             op, open_call, alone = known(func) or calls.op(func), None, False
             how = op.how
             if how == "record":
-                if not log.muted and log.on:
+                if size.counting and calls.counts(op, frame(1)):
+                    pass
+                elif not log.muted and log.on:
                     alone = not (types or others())
                     if alone:
                         open_call = begin(op, args, kwargs, frame(1))
