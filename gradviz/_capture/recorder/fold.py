@@ -30,7 +30,7 @@ _FOLDED = (
 class Folded(Generic[N]):
     """The rows that are left: leaves, then operations as they were made."""
 
-    rows: list[N]  # where a row stands for several, the first of them
+    rows: list[N]  # where a row stands for several, the last of them
     behind: list[Behind]
     counts: dict[int, int]  # how many, by the row
     row_of: dict[N, int]  # of every node, leaves too
@@ -70,7 +70,7 @@ def fold(
     ...     return [(chain[at - 1], 0)] if at else []
     >>> found = fold(chain[1:], ["x"], behind, [lambda node: node[0]], 4, {})
     >>> found.rows, found.counts, found.behind[-1]
-    (['x', 'a0', 'a1', 'end'], {2: 3}, [(2, 0)])
+    (['x', 'a0', 'a1', 'a3', 'end'], {3: 2}, [(3, 0)])
     """
     ends = max(1, most // 4)
     shown = list(leaves[:ends])
@@ -112,17 +112,23 @@ class _Rows(Generic[N]):
         self.sizes.append(1)
         return row
 
-    def together(self, nodes: Iterable[N], place: Callable[[N], Hashable]) -> None:
-        """Give those of one place one row."""
-        known: dict[Hashable, int] = {}
+    def together(self, nodes: Sequence[N], place: Callable[[N], Hashable]) -> None:
+        """Give those of one place one row.
+
+        Rows are in the order of the last of each: who uses that one comes later, so
+        that all rows can be reached from the end though ways back are left out.
+        """
+        last: dict[Hashable, N] = {}
         for node in nodes:
             key = place(node)
-            row = known.get(key)
-            if row is None:
-                known[key] = self.add(node)
-            else:
-                self.row_of[node] = row
-                self.sizes[row] += 1
+            last.pop(key, None)
+            last[key] = node
+        known = {key: self.add(node) for key, node in last.items()}
+        for row in known.values():
+            self.sizes[row] = 0
+        for node in nodes:
+            row = self.row_of[node] = known[place(node)]
+            self.sizes[row] += 1
 
 
 def _place(

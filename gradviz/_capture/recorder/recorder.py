@@ -194,7 +194,9 @@ def _nodes_of(
     for node in list(found.values()):
         for edge in node.next:
             if edge is not None and edge[0] < 0 and edge[0] in known:
-                found[edge[0]] = known[edge[0]]
+                leaf = known[edge[0]]
+                if leaf.count:
+                    found[leaf.key] = leaf
     return found
 
 

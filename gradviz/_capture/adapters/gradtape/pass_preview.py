@@ -73,7 +73,7 @@ class Ahead:
         reader, rows = self._reader, self._reader.program.nodes
         met: Met = {id(root._data): reader.look(root) for root in roots}
         for node in folded.row_of:
-            known = None if node.accumulates else rows.get(node.seq + 1)
+            known = rows.get(reader.key(node))
             if known is not None:
                 known.count = 0  # unless it is a row itself
         ends = [node for node in folded.row_of if node.accumulates and not node.dead]

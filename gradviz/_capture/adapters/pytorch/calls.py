@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from gradviz._capture.adapters.pytorch.call_arguments import (
     GivenTensors,
@@ -222,7 +223,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
         fast_path_of(log, calls.graph.producers.recent),
         log.user_files,
     )
-    size = log.size
+    size, tensor_type = log.size, torch.Tensor
     unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
     others = torch._C._len_torch_function_stack  # ours has stepped aside
 
@@ -274,6 +275,8 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                         end(op, open_call, result)
             elif how == "hook":
                 calls.hooks.registered(func, args, result)
+            elif size.counting and type(result) is tensor_type and how == "record":
+                size.latest = ref(result)
             return result
 
     return ProgramMode()

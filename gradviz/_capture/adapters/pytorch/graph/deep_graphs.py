@@ -35,7 +35,8 @@ class _Link:
         _waiting.append(self.node)
         del self.node
         if not sys.is_finalizing() and not _freeing.locked():
-            threading.Thread(target=_free, name="gradviz-free", daemon=True).start()
+            # Python waits for it at the end: PyTorch aborts where a thread is cut off.
+            threading.Thread(target=_free, name="gradviz-free", daemon=False).start()
 
 
 def make_freeable(made: Sequence[Any], depths: dict[Any, int]) -> None:

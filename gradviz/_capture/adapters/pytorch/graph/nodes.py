@@ -158,7 +158,7 @@ class TorchGraph:
             key = key_of(fn)
             if key < 0:
                 leaves.append(-key)
-            elif key in nodes:
+            if key in nodes:
                 nodes[key].count = 0  # unless it is a row itself
         keys = [key_of(fn) for fn in folded.rows]
         for row, (fn, key) in enumerate(zip(folded.rows, keys, strict=True)):
