@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from gradviz.export import export_json as export_json
     from gradviz.export import export_png as export_png
     from gradviz.export import export_svg as export_svg
-    from gradviz.notebook.magic import load_ipython_extension as load_ipython_extension
-    from gradviz.notebook.magic import (
+    from gradviz.notebook.extension import (
+        load_ipython_extension as load_ipython_extension,
+    )
+    from gradviz.notebook.extension import (
         unload_ipython_extension as unload_ipython_extension,
     )
     from gradviz.showing.show import show as show
@@ -36,6 +38,30 @@ if TYPE_CHECKING:
     from gradviz.watching import watch as watch
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CaptureError",
+    "ExportError",
+    "GradvizError",
+    "SnapshotError",
+    "capture",
+    "check_derivative",
+    "diagnose",
+    "diff",
+    "export_dot",
+    "export_html",
+    "export_json",
+    "export_png",
+    "export_svg",
+    "ledger",
+    "load",
+    "merge",
+    "plot",
+    "record",
+    "show",
+    "step",
+    "watch",
+]
 
 # Imported when first asked for: `import gradviz` costs a few milliseconds.
 _HOMES = {
@@ -50,12 +76,12 @@ _HOMES = {
     "export_svg": "gradviz.export",
     "ledger": "gradviz.analysis.ledger",
     "load": "gradviz.snapshots",
-    "load_ipython_extension": "gradviz.notebook.magic",
+    "load_ipython_extension": "gradviz.notebook.extension",
     "merge": "gradviz.analysis.merge",
     "record": "gradviz._capture",
     "show": "gradviz.showing.show",
     "step": "gradviz.stepping",
-    "unload_ipython_extension": "gradviz.notebook.magic",
+    "unload_ipython_extension": "gradviz.notebook.extension",
     "watch": "gradviz.watching",
 }
 

@@ -123,6 +123,8 @@ def _replace(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(handle)  # or a crash may leave the name and no data
         Path(name).chmod(_mode(path))
         os.replace(name, path)
     except BaseException:

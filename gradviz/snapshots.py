@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import re
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +12,7 @@ from gradviz._providers import provided
 from gradviz.errors import SnapshotError
 from gradviz.ir import columns as ir_columns
 from gradviz.ir import json as ir_json
+from gradviz.ir.bounds import MAX_FILE, check_file
 from gradviz.ir.validate import validate
 
 PathLike = str | os.PathLike[str]
@@ -48,17 +48,17 @@ def load(path: PathLike) -> ir.Snapshot:
     ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
     """
     path = Path(path)
-    # A page holds the viewer too, and base64: hence twice the data.
-    most = 2 * ir_json.MAX_BYTES
     try:
         path = path.expanduser()
         with path.open("rb") as file:
-            is_huge = os.fstat(file.fileno()).st_size > most
-            data = b"" if is_huge else file.read(most)
+            size = os.fstat(file.fileno()).st_size
+            # A pipe has no size; one byte more than allowed is enough to see it.
+            data = b"" if size > MAX_FILE else file.read(size or MAX_FILE + 1)
+        check_file(max(size, len(data)))
+    except SnapshotError as error:
+        raise SnapshotError(f"{path}: {error}") from None
     except UNUSABLE as error:
         raise SnapshotError(f"{path} cannot be read: {reason(error)}.") from None
-    if is_huge:
-        raise SnapshotError(f"{path} is too large to be a snapshot.")
     try:
         if data.startswith(ir_columns.MAGIC):
             return ir_columns.decode(data)
@@ -73,6 +73,10 @@ def load(path: PathLike) -> ir.Snapshot:
         raise SnapshotError(
             f"{path}: This is not a page made by gradviz, or only part of one."
         ) from None
+    except MemoryError:
+        raise SnapshotError(
+            f"{path}: There is not enough memory to read this snapshot."
+        ) from None
 
 
 def packed_data(page: str) -> bytes:
@@ -80,10 +84,11 @@ def packed_data(page: str) -> bytes:
 
     Raises ValueError if there are none.
     """
-    found = re.search(rf'<script [^>]*id="{DATA_ID}"[^>]*>([^<]*)</script>', page)
-    if found is None:
+    _, found, rest = page.partition(f' id="{DATA_ID}">')
+    data, ended, _ = rest.partition("</script>")
+    if not (found and ended):
         raise ValueError("not a page of gradviz")
-    return base64.b64decode(found.group(1), validate=True)
+    return base64.b64decode(data, validate=True)
 
 
 def reason(error: Exception) -> str:

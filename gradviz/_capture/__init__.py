@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from gradviz import ir
+from gradviz._capture.detail import BUDGET, How
 from gradviz._capture.recorder.raw import KEPT_STEPS
 from gradviz.errors import CaptureError
 
@@ -94,6 +95,9 @@ def record(
     engine: Engine | None = None,
     graph: bool = True,
     findings: bool = True,
+    keep_compiled: bool = False,
+    detail: How = "auto",
+    budget: float = BUDGET,
 ) -> Session:
     """Return a context manager that records the graph and the backward pass.
 
@@ -101,9 +105,16 @@ def record(
     leaves out the statistics of forward values, which read every result once. Both
     engines are recorded where both are imported, unless ``engine`` names one. Without
     ``graph`` or without ``findings`` a recording costs less and knows less.
-    ``diagnose()`` of what it returns says which line is to blame for what went wrong;
-    an exception that leaves the block carries that as a note. Raises ValueError for a
-    number of steps below one and for an engine that is neither.
+    What ``torch.compile`` made runs eagerly meanwhile, so that its inside is seen;
+    ``keep_compiled`` leaves it compiled, each region one call. ``diagnose()`` of what
+    it returns says which line is to blame for what went wrong; an exception that leaves
+    the block carries that as a note.
+
+    On PyTorch, ``detail="auto"`` looks at values and gradients of the first steps, of
+    those after something new or a NaN, and of as many others as make the run at most
+    ``budget`` times as long; ``"full"`` at those of every step. Raises ValueError for a
+    number of steps below one, a budget below one, and an engine or a detail that is
+    none.
 
     >>> import gradtape as torch, gradviz
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -121,6 +132,9 @@ def record(
         engine=engine,
         graph=graph,
         findings=findings,
+        keep_compiled=keep_compiled,
+        detail=detail,
+        budget=budget,
     )
 
 

@@ -35,6 +35,8 @@ class LogContext(Protocol):
     most: int  # events that are kept
     size: StepSize
     watchful: Any  # true while each event is something to look at
+    looks: bool  # values are looked at now
+    skims: bool  # what was told often enough is passed over now
     unasked: Callable[[], AbstractContextManager[Any]]
 
     # ---- events ---------------------------------------------------------------------

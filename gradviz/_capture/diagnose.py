@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from gradviz._capture.open_log import open_log, refuse_unusable
@@ -64,7 +65,7 @@ def diagnose(x: Any) -> Diagnosis:
                 index=index, site=event.site, kind="RuntimeError", text=text
             )
             program.events.append(raised)
-    return diagnose_program(program)
+    return replace(diagnose_program(program), looked_at=None)
 
 
 def _would_raise(event: Backward) -> str | None:

@@ -11,9 +11,11 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
+from gradviz._capture.detail import Detail
 from gradviz._capture.recorder.engine import RecordedEngine
 from gradviz.errors import CaptureError
 from gradviz.program.records import Program
+from gradviz.program.sources import parsed
 
 Engine = Literal["gradtape", "torch"]
 
@@ -26,6 +28,11 @@ class RunLog(Protocol):
     @property
     def next_index(self) -> int:
         """The index of the next event."""
+        ...
+
+    @property
+    def passes_over(self) -> int:
+        """How many passes have ended."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -67,8 +74,9 @@ def packages_of(source: str | bytes) -> set[str]:
     ['os', 'torch']
     """
     found: set[str] = set()
-    with suppress(SyntaxError, ValueError):
-        for node in ast.walk(ast.parse(source)):
+    tree = parsed(source)
+    if tree is not None:
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -86,12 +94,20 @@ def import_engines(source: str) -> None:
             importlib.import_module(engine)
 
 
-def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
+def open_log(
+    engine: Engine,
+    *,
+    scan: bool = True,
+    detail: Detail | None = None,
+    keep_compiled: bool = False,
+) -> RunLog:
     """Return a context manager that logs what its block does.
 
     ``scan`` also looks at the values of every result and gradient, which finds NaN and
-    Inf where they are born. Whether the engine can be logged, :func:`refuse_unusable`
-    and :func:`usable` tell.
+    Inf where they are born; ``detail`` says in which steps, all if it is None.
+    ``keep_compiled`` leaves what ``torch.compile`` made as it is, where a log would let
+    it run eagerly to see inside. Whether the engine can be logged,
+    :func:`refuse_unusable` and :func:`usable` tell.
 
     >>> import gradtape as torch
     >>> with open_log("gradtape") as log:
@@ -105,10 +121,10 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
         return GradtapeLog(scan=scan)
     from gradviz._capture.adapters.pytorch.log import TorchLog
 
-    return TorchLog(scan=scan)
+    return TorchLog(scan=scan, detail=detail, keep_compiled=keep_compiled)
 
 
-def recorded_engine(engine: Engine) -> RecordedEngine:
+def recorded_engine(engine: Engine, *, keep_compiled: bool = False) -> RecordedEngine:
     """Return what graphs of an engine are recorded with."""
     if engine == "gradtape":
         from gradviz._capture.adapters.gradtape.graph_facts import ENGINE
@@ -116,7 +132,7 @@ def recorded_engine(engine: Engine) -> RecordedEngine:
         return ENGINE
     from gradviz._capture.adapters.pytorch.graph_facts import TorchEngine
 
-    return TorchEngine()
+    return TorchEngine(keep_compiled=keep_compiled)
 
 
 def usable(engines: Iterable[Engine]) -> tuple[list[Engine], list[str]]:

@@ -10,6 +10,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, get_args
 
 from gradviz import ir
+from gradviz._capture.detail import BUDGET, Detail, How
 from gradviz._capture.open_log import (
     Engine,
     RunLog,
@@ -22,6 +23,7 @@ from gradviz._capture.recorder.live import FirstSource
 from gradviz._capture.recorder.live_log import LogSource
 from gradviz._capture.recorder.recorder import Recorder
 from gradviz.errors import CaptureError
+from gradviz.text.words import counted
 
 if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
@@ -35,6 +37,13 @@ class _Part:
     engine: Engine
     recorder: Recorder | None = None
     log: RunLog | None = None
+
+    @property
+    def passes(self) -> int:
+        """How many backward passes it has seen."""
+        if self.recorder is not None:
+            return self.recorder.passes
+        return 0 if self.log is None else self.log.passes_over
 
 
 _NO_GRAPH = (
@@ -57,7 +66,9 @@ class Session:
     >>> [node.name for node in rec.snapshot().nodes]
     ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
     >>> rec.diagnose()
-    No findings.
+    No findings in 1 backward pass, 2 operations.
+    >>> rec
+    <recorder of gradtape: 1 backward pass>
     """
 
     def __init__(
@@ -69,24 +80,41 @@ class Session:
         engine: Engine | None = None,
         graph: bool = True,
         findings: bool = True,
+        keep_compiled: bool = False,
+        detail: How = "auto",
+        budget: float = BUDGET,
     ) -> None:
         if steps < 1:
             raise ValueError(f"a recording keeps at least 1 step, not {steps}")
         if engine not in (None, *get_args(Engine)):
             raise ValueError(f"engine is 'gradtape', 'torch' or None, not {engine!r}")
+        Detail(detail, budget)  # refuses what it does not know
         self.title = title
         self.annotates = True  # an error that leaves the block gets its cause as a note
         self._values = values
         self._steps = steps
         self._engine: Engine | None = engine
+        self._detail: How = detail
+        self._budget = budget
         self._wants_graph = graph
         self._wants_findings = findings
+        self._keep_compiled = keep_compiled
         self.script: str | None = None  # the file, where a whole program is recorded
         self._parts: list[_Part] = []
         self._notes: list[str] = []  # what could not be recorded, and why
         self._open = False
         self._diagnosis: Diagnosis | None = None
         self._followings: list[LiveView] = []
+
+    def __repr__(self) -> str:
+        title = f" {self.title!r}" if self.title else ""
+        if not self._parts:
+            return f"<recorder{title}: nothing yet>"
+        used = [part for part in self._parts if part.passes] or self._parts
+        engines = " and ".join(part.engine for part in used)
+        passes = counted(sum(part.passes for part in self._parts), "backward pass")
+        state = " so far, recording" if self._open else ""
+        return f"<recorder{title} of {engines}: {passes}{state}>"
 
     # ---- the with block -----------------------------------------------------------
 
@@ -110,13 +138,19 @@ class Session:
         self._parts = [_Part(engine) for engine in self._engines()]
         self._open = True
         for part in self._parts:
+            detail = Detail(self._detail, self._budget)
             if self._wants_findings:
-                log = open_log(part.engine, scan=self._values)
+                log = open_log(
+                    part.engine,
+                    scan=self._values,
+                    detail=detail,
+                    keep_compiled=self._keep_compiled,
+                )
                 with self._noting("Findings were not recorded"):
                     part.log = log.__enter__()
                     part.log.program.script = self.script
             if self._wants_graph:
-                recorder = self._recorder(part.engine)
+                recorder = self._recorder(part.engine, detail)
                 with self._noting("The graph was not recorded"):
                     recorder.begin(frame, part.log)
                     part.recorder = recorder
@@ -181,10 +215,13 @@ class Session:
         self._notes += reasons
         return engines
 
-    def _recorder(self, engine: Engine) -> Recorder:
-        recorded = recorded_engine(engine)
+    def _recorder(self, engine: Engine, detail: Detail) -> Recorder:
         return Recorder(
-            recorded, title=self.title, values=self._values, steps=self._steps
+            recorded_engine(engine),
+            title=self.title,
+            values=self._values,
+            steps=self._steps,
+            detail=detail,
         )
 
     # ---- results ------------------------------------------------------------------

@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gradviz import ir
 from gradviz.cli.export import add_export
@@ -18,6 +18,9 @@ from gradviz.cli.run import add_run, split_run
 from gradviz.cli.show import add_diff, add_explain, add_ledger, add_show
 from gradviz.demo import add_demo
 from gradviz.errors import GradvizError
+
+if TYPE_CHECKING:
+    from gradviz.running.ending import Ending
 
 _DESCRIPTION = """\
 See the graph that backward() walks: its operations, memory and gradients, and the line
@@ -56,27 +59,35 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit status."""
+    """Run the command line; return the exit status.
+
+    Without arguments given here the process is the command's, and ends as it would have
+    ended under Python if that runs a script.
+    """
+    whole_process = arguments is None
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = _dispatch(given)
-        sys.stdout.flush()
+        status = _dispatch(given, whole_process)
+        if isinstance(status, int):
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print("gradviz: interrupted.", file=sys.stderr)
         return 130
     except BrokenPipeError:  # `gradviz show … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return status
+    if isinstance(status, int):
+        return status
+    return status.happen(whole_process=whole_process)
 
 
-def _dispatch(given: list[str]) -> int:
+def _dispatch(given: list[str], whole_process: bool) -> int | Ending:
     own, for_script = split_run(given) if given[:1] == ["run"] else (given, [])
     options, unknown = _parser().parse_known_args(own)
     if unknown:  # argparse itself would name the help of no command
         command = _Parser(prog=f"gradviz {options.command}")
         command.error(f"unrecognized arguments: {' '.join(unknown)}")
-    options.for_script = for_script
+    options.for_script, options.whole_process = for_script, whole_process
     try:
         return options.execute(options)
     except GradvizError as error:

@@ -37,6 +37,8 @@ def above_one(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text} is not a number above 1")
 
 
-def wants_color(stream: TextIO) -> bool:
+def wants_color(stream: TextIO | None) -> bool:
     """Tell whether a stream is a terminal whose user did not switch colours off."""
-    return stream.isatty() and "NO_COLOR" not in os.environ
+    with suppress(ValueError):  # a script has closed it
+        return stream is not None and stream.isatty() and "NO_COLOR" not in os.environ
+    return False

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import os
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from gradviz._capture.detail import BUDGET, How
 from gradviz._capture.recorder.raw import KEPT_STEPS
-from gradviz.cli.arguments import at_least, wants_color
+from gradviz.cli.arguments import above_one, at_least, wants_color
 from gradviz.errors import ExportError, GradvizError
 from gradviz.watching.ranks import launched_rank, path_of_rank
 
 if TYPE_CHECKING:
+    from gradviz.running.ending import Ending
     from gradviz.running.main_module import Program
     from gradviz.running.script import Outcome
+    from gradviz.running.voice import Voice
 
 _RUN = """\
 Runs SCRIPT with its arguments as Python would, or a module as `python -m` would,
 records every operation and backward pass, writes a page that shows them, and says on
 stderr which line is to blame if something went wrong with the gradients, and what to
 write instead. The script's output, errors and exit status stay its own; if it raises,
-what was recorded until then is still written.
+what was recorded until then is still written, and so it is if it is interrupted, told
+to end, or out of memory. Only SIGKILL, which no program can answer, loses a recording.
 """
 
 
@@ -76,14 +81,38 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         help=f"keep the last N backward passes; default: {KEPT_STEPS}",
     )
     run.add_argument(
+        "--keep-compiled",
+        action="store_true",
+        help="leave what torch.compile made compiled, and its inside unseen; default: "
+        "it runs eagerly while recorded",
+    )
+    run.add_argument(
+        "--detail",
+        choices=get_args(How),
+        default="auto",
+        help="auto: values and gradients of the first steps, of those after something "
+        "new or unusual, and of as many others as the budget allows; full: of all",
+    )
+    run.add_argument(
+        "--budget",
+        type=above_one,
+        default=BUDGET,
+        metavar="X",
+        help="with --detail auto: looking in full makes the run at most X times as "
+        f"long; default: {BUDGET}",
+    )
+    run.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
     run.set_defaults(execute=_run)
 
 
 # The options of `run`, which may also follow SCRIPT.
-VALUED = {"--html", "--json", "--findings", "--engine", "--steps", "--title"}
-FLAGS = {"--no-open", "--step"}
+VALUED = {
+    *("--html", "--json", "--findings", "--engine", "--steps", "--title"),
+    *("--detail", "--budget"),
+}
+FLAGS = {"--keep-compiled", "--no-open", "--step"}
 
 
 def split_run(given: list[str]) -> tuple[list[str], list[str]]:
@@ -112,9 +141,10 @@ def split_run(given: list[str]) -> tuple[list[str], list[str]]:
     return own, theirs
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> Ending:
     from gradviz.running.main_module import module_named, script_at
     from gradviz.running.script import Wanted, run_program
+    from gradviz.running.voice import Voice
 
     module, script = options.module, options.script
     if module is None and script is None:
@@ -136,13 +166,24 @@ def _run(options: argparse.Namespace) -> int:
         _name_after(rank, options)
     _check_targets(program, options)
     graph = options.html is not None or options.json is not None
-    wanted = Wanted(options.title or program.name, options.steps, graph)
-    outcome = run_program(
-        program, options.for_script, engine=options.engine, wanted=wanted
+    wanted = Wanted(
+        options.title or program.name,
+        options.steps,
+        graph,
+        keep_compiled=options.keep_compiled,
+        detail=options.detail,
+        budget=options.budget,
     )
-    if not outcome.forked:  # a child of the script has nothing to say
-        _deliver(outcome, program, options)
-    return outcome.status
+    voice = Voice()
+    return run_program(
+        program,
+        options.for_script,
+        engine=options.engine,
+        wanted=wanted,
+        voice=voice,
+        deliver=partial(_deliver, program=program, options=options, voice=voice),
+        whole_process=options.whole_process,
+    )
 
 
 def _targets(options: argparse.Namespace) -> dict[str, Path]:
@@ -154,17 +195,19 @@ def _targets(options: argparse.Namespace) -> dict[str, Path]:
 def _check_targets(program: Program, options: argparse.Namespace) -> None:
     """Refuse what cannot be written before hours of training, not after.
 
-    Nor may an output take the place of the script, or of another output.
+    Nor may an output take the place of the script, or of another output. A script that
+    changes its folder, or loses it, changes nothing about where its outputs go.
     """
     from gradviz.export import check_target
     from gradviz.render.html import read_bundle
 
     taken = {Path(program.file).resolve(): "the script itself"}
-    for target in _targets(options).values():
+    for form, target in _targets(options).items():
         place = check_target(target).resolve()
         if place in taken:
             raise GradvizError(f"{target} is {taken[place]}; name another file.")
         taken[place] = "another output"
+        setattr(options, form, Path(os.path.abspath(check_target(target))))
     if options.html is not None:
         read_bundle()
 
@@ -176,67 +219,76 @@ def _name_after(rank: int, options: argparse.Namespace) -> None:
     options.no_open = True
 
 
-def _run_stepped(program: Program, options: argparse.Namespace) -> int:
+def _run_stepped(program: Program, options: argparse.Namespace) -> Ending:
     from gradviz.running.script import Wanted, run_program
+    from gradviz.running.voice import Voice
 
     wanted = Wanted(program.name, 1, graph=False, findings=False, step=True)
-    outcome = run_program(
-        program, options.for_script, engine=options.engine, wanted=wanted
+    return run_program(
+        program,
+        options.for_script,
+        engine=options.engine,
+        wanted=wanted,
+        voice=Voice(),
+        whole_process=options.whole_process,
     )
-    return outcome.status
 
 
-def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) -> None:
+def _deliver(
+    outcome: Outcome, *, program: Program, options: argparse.Namespace, voice: Voice
+) -> None:
     """Write the files, say what was found and recorded, and open the page."""
+    from gradviz.cli.closing import closing
     from gradviz.diagnosis import document
     from gradviz.export import FORMS
-    from gradviz.text.findings import findings_text
 
     written: dict[str, Path] = {}
+
+    def write(form: str, encode: Callable[[], bytes]) -> None:
+        with voice.failures(f"--{form}"):
+            written[form] = _write_somewhere(encode(), getattr(options, form), voice)
+
+    diagnosis, snapshot = outcome.diagnosis, outcome.snapshot
     for form in ("html", "json"):
-        target, snapshot = getattr(options, form), outcome.snapshot
-        if target is not None and snapshot is not None and not outcome.is_empty:
-            written[form] = _write_somewhere(FORMS[form](snapshot), target)
-    if outcome.diagnosis is not None:
-        if options.findings is not None:
-            first, error = program.first, outcome.error
-            data = document.dumps(outcome.diagnosis, script=first, error=error)
-            written["findings"] = _write_somewhere(data, options.findings)
-        if outcome.diagnosis:
-            found = findings_text(outcome.diagnosis, color=wants_color(sys.stderr))
-            print(found, "", sep="\n", file=sys.stderr)
-        for note in outcome.diagnosis.notes:
-            print(fill(f"note: {note}", 88, subsequent_indent="  "), file=sys.stderr)
-    _say_what(outcome, list(written.values()))
+        wanted = getattr(options, form) is not None and not outcome.is_empty
+        if wanted and snapshot is not None:
+            write(form, partial(FORMS[form], snapshot))
+    if diagnosis is not None and options.findings is not None:
+        first, error = program.first, outcome.error
+        dumps = partial(document.dumps, diagnosis, script=first, error=error)
+        write("findings", dumps)
+    if diagnosis is not None or snapshot is not None:
+        with voice.failures("what was found"):
+            color = wants_color(voice.stream)
+            voice.say(closing(outcome, written, color=color))
     if "html" in written and not options.no_open:
         from gradviz.showing.browser import open_page
 
         open_page(written["html"])
 
 
-def _write_somewhere(data: bytes, target: Path) -> Path:
+def _write_somewhere(data: bytes, target: Path, voice: Voice) -> Path:
     """Write the file; where that has become impossible, into a temporary folder."""
     from gradviz.export import write_bytes
 
     try:
         return write_bytes(data, target)
     except ExportError as error:
-        print(f"gradviz run: {error}", file=sys.stderr)
-        return write_bytes(data, Path(tempfile.mkdtemp()) / target.name)
+        voice.say(f"gradviz run: {error}")
+        return _write_in_temporary_folder(data, target.name)
 
 
-def _say_what(outcome: Outcome, written: list[Path]) -> None:
-    """Say on stderr what was recorded; stdout belongs to the script."""
-    from gradviz.text.words import counted, summary
+def _write_in_temporary_folder(data: bytes, name: str) -> Path:
+    from gradviz.export import write_bytes
+    from gradviz.snapshots import reason
 
-    parts: list[str] = []
-    if outcome.is_empty:
-        parts.append("recorded nothing")
-    elif outcome.snapshot is not None:
-        parts.append(f"recorded {summary(outcome.snapshot)}")
-    if outcome.diagnosis is not None and (outcome.diagnosis or not parts):
-        parts.append(f"found {counted(outcome.diagnosis.causes, 'cause')}")
-    until = " until the script raised" if outcome.error is not None else ""
-    files = ", ".join(str(path.resolve()) for path in written)
-    end = f": {files}" if files else "."
-    print(f"gradviz: {', '.join(parts)}{until}{end}", file=sys.stderr)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="gradviz-"))
+    except OSError as error:
+        why = reason(error)
+        raise ExportError(f"it cannot be kept elsewhere either: {why}.") from None
+    try:
+        return write_bytes(data, folder / name)
+    except ExportError:
+        folder.rmdir()
+        raise

@@ -7,11 +7,34 @@ from dataclasses import dataclass, replace
 
 from gradviz import ir
 from gradviz.diagnosis._words import begun_large
-from gradviz.diagnosis.rule import LAST_RESORT, Hit, Rule, Severity
+from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, Rule, Severity
 from gradviz.diagnosis.rules import all_rules
 from gradviz.program import History, Program, Raised, RawSite
+from gradviz.text.places import package_of
+from gradviz.text.words import counted
 
 _ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """How much of a run the rules were given."""
+
+    passes: int
+    operations: int
+    optimizers: int
+    whole: bool = True  # False: the log has dropped what came before
+
+    def __bool__(self) -> bool:
+        return bool(self.passes or self.operations or self.optimizers)
+
+    def __str__(self) -> str:
+        parts = [
+            counted(self.passes, "backward pass"),
+            counted(self.operations, "operation"),
+            *([counted(self.optimizers, "optimizer")] if self.optimizers else []),
+        ]
+        return ("" if self.whole else "the last ") + ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +46,7 @@ class Diagnosis:
     sources: tuple[ir.Source, ...]
     hits: tuple[tuple[Rule, Hit], ...] = ()  # what the findings were made of
     notes: tuple[str, ...] = ()  # rules that failed, things that could not be seen
+    looked_at: LookedAt | None = None  # None: at a finished graph
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -37,10 +61,17 @@ class Diagnosis:
         """Whether a finding is the cause of an exception that was raised."""
         return any(hit.explains for _, hit in self.hits[:1])
 
+    @property
+    def verdict(self) -> str:
+        """Whether anything was found, and in what: "no findings in 1 backward pass"."""
+        found = f"found {counted(self.causes, 'cause')}" if self else "no findings"
+        return f"{found} in {self.looked_at}" if self.looked_at else found
+
     def __repr__(self) -> str:
         from gradviz.text.findings import findings_text  # late: only to be read
 
-        return findings_text(self) or "No findings."
+        verdict = f"{self.verdict[0].upper()}{self.verdict[1:]}."
+        return "\n\n".join([verdict, findings_text(self)]) if self else verdict
 
 
 def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis:
@@ -64,7 +95,22 @@ def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis
     findings = tuple(_finding(rule, hit, history) for rule, hit in ranked)
     table = history.places.table
     return Diagnosis(
-        findings, tuple(table.rows), table.sources(), tuple(ranked), tuple(notes)
+        findings,
+        tuple(table.rows),
+        table.sources(),
+        tuple(ranked),
+        tuple(notes),
+        _looked_at(history),
+    )
+
+
+def _looked_at(history: History) -> LookedAt:
+    events = history.events
+    return LookedAt(
+        passes=len(history.backwards),
+        operations=len(history.calls),
+        optimizers=len(history.program.optimizers),
+        whole=not events or events[0].index == 0,
     )
 
 
@@ -155,11 +201,12 @@ def _second_place(
 
 def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:
     related = [each for each in hit.related if each.site is not None]
+    related = [*_users_line(history, hit), *related]
     return ir.Finding(
         code=rule.code,
         slug=rule.slug,
         severity=_severity(rule, hit),
-        message=begun_large(hit.message),
+        message=begun_large(_with_unseen(history, hit)),
         fix=begun_large(hit.fix),
         culprit=_row(history, hit.culprit, hit.line),
         symptom=_row(history, hit.symptom),
@@ -171,6 +218,35 @@ def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:
         ),
         roles=tuple(each.role for each in related),
     )
+
+
+def _users_line(history: History, hit: Hit) -> list[Related]:
+    """Return the user's line that led into a library, where one is to blame."""
+    site = hit.culprit
+    if site is None or not package_of(site[0].co_filename):
+        return []
+    users = history.once(_callers_of_libraries).get(site)
+    return [] if users is None else [Related("your line", users)]
+
+
+def _callers_of_libraries(history: History) -> dict[RawSite, RawSite]:
+    """Map places in libraries to the innermost line around them that is in none."""
+    found: dict[RawSite, RawSite] = {}
+    for event in history.events:
+        site = event.site
+        if site is None or site in found or not package_of(site[0].co_filename):
+            continue
+        for each in event.stack:
+            if not package_of(each[0].co_filename):
+                found[site] = each
+                break
+    return found
+
+
+def _with_unseen(history: History, hit: Hit) -> str:
+    """Return the message, and that the line to blame hides what it does, if so."""
+    hidden = history.program.unseen.get(hit.culprit) if hit.culprit else None
+    return f"{hit.message} {hidden}" if hidden else hit.message
 
 
 def _definition(history: History, raw: RawSite | None) -> int | None:

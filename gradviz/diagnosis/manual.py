@@ -115,7 +115,17 @@ def explanation(rule: Rule | Cause) -> str:
     lines = [f"{rule.code} {rule.slug} ({rule.severity})", "", page.title]
     for name, text in page.sections.items():
         lines += ["", name, textwrap.indent(text, "    ")]
+    if isinstance(rule, Rule):
+        lines += ["", "Severity", f"    {_severity(rule)}"]
     return "\n".join(lines)
+
+
+def _severity(rule: Rule) -> str:
+    """Say what a run may show instead of the rule's own severity."""
+    less = "less where it did no harm or may be meant"
+    if rule.severity == "error":
+        return f"error; {less}."
+    return f"{rule.severity}; error where it ended the run, {less}."
 
 
 def listing() -> str:
@@ -135,6 +145,9 @@ def markdown() -> str:
         "Every cause that `gradviz run`, `gradviz.record()`, notebooks and",
         "`gradviz merge` name.",
         "`gradviz explain CODE` shows one of them in the terminal.",
+        "",
+        "The severity is the usual one: a run says error of what ended it, and less of",
+        "what did no harm or may be meant.",
         "",
         "| code | cause | severity |",
         "|---|---|---|",

@@ -128,6 +128,8 @@ class _Walk:
         if call.op in ("grad.get", "step") and self.in_gradients is not None:
             return self.in_gradients
         if not bad:
+            if self.in_leaves is not None and call.site in self.history.program.unseen:
+                return self.in_leaves  # of the parameters that nobody saw it read
             zeros = (self.shrunk.get(value.tensor) for value in call.inputs)
             return next(filter(None, zeros), None) or self.born(call, _worst(results))
         with_nan = [s for v, s in zip(bad, sources, strict=True) if self.nans(v)]

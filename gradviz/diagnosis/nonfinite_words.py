@@ -10,6 +10,7 @@ from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import Kind, of_kind
 from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
 from gradviz.program import Call, History, RawSite, Summary, Value
+from gradviz.text.places import package_of
 
 _NONFINITE = re.compile(r"\b(nan|inf)\b", re.IGNORECASE)
 
@@ -74,7 +75,10 @@ def _severity(birth: Birth) -> Severity:
         return "error"
     if birth.skipped:  # what a loss scaler does: the step was taken without it
         return "info"
-    return "error" if birth.hurts else "warning"
+    if birth.hurts:
+        return "error"
+    file = "" if birth.site is None else birth.site[0].co_filename
+    return "info" if package_of(file) else "warning"  # a library knows its results
 
 
 def _certainty(birth: Birth) -> float:

@@ -18,9 +18,10 @@ import numpy as np
 
 from gradviz import ir
 from gradviz.errors import SnapshotError
+from gradviz.ir.bounds import check_bytes, check_header, check_rows
 from gradviz.ir.fields import Field, Table, snapshot_fields, tables
-from gradviz.ir.json import MAX_BYTES, parse_json
-from gradviz.ir.reader import DTYPES, TRUNCATED, Reader
+from gradviz.ir.json import parse_json
+from gradviz.ir.reader import DTYPES, TRUNCATED, Reader, claims
 from gradviz.ir.validate import check_schema, validate
 
 MAGIC = b"GVC1"
@@ -44,25 +45,7 @@ def encode(snapshot: ir.Snapshot) -> bytes:
 
 def decode(data: bytes) -> ir.Snapshot:
     """Return the snapshot in these columns; raise SnapshotError if there is none."""
-    if not data.startswith(MAGIC):
-        raise SnapshotError("This is not a gradviz snapshot.")
-    length = int.from_bytes(data[4:8], "little")
-    if len(data) < 8 or len(data) % 8 or 8 + length > len(data):
-        raise SnapshotError(TRUNCATED)
-    header = parse_json(data[8 : 8 + length])
-    if not isinstance(header, dict):
-        raise SnapshotError("This is not a gradviz snapshot.")
-    header = cast("dict[str, Any]", header)
-    check_schema(header.get("schema"))
-    reader = Reader(memoryview(data)[8 + length :], header)
-    values = reader.snapshot_values()
-    described = reader.mapping(header.get("tables", {}), "tables")
-    for name, table in tables().items():
-        if name in described:
-            values[name] = reader.table(table, described[name])
-    snapshot = ir.Snapshot(**values, schema=tuple(header["schema"]))
-    validate(snapshot)
-    return snapshot
+    return _read(_Plain(data), len(data))
 
 
 def pack(snapshot: ir.Snapshot) -> bytes:
@@ -73,21 +56,74 @@ def pack(snapshot: ir.Snapshot) -> bytes:
 
 def unpack(data: bytes) -> ir.Snapshot:
     """Return the snapshot in deflated columns; raise SnapshotError if there is none."""
-    inflater = zlib.decompressobj()
-    try:
-        columns = inflater.decompress(data, MAX_BYTES)
-    except zlib.error:
-        raise SnapshotError(
-            "This is not a gradviz snapshot, or a damaged one."
-        ) from None
-    if inflater.unconsumed_tail:
-        raise SnapshotError(
-            f"The snapshot inflates to more than {MAX_BYTES // 2**20} MiB, which no "
-            "recording does; it was not read."
-        )
-    if not inflater.eof:
+    return _read(_Deflated(data), len(data))
+
+
+def _read(source: _Plain | _Deflated, size: int) -> ir.Snapshot:
+    """Read the header, weigh what it claims against the file's size, then the body."""
+    start = source.take(8)
+    if not start.startswith(MAGIC):
+        raise SnapshotError("This is not a gradviz snapshot.")
+    length = int.from_bytes(start[4:], "little")
+    if len(start) < 8 or length % 8:
         raise SnapshotError(TRUNCATED)
-    return decode(columns)
+    check_header(length, size)
+    header = parse_json(_whole(source, length))
+    if not isinstance(header, dict):
+        raise SnapshotError("This is not a gradviz snapshot.")
+    header = cast("dict[str, Any]", header)
+    check_schema(header.get("schema"))
+    rows, nbytes = claims(header)
+    check_rows(rows, size)
+    check_bytes(nbytes, size)
+    reader = Reader(memoryview(_whole(source, nbytes)), header)
+    if source.take(1):
+        raise SnapshotError("The snapshot is damaged: its columns end before it does.")
+    snapshot = ir.Snapshot(**reader.values(), schema=tuple(header["schema"]))
+    validate(snapshot)
+    return snapshot
+
+
+def _whole(source: _Plain | _Deflated, count: int) -> bytes:
+    found = source.take(count)
+    if len(found) < count:
+        raise SnapshotError(TRUNCATED)
+    return found
+
+
+class _Plain:
+    """Hands out columns as they are; fewer bytes than asked for are the last ones."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._place = 0
+
+    def take(self, count: int) -> bytes:
+        start = self._place
+        self._place = start + count
+        return self._data[start : self._place]
+
+
+class _Deflated:
+    """Inflates no more than it is asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        self._inflater = zlib.decompressobj()
+        self._rest = data
+
+    def take(self, count: int) -> bytes:
+        if not count:
+            return b""  # zlib takes 0 for "everything"
+        try:
+            found = self._inflater.decompress(self._rest, count)
+        except zlib.error:
+            raise SnapshotError(
+                "This is not a gradviz snapshot, or a damaged one."
+            ) from None
+        self._rest = self._inflater.unconsumed_tail
+        if len(found) < count and not self._inflater.eof:
+            raise SnapshotError(TRUNCATED)
+        return found
 
 
 class _Writer:

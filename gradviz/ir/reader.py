@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradviz.errors import SnapshotError
-from gradviz.ir.fields import Field, Table, snapshot_fields
+from gradviz.ir.fields import Field, Table, snapshot_fields, tables
 
 DTYPES = {"u8": "u1", "i32": "<i4", "u32": "<u4", "f64": "<f8"}
 _ALLOWED = {
@@ -20,15 +21,59 @@ _ALLOWED = {
     "string": {"u32"},
     "strings": {"u32"},
 }
-# An entry takes about 40 bytes as a Python object, deflated as little as 1/1000.
-MAX_ITEMS = 20_000_000
-
 _NONE: NDArray[Any] = np.empty(0, np.uint8)
 TRUNCATED = "The snapshot is truncated: it ends before the data its header announces."
 
 
+def claims(header: dict[str, Any]) -> tuple[int, int]:
+    """Return how many rows, and bytes of columns, a header announces.
+
+    Raises SnapshotError unless the columns lie one after another, with no overlap and
+    no hole. A column that only a newer gradviz knows counts too.
+    """
+    rows, places = 0, list[tuple[int, int, str]]()
+    for table, entry in _mapping(header.get("tables", {}), "tables").items():
+        entry = _mapping(entry, table)
+        rows += _count(entry.get("count"), table)
+        for name, column in _mapping(entry.get("columns"), table).items():
+            places += _places(_mapping(column, name), f"{table}.{name}")
+    end = 0
+    for offset, nbytes, where in sorted(places):
+        if offset != end:
+            raise SnapshotError(
+                f"The snapshot is damaged: {where} does not begin where the column "
+                "before it ends."
+            )
+        end += nbytes + -nbytes % 8
+    return rows, end
+
+
+def _places(column: dict[str, Any], where: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where the arrays of a column begin, and how long they are."""
+    parts = [part for part in column.values() if isinstance(part, dict)]
+    for place in (column, *cast("list[dict[str, Any]]", parts)):
+        dtype = place.get("dtype")
+        if not isinstance(dtype, str) or dtype not in DTYPES:
+            raise _damaged(where)
+        size = np.dtype(DTYPES[dtype]).itemsize
+        length = _count(place.get("length"), where)
+        yield _count(place.get("offset"), where), length * size, where
+
+
+def _count(value: object, where: str) -> int:
+    if type(value) is not int or value < 0:
+        raise _damaged(where)
+    return value
+
+
+def _mapping(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _damaged(where)
+    return cast("dict[str, Any]", value)
+
+
 class Reader:
-    """Looks columns up in a body, trusting nothing that the header claims."""
+    """Looks columns up in a body whose places :func:`claims` has checked."""
 
     def __init__(self, body: memoryview, header: dict[str, Any]) -> None:
         self._body = body
@@ -40,13 +85,16 @@ class Reader:
             raise _damaged("its table of texts")
         self._strings = cast("list[str]", strings)
 
-    def mapping(self, value: object, where: str) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise _damaged(where)
-        return cast("dict[str, Any]", value)
+    def values(self) -> dict[str, Any]:
+        """Return the snapshot's fields and tables; the validator judges them."""
+        values = self._snapshot_values()
+        described = self._header.get("tables", {})
+        for name, table in tables().items():
+            if name in described:
+                values[name] = self._table(table, described[name])
+        return values
 
-    def snapshot_values(self) -> dict[str, Any]:
-        """Return the fields that the header holds itself; the validator judges them."""
+    def _snapshot_values(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for field in snapshot_fields():
             if field.name in self._header:
@@ -58,12 +106,8 @@ class Reader:
                 raise SnapshotError(f"The snapshot is damaged: it has no {field.name}.")
         return values
 
-    def table(self, table: Table, described: object) -> tuple[Any, ...]:
-        entry = self.mapping(described, table.name)
-        count = entry.get("count")
-        columns = self.mapping(entry.get("columns"), table.name)
-        if type(count) is not int or count < 0:
-            raise _damaged(table.name)
+    def _table(self, table: Table, entry: dict[str, Any]) -> tuple[Any, ...]:
+        count, columns = entry["count"], entry["columns"]
         # A required column has an entry per row, so the body's size bounds the count
         # before anything of that length is made.
         fields = sorted(table.fields, key=lambda field: not field.required)
@@ -71,7 +115,7 @@ class Reader:
         for field in fields:
             where = f"{table.name}.{field.name}"
             if field.name in columns:
-                column = self.mapping(columns[field.name], where)
+                column = columns[field.name]
                 found[field.name] = self._column(field, column, count, where)
             elif field.required and count:
                 raise SnapshotError(f"The snapshot is damaged: it has no {where}.")
@@ -101,7 +145,7 @@ class Reader:
     ) -> list[int] | None:
         if "present" not in column:
             return None
-        flags = self._array(self.mapping(column["present"], where), {"u8"}, where)
+        flags = self._array(_mapping(column["present"], where), {"u8"}, where)
         if len(flags) != count or not field.optional:
             raise _damaged(where)
         return flags.tolist()
@@ -114,7 +158,7 @@ class Reader:
         count: int,
         where: str,
     ) -> list[Any]:
-        described = self.mapping(column.get("starts"), where)
+        described = _mapping(column.get("starts"), where)
         starts = self._array(described, {"u32"}, where)
         if (
             len(starts) != count + 1
@@ -151,26 +195,12 @@ class Reader:
     def _array(
         self, place: dict[str, Any], allowed: set[str], where: str
     ) -> NDArray[Any]:
-        dtype, offset, length = (place.get(k) for k in ("dtype", "offset", "length"))
-        if (
-            not isinstance(dtype, str)
-            or dtype not in allowed
-            or type(offset) is not int
-            or type(length) is not int
-            or offset < 0
-            or offset % 8
-            or length < 0
-        ):
+        dtype, offset, length = place["dtype"], place["offset"], place["length"]
+        if dtype not in allowed:
             raise _damaged(where)
-        kind = np.dtype(DTYPES[dtype])
-        if offset + length * kind.itemsize > len(self._body):
-            raise SnapshotError(TRUNCATED)
-        if length > MAX_ITEMS:
-            raise SnapshotError(
-                f"The snapshot claims {length:,} entries of {where}, which no "
-                "recording has; it was not read."
-            )
-        return np.frombuffer(self._body[offset:], kind, length) if length else _NONE
+        if not length:
+            return _NONE
+        return np.frombuffer(self._body, DTYPES[dtype], length, offset)
 
 
 def _damaged(where: str) -> SnapshotError:

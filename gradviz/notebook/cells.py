@@ -126,7 +126,8 @@ class Following:
             self._said.add(reason)
         for engine in engines:
             if engine not in self._logs:
-                self._logs[engine] = open_log(engine, scan=False).__enter__()
+                log = open_log(engine, scan=False, keep_compiled=True)
+                self._logs[engine] = log.__enter__()
         for engine, log in self._logs.items():
             self._starts[engine] = log.next_index
 

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 _SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture.session.Session")
 _LONG_S = 0.8  # a cell that is over sooner shows its graph once, at its end
 _EXPRESSION_FILE = "<%gradviz>"
+_ON = (
+    "gradviz follows every cell from here on; below one that fails, a card names the "
+    "line to blame. `%gradviz off` ends it."
+)
 _NO_EXPRESSION = (
     "Name what to show, as in `%gradviz loss`; to record a whole cell, begin it with "
     "`%%gradviz`."
@@ -118,6 +122,7 @@ class GradvizMagics(Magics):
         elif rest == "on":
             if self._following is None:
                 self._following = Following(self.shell, self._errors)
+            print(_ON)
         elif not rest:
             raise UsageError(_NO_EXPRESSION)
         else:
@@ -294,7 +299,7 @@ def _sentences(action: Callable[..., Any], *arguments: Any) -> Any:
         raise UsageError(sentence[:1].upper() + sentence[1:]) from None
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load(shell: Any) -> None:
     """Add the magics and let recorders and snapshots show themselves."""
     shell.register_magics(GradvizMagics)
     if record_in_place not in shell.input_transformers_cleanup:
@@ -304,7 +309,7 @@ def load_ipython_extension(shell: Any) -> None:
         formatter.for_type_by_name(*name.rsplit(".", 1), partial(_forms, shell))
 
 
-def unload_ipython_extension(shell: Any) -> None:
+def unload(shell: Any) -> None:
     """Take everything back that loading added; the pictures stay in the notebook."""
     magics = shell.magics_manager.registry.get("GradvizMagics")
     if magics is not None:

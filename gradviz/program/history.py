@@ -12,6 +12,7 @@ from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.places import Places
 from gradviz.program.records import Program
 from gradviz.program.values import Node, RawSite, Value, Write
+from gradviz.text.places import package_of
 
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
@@ -224,8 +225,12 @@ class History:
         return self.places.expression(site)
 
     def line(self, site: RawSite | None) -> str:
-        """Return "line 12" for a site."""
-        return "an unknown line" if site is None else f"line {self.places.line(site)}"
+        """Return "line 12" for a site, "line 12 of package" for one in a library."""
+        if site is None:
+            return "an unknown line"
+        package = package_of(site[0].co_filename)
+        of = f" of {package}" if package else ""
+        return f"line {self.places.line(site)}{of}"
 
     def steps(self) -> Iterator[tuple[Backward, list[Event]]]:
         """Yield every backward pass with the events since the one before it."""

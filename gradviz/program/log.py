@@ -139,6 +139,8 @@ class Log:
         self.most = MAX_EVENTS  # that are kept
         self.size = StepSize(program.notes)
         self.watchful: Any = False  # true while each event is something to look at
+        self.looks = program.scanned  # at values; a log may do so now and then
+        self.skims = False  # what was told often enough is passed over now
         self.unasked: Callable[[], AbstractContextManager[Any]] = nullcontext
         """Lets tensors be looked at without a class or mode of the program noticing."""
 

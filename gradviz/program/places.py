@@ -6,11 +6,12 @@ import ast
 import linecache
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from types import CodeType
 from typing import Any
 
 from gradviz import ir
-from gradviz.program.sources import SiteTable
+from gradviz.program.sources import SiteTable, deep_sources, parsed
 from gradviz.program.values import RawSite
 
 
@@ -50,10 +51,7 @@ class Places:
     def tree(self, file: str) -> ast.Module | None:
         """Return the syntax tree of a file or cell, or None where it is lost."""
         if file not in self._trees:
-            try:
-                self._trees[file] = ast.parse("".join(linecache.getlines(file)))
-            except (SyntaxError, ValueError):
-                self._trees[file] = None
+            self._trees[file] = parsed("".join(linecache.getlines(file)))
         return self._trees[file]
 
     def statement(self, raw: RawSite | None) -> ast.stmt | None:
@@ -130,7 +128,8 @@ class Places:
         for each in [] if tree is None else tree.body:
             if each.lineno <= line <= (each.end_lineno or each.lineno):
                 flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-                return compile(ast.Module([each], []), file, "exec", flags, True)
+                with suppress(RecursionError), deep_sources():
+                    return compile(ast.Module([each], []), file, "exec", flags, True)
         return None
 
     def function(self, code: CodeType) -> ast.FunctionDef | ast.Lambda | None:

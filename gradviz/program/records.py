@@ -97,6 +97,8 @@ class Program:
     script: str | None = None  # the file that is the main program
     thread: int | None = None  # the only one that is seen whole, where there is one
     notes: list[str] = field(default_factory=list[str])  # what could not be seen
+    unseen: dict[RawSite, str] = field(default_factory=dict[RawSite, str])
+    # calls of regions whose inside was not seen, and the sentence that says so
     lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
     before_drop: list[Callable[[], None]] = field(
         default_factory=list[Callable[[], None]]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from types import CodeType
 from typing import Any
 
@@ -21,6 +23,29 @@ MAX_SOURCE_CHARS = 400_000
 _HEADER = re.compile(
     r"(\s*)(?:async\s+)?(?:for|with|while|if)\b.*?(?=\s*:\s*(?:#.*)?$)"
 )
+
+
+@contextmanager
+def deep_sources() -> Generator[None]:
+    """Read expressions as long as Python itself does at the start of a script.
+
+    Up to Python 3.11, how deep one may nest depends on how deep its reader stands. And
+    a tree is bounded more tightly than the code that Python makes of it.
+    """
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(2 * before)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def parsed(source: str | bytes) -> ast.Module | None:
+    """Return the syntax tree of a source; None of one that cannot be read."""
+    unreadable = SyntaxError, ValueError, RecursionError, MemoryError
+    with suppress(*unreadable), deep_sources():
+        return ast.parse(source)
+    return None
 
 
 class SiteTable:

@@ -159,7 +159,8 @@ class Node:
     freed_by: int | None = None  # index of the Backward that freed its saved tensors
     module: int | None = None  # as in Call
     sequence: int | None = None
-    custom: CustomFunction | None = None
+    custom: CustomFunction | None = None  # the user's Function; not one of PyTorch's
+    is_function: bool = False  # of any Function, PyTorch's own too
     count: int = 1  # nodes that it stands for; 0: another one stands for it
 
 

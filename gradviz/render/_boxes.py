@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from gradviz import ir
 
@@ -36,38 +37,75 @@ def collapse(snapshot: ir.Snapshot, most: int) -> Boxes | None:
     """Show modules as deep as ``most`` boxes allow; None if not even that is enough."""
     if len(snapshot.nodes) <= most:
         return _collapse_to(snapshot, None)
-    chains = _chains(snapshot)
-    for depth in range(max(map(len, chains), default=0) - 1, -1, -1):
-        found = _collapse_to(snapshot, [chain[depth : depth + 1] for chain in chains])
-        if len(found.boxes) <= most:
-            return found
+    depths = _depths(snapshot)
+    shown = _boxes_at(snapshot, depths)
+    for depth in range(len(shown) - 1, -1, -1):
+        if shown[depth] <= most:
+            return _collapse_to(snapshot, _at_depth(snapshot, depths, depth))
     return None
 
 
-def _chains(snapshot: ir.Snapshot) -> list[tuple[int, ...]]:
-    """Return for every scope its ancestors and itself, outermost first."""
-    chains: dict[int, tuple[int, ...]] = {}
+def _depths(snapshot: ir.Snapshot) -> dict[int, int]:
+    """Return how many scopes enclose each scope, outer scopes first."""
+    depths: dict[int, int] = {}
     for start in range(len(snapshot.scopes)):
         path: list[int] = []
         scope: int | None = start
-        while scope is not None and scope not in chains:
+        while scope is not None and scope not in depths:
             path.append(scope)
             scope = snapshot.scopes[scope].parent
+        outer = -1 if scope is None else depths[scope]
         for inner in reversed(path):
-            parent = snapshot.scopes[inner].parent
-            chains[inner] = (*(() if parent is None else chains[parent]), inner)
-    return [chains[scope] for scope in range(len(snapshot.scopes))]
+            depths[inner] = outer = outer + 1
+    return depths
 
 
-def _collapse_to(
-    snapshot: ir.Snapshot, stand_ins: list[tuple[int, ...]] | None
-) -> Boxes:
+def _boxes_at(snapshot: ir.Snapshot, depths: dict[int, int]) -> list[int]:
+    """Return for each depth how many boxes are left when scopes there are closed.
+
+    Counted, because collapsing at every depth in turn takes quadratic time.
+    """
+    levels = max(depths.values(), default=-1) + 1
+    alone, closed = [0] * (levels + 1), [0] * levels
+    is_used = [False] * len(depths)
+    for node in snapshot.nodes:
+        if node.scope is None:
+            alone[0] += 1
+        else:
+            alone[depths[node.scope] + 1] += 1
+            is_used[node.scope] = True
+    for scope in reversed(depths):
+        if is_used[scope]:
+            closed[depths[scope]] += 1
+            parent = snapshot.scopes[scope].parent
+            if parent is not None:
+                is_used[parent] = True
+    return [a + b for a, b in zip(accumulate(alone[:-1]), closed, strict=True)]
+
+
+def _at_depth(
+    snapshot: ir.Snapshot, depths: dict[int, int], depth: int
+) -> list[int | None]:
+    """Return for each scope the one of this depth that encloses it, or is it."""
+    found: list[int | None] = [None] * len(depths)
+    for scope, own in depths.items():
+        parent = snapshot.scopes[scope].parent
+        if own == depth:
+            found[scope] = scope
+        elif parent is not None:
+            found[scope] = found[parent]
+    return found
+
+
+def _collapse_to(snapshot: ir.Snapshot, stand_ins: list[int | None] | None) -> Boxes:
     """Merge nodes whose scope has a stand-in; the others stay on their own."""
     members: dict[tuple[str, int], list[int]] = {}
     keys: list[tuple[str, int]] = []
     for number, node in enumerate(snapshot.nodes):
-        outer = () if stand_ins is None or node.scope is None else stand_ins[node.scope]
-        keys.append(("scope", outer[0]) if outer else ("node", number))
+        outer = None
+        if stand_ins is not None and node.scope is not None:
+            outer = stand_ins[node.scope]
+        keys.append(("node", number) if outer is None else ("scope", outer))
         members.setdefault(keys[-1], []).append(number)
     rows = {key: row for row, key in enumerate(members)}
     boxes = tuple(

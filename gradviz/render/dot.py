@@ -10,6 +10,7 @@ from gradviz.text import words
 from gradviz.text.words import counted
 
 _SHAPES = {"accumulate": "ellipse", "leaf": "ellipse", "cut": "octagon"}
+_DEEPEST = 16  # levels of indentation: of 1,000 it would be most of the text
 _CLOSE = -1  # in the place of a scope: its children are written, end its cluster
 
 
@@ -42,7 +43,7 @@ def to_dot(snapshot: ir.Snapshot) -> str:
     waiting: list[tuple[int | None, int]] = [(None, 1)]
     while waiting:
         scope, depth = waiting.pop()
-        indent = "  " * depth
+        indent = "  " * min(depth, _DEEPEST)
         if scope == _CLOSE:
             lines.append(f"{indent[2:]}}}")
             continue

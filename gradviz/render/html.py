@@ -17,8 +17,9 @@ from gradviz.text.words import clean
 
 BUNDLE = Path(__file__).parent / "static" / "gradviz.js"
 
-# Shared with the view, which writes such a page too. In its policy, blob: is for the
-# layout worker, data: for images that a user copies out of the page.
+# Shared with the view, which writes such a page too. Its policy runs one inline script,
+# by its hash. blob: is for what that one unpacks: the viewer, whose layout worker is
+# another; data: for images that a user copies out of the page.
 TEMPLATE = Path(__file__).parent / "page.html"
 
 

@@ -11,11 +11,17 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import (
+    BuiltinImporter,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+)
 from pathlib import Path
 from types import ModuleType
 
 from gradviz.errors import GradvizError
+from gradviz.program.sources import deep_sources
 
 _STDIN = "<stdin>"
 
@@ -86,17 +92,16 @@ def _read(script: Path) -> bytes:
 
 @contextmanager
 def as_main(
-    program: Program, arguments: Sequence[str]
+    program: Program, arguments: Sequence[str], *, stays: bool = False
 ) -> Generator[ModuleType, None, None]:
-    """Arrange sys as Python does for a program; put everything back afterwards."""
-    module = ModuleType("__main__")
-    if program.file != _STDIN:
-        module.__file__ = program.file
-    module.__dict__["__builtins__"] = builtins
-    if program.spec is not None:
-        module.__spec__ = program.spec
-        module.__package__ = program.spec.parent
-    argv, path, main = sys.argv, list(sys.path), sys.modules["__main__"]
+    """Arrange sys as Python does for a program; put everything back afterwards.
+
+    Not if it ``stays``: then atexit callbacks and daemon threads find their own
+    ``__main__`` for as long as the process lives, and Python tears it down as ever.
+    """
+    main = sys.modules["__main__"]
+    module = _main_module(program, like=main)
+    argv, path = sys.argv, list(sys.path)
     sys.argv = [program.first, *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = program.folder
@@ -104,12 +109,54 @@ def as_main(
     try:
         yield module
     finally:
-        sys.argv, sys.path[:], sys.modules["__main__"] = argv, path, main
+        if not stays:
+            sys.argv, sys.path[:], sys.modules["__main__"] = argv, path, main
+
+
+def _main_module(program: Program, like: ModuleType) -> ModuleType:
+    """Return ``__main__`` with the names that Python gives it, in Python's order."""
+    module = ModuleType("__main__")
+    names, spec, cached = module.__dict__, program.spec, None
+    if spec is not None:
+        names["__package__"], names["__spec__"] = spec.parent, spec
+        names["__loader__"], cached = spec.loader, spec.cached
+    elif program.file == _STDIN:
+        names["__loader__"] = BuiltinImporter
+    else:
+        names["__loader__"] = SourceFileLoader("__main__", program.file)
+    if "__annotations__" in like.__dict__ or sys.version_info < (3, 14):
+        names["__annotations__"] = {}
+    names["__builtins__"] = builtins
+    names["__file__"], names["__cached__"] = program.file, cached
+    return module
 
 
 def execute(program: Program, module: ModuleType) -> None:
-    """Run the program, after the packages that it lies in."""
+    """Run the program, after the packages that it lies in.
+
+    Whoever called us counts against no limit of the program's.
+    """
     if program.spec is not None and program.spec.parent:
         import_module(program.spec.parent)
-    code = compile(program.source, program.file, "exec", dont_inherit=True)
-    exec(code, module.__dict__)
+    with deep_sources():
+        code = compile(program.source, program.file, "exec", dont_inherit=True)
+    before = sys.getrecursionlimit()
+    raised = before + (before - 2) - _deepest() + _OF_EXEC
+    sys.setrecursionlimit(raised)
+    try:
+        exec(*(code, module.__dict__))  # as for the first time: never specialized
+    finally:
+        if sys.getrecursionlimit() == raised:
+            sys.setrecursionlimit(before)
+
+
+_OF_EXEC = 1 if sys.version_info >= (3, 12) else 2
+"""What the call of exec takes from the limit: up to Python 3.11 calls in C count."""
+
+
+def _deepest(reached: int = 0) -> int:
+    """Return how often a function can call itself; the limit less 2 in a script."""
+    try:
+        return _deepest(reached + 1)
+    except RecursionError:
+        return reached

@@ -9,26 +9,43 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from inspect import ismodule
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec
 
 from gradviz import ir
+from gradviz._capture.detail import BUDGET, How
 from gradviz._capture.open_log import packages_of
-from gradviz._capture.tracebacks import without_our_frames
+from gradviz._capture.tracebacks import release_frames, without_our_frames
+from gradviz.running.ending import Ending, await_threads, report
 from gradviz.running.engine_alias import alias
+from gradviz.running.last_words import Reserve, last_words
 from gradviz.running.main_module import Program, as_main, execute
 from gradviz.running.signals import Terminated, signals_as_errors
+from gradviz.running.voice import Voice, descriptors_taken, flush
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from gradviz._capture.open_log import Engine
+    from gradviz._capture.session import Session
     from gradviz.diagnosis.diagnose import Diagnosis
 
 
 _WRITING = "gradviz: writing what was recorded; {} again gives it up."
+
+P = ParamSpec("P")
+
+_CUT_SHORT = (
+    "gradviz: the script ends the process by {}; this is what was recorded until then."
+)
+
+_FROM_A_THREAD = (
+    "gradviz: a thread of the script ends the process by {}; nothing can be written."
+)
 
 _FROM_OUTSIDE = KeyboardInterrupt, Terminated
 
@@ -46,7 +63,10 @@ class Wanted:
     steps: int
     graph: bool = True
     findings: bool = True
+    keep_compiled: bool = False  # what torch.compile made is not run eagerly
     step: bool = False  # ask for commands at every backward pass
+    detail: How = "auto"  # which steps are looked at in full
+    budget: float = BUDGET  # times as long as that may make the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +75,7 @@ class Outcome:
 
     snapshot: ir.Snapshot | None  # None where no graph was wanted
     diagnosis: Diagnosis | None  # None where no findings were wanted
-    status: int  # the exit status that the script would have given
     error: str | None = None  # "ValueError: …" if it raised
-    forked: bool = False  # this is a child of the process that ran the script
 
     @property
     def is_empty(self) -> bool:
@@ -66,13 +84,26 @@ class Outcome:
         return self.error is not None and not has_graph and not self.diagnosis
 
 
+Deliver = Callable[[Outcome], None]
+"""Writes and says what was recorded."""
+
+
 def run_program(
-    program: Program, arguments: Sequence[str], *, engine: Engine | None, wanted: Wanted
-) -> Outcome:
+    program: Program,
+    arguments: Sequence[str],
+    *,
+    engine: Engine | None,
+    wanted: Wanted,
+    voice: Voice,
+    deliver: Deliver | None = None,
+    whole_process: bool = False,
+) -> Ending:
     """Run the program while recording it; report what it raises on stderr.
 
     With ``engine="gradtape"``, ``import torch`` gives gradtape in the program; without
-    an engine, what the program imports is recorded.
+    an engine, what the program imports is recorded. Where the ``whole_process`` is the
+    program's, it is left to Python to end as the program made it; elsewhere everything
+    is put back as it was.
     """
     from gradviz._capture import record
 
@@ -83,36 +114,129 @@ def run_program(
         engine=spoken,
         graph=wanted.graph,
         findings=wanted.findings,
+        keep_compiled=wanted.keep_compiled,
+        detail=wanted.detail,
+        budget=wanted.budget,
     )
     recorder.annotates = False  # the whole report follows the traceback
+    recorder.script = program.file
+    recording = _Recording(recorder, wanted, program.file, voice, deliver)
+    recording.on_gradtape = engine == "gradtape"
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
     around = _stepped(spoken) if wanted.step else signals_as_errors()
-    process, status, text = os.getpid(), 0, None
-    recorder.script = file = program.file
-    with as_main(program, arguments) as module, substitute, around:
-        try:
-            with recorder:
-                execute(program, module)
-                _await_threads()
-        except BaseException as error:  # SystemExit and KeyboardInterrupt end it too
-            if not isinstance(error, SystemExit):
-                text = f"{type(error).__name__}: {error}"
-            without_our_frames(error, keep=file)
-            status = _report(error)
-            if engine == "gradtape" and _wants_more_of_torch(error):
-                print(_LACKING, file=sys.stderr)
-            if isinstance(error, _FROM_OUTSIDE) and not wanted.step:
-                again = "Ctrl-C" if isinstance(error, KeyboardInterrupt) else error
-                print(_WRITING.format(again), file=sys.stderr)
-        _flush()
-        if os.getpid() != process:
-            return Outcome(None, None, status, text, forked=True)
-        snapshot = diagnosis = None
-        if wanted.findings:
-            diagnosis = recorder.diagnose()
-        if wanted.graph:
-            snapshot = _below_script(recorder.snapshot(), file)
-        return Outcome(snapshot, diagnosis, status, text)
+    main = as_main(program, arguments, stays=whole_process)
+    with main as module, substitute, last_words(recording.close_early):
+        with around:
+            ending = recording.run(program, module, whole_process=whole_process)
+        recording.deliver()
+    return ending
+
+
+class _Recording:
+    """One run of a script, recorded, and told once: at its end, or just before that."""
+
+    def __init__(
+        self,
+        recorder: Session,
+        wanted: Wanted,
+        file: str,
+        voice: Voice,
+        deliver: Deliver | None,
+    ) -> None:
+        self._recorder = recorder
+        self._wanted = wanted
+        self._file = file
+        self._voice = voice
+        self._deliver = deliver
+        self._process = os.getpid()
+        self._thread = threading.get_ident()
+        self._error: str | None = None
+        self.on_gradtape = False  # `import torch` gives it
+        self._reserve = Reserve()
+
+    def run(
+        self, program: Program, module: ModuleType, *, whole_process: bool
+    ) -> Ending:
+        """Run the script up to where Python would be gone."""
+        self._recorder.begin(sys._getframe())
+        raised = _raised_by(execute, program, module)
+        ending = Ending(0)
+        if isinstance(raised, SystemExit):
+            ending = report(raised)
+        if raised is None or isinstance(raised, SystemExit):
+            raised = _raised_by(self._await_threads, whole_process) or raised
+        self._reserve.release()
+        self._recorder.end(raised)
+        if raised is not None and not isinstance(raised, SystemExit):
+            ending = self._report(raised)
+            if not isinstance(raised, Terminated):
+                self._await_threads(whole_process)
+        if isinstance(raised, MemoryError):
+            release_frames(raised)
+        return ending
+
+    def _await_threads(self, whole_process: bool) -> None:
+        if not self._is_forked:
+            await_threads(whole_process=whole_process)
+
+    @property
+    def _is_forked(self) -> bool:
+        """Whether this is a child of the process that ran the script."""
+        return os.getpid() != self._process
+
+    def _report(self, error: BaseException) -> Ending:
+        self._error = f"{type(error).__name__}: {error}"
+        without_our_frames(error, keep=self._file)
+        ending = report(error)
+        if self.on_gradtape and _wants_more_of_torch(error):
+            self._voice.say(_LACKING)
+        if isinstance(error, _FROM_OUTSIDE) and self._deliver and not self._is_forked:
+            again = "Ctrl-C" if isinstance(error, KeyboardInterrupt) else error
+            self._voice.say(_WRITING.format(again))
+        return ending
+
+    def close_early(self, by: str) -> None:
+        """Tell what was recorded, because the script ends the process by itself."""
+        if self._deliver is None:
+            return
+        if threading.get_ident() != self._thread:
+            self._voice.say(_FROM_A_THREAD.format(by))
+            self._deliver = None
+            return
+        self._voice.say(_CUT_SHORT.format(by))
+        with suppress(Exception):
+            self._recorder.end()
+        self.deliver(flushing=False)
+
+    def deliver(self, *, flushing: bool = True) -> None:
+        """Tell what was recorded, once; a failure of ours costs one sentence."""
+        if flushing:
+            flush()
+        deliver, self._deliver = self._deliver, None
+        if deliver is None or self._is_forked:
+            return
+        self._reserve.release()
+        with descriptors_taken():
+            diagnosis = snapshot = None
+            if self._wanted.findings:
+                with self._voice.failures("what was found"):
+                    diagnosis = self._recorder.diagnose()
+            if self._wanted.graph:
+                with self._voice.failures("the graph"):
+                    snapshot = _below_script(self._recorder.snapshot(), self._file)
+            with self._voice.failures("the report"):
+                deliver(Outcome(snapshot, diagnosis, self._error))
+
+
+def _raised_by(
+    call: Callable[P, object], *given: P.args, **named: P.kwargs
+) -> BaseException | None:
+    """Return what a call raises: to be told once it is no longer being handled."""
+    try:
+        call(*given, **named)
+    except BaseException as error:  # SystemExit and KeyboardInterrupt end it too
+        return error
+    return None
 
 
 def engine_of(source: bytes) -> Engine:
@@ -123,13 +247,6 @@ def engine_of(source: bytes) -> Engine:
     others = found - sys.stdlib_module_names - {"gradtape", "gradviz", "numpy"}
     known = "gradtape" in found or not others or not find_spec("torch")
     return "gradtape" if known else "torch"  # a module of the user's may import it
-
-
-def _await_threads() -> None:
-    """Wait for the script's threads, as Python does at the end of a script."""
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
 
 
 @contextmanager
@@ -159,20 +276,6 @@ def _below_script(snapshot: ir.Snapshot, file: str) -> ir.Snapshot:
     return replace(snapshot, nodes=tuple(nodes))
 
 
-def _report(error: BaseException) -> int:
-    """Do with the error what Python does at the end of a script; return the status."""
-    _flush()
-    if isinstance(error, SystemExit):
-        if error.code is None or isinstance(error.code, int):
-            return (error.code or 0) & 0xFF
-        print(error.code, file=sys.stderr)
-        return 1
-    sys.excepthook(type(error), error, error.__traceback__)
-    if isinstance(error, Terminated):
-        return error.status
-    return 130 if isinstance(error, KeyboardInterrupt) else 1
-
-
 def _wants_more_of_torch(error: BaseException) -> bool:
     """Tell whether a name was asked of gradtape that it does not have."""
     if isinstance(error, ImportError):
@@ -183,11 +286,3 @@ def _wants_more_of_torch(error: BaseException) -> bool:
     else:
         return False
     return package.partition(".")[0] in ("torch", "gradtape")
-
-
-def _flush() -> None:
-    """Let what the script printed come before what we print."""
-    for stream in (sys.stdout, sys.stderr):
-        # The script may have closed or replaced them; Python complains at exit.
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()

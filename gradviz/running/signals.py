@@ -23,6 +23,7 @@ class Terminated(BaseException):
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
+        self.number = number
         self.status = 128 + number  # as a shell reports a process that it ended
 
 

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Protocol
 
 from gradviz import ir
+from gradviz.text.places import path_in_package
 from gradviz.text.words import clean, columns, counted
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -78,9 +79,13 @@ def by_line(found: Found, finding: ir.Finding) -> list[tuple[str, int]]:
 
 
 def place_of(site: ir.Site, sources: tuple[ir.Source, ...]) -> str:
-    """Return "file:line", or what the notebook calls the cell: "Cell In[3]:2"."""
+    """Return "file:line", or what the notebook calls the cell: "Cell In[3]:2".
+
+    Of an installed package, the path begins with its name: "torchmetrics/metric.py:7".
+    """
     label = None if site.source is None else sources[site.source].label
-    return f"{clean(label or PurePath(site.file).name or site.file, 60)}:{site.line}"
+    name = label or path_in_package(site.file) or PurePath(site.file).name or site.file
+    return f"{clean(name, 60)}:{site.line}"
 
 
 class _Style:

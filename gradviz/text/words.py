@@ -196,5 +196,6 @@ def summary(snapshot: ir.Snapshot) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return "1 node", "2 nodes"."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+    """Return "1 node", "2 nodes", "3 passes"."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"

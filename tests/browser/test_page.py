@@ -215,3 +215,18 @@ def test_a_damaged_page_says_so_in_one_sentence(
         "The data in this page is damaged: it could not be unpacked."
     )
     assert watched.errors == []
+
+
+def test_no_other_script_runs_in_the_page(
+    new_page: Callable[..., Watched], tmp_path: Path
+):
+    path = gradviz.export_html(samples.mlp(), tmp_path / "graph.html")
+    page = path.read_text(encoding="utf-8")
+    added = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
+    path.write_text(page.replace("</body>", f"{added}</body>"), encoding="utf-8")
+    watched = new_page()
+    watched.page.goto(path.as_uri())
+    expect(watched.page.get_by_test_id("box-count")).to_be_visible()
+    assert watched.page.evaluate("typeof evil") == "undefined"
+    refused = [error for error in watched.errors if "Content Security Policy" in error]
+    assert len(refused) == len(watched.errors) >= 2

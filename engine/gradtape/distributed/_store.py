@@ -306,7 +306,7 @@ class FileStore(Store):
 
     def _do(self, action: str, keys: list[str], *more: Any) -> Any:
         with _locked(self.path) as file:
-            data = json.loads(file.read() or "{}")
+            data = self._read(file)
             before = dict(data)
             result = ACTIONS[action](data, keys, *more)
             if data != before:
@@ -314,6 +314,15 @@ class FileStore(Store):
                 file.truncate()
                 file.write(json.dumps(data))
             return result
+
+    def _read(self, file: IO[str]) -> Data:
+        try:
+            data = json.loads(file.read() or "{}")
+            if all(isinstance(value, str) for value in data.values()):
+                return data
+        except (ValueError, AttributeError, RecursionError):
+            pass
+        raise DistStoreError(f"{self.path} is not a store; remove it before a start.")
 
     def _wait(self, keys: list[str], seconds: float) -> bool:
         end = time.monotonic() + seconds

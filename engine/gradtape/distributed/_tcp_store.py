@@ -1,11 +1,13 @@
 """A store that one process keeps and the others reach over TCP.
 
 A request is one line of JSON, and so is its answer: nothing that comes in is executed.
+Who sends anything else, or a line beyond all measure, is hung up on; the store goes on.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import json
 import math
@@ -23,6 +25,11 @@ __all__ = ["TCPStore", "connect", "listen"]
 
 _RETRY_S = 0.05
 _JOINED = "init/"
+
+MOST_LINE = 64 << 20
+"""Letters that a request or an answer may have."""
+_TOO_LONG = "a request or answer of {:,} letters is more than a store takes ({:,})"
+_NO_STORE = "what listens on ({}, {}) did not answer as a store does"
 
 
 class TCPStore(Store):
@@ -107,17 +114,22 @@ class TCPStore(Store):
     def _ask(self, seconds: float | None, *request: Any) -> Any:
         """Send a request; the answer may take ``seconds`` longer than usual."""
         patience = self._timeout.total_seconds() + (seconds or 0.0) + 1.0
+        text = json.dumps(request)
+        if len(text) > MOST_LINE:
+            raise ValueError(_TOO_LONG.format(len(text), MOST_LINE))
         try:
             with self._turn:
                 self._socket.settimeout(patience)
-                self._lines.write(json.dumps(request) + "\n")
+                self._lines.write(text + "\n")
                 self._lines.flush()
-                line = self._lines.readline()
+                line = self._lines.readline(MOST_LINE + 1)
+            if not line:
+                raise DistNetworkError(CONNECTION_CLOSED)
+            value, complaint = json.loads(line)
         except OSError as error:
             raise DistNetworkError(error.strerror or str(error)) from None
-        if not line:
-            raise DistNetworkError(CONNECTION_CLOSED)
-        value, complaint = json.loads(line)
+        except (ValueError, TypeError, RecursionError):
+            raise DistNetworkError(_NO_STORE.format(self.host, self.port)) from None
         if complaint is not None:
             raise ValueError(complaint)
         return value
@@ -172,30 +184,79 @@ def _accept(
     while True:
         try:
             client, _ = listener.accept()
-        except OSError:
-            return
+        except OSError as error:
+            if error.errno not in _PASSING:
+                return
+            time.sleep(_RETRY_S)
+            continue
         clients.append(client)
-        threading.Thread(target=_serve, args=(client, table), daemon=True).start()
+        args = (client, clients, table)
+        try:
+            threading.Thread(target=_serve, args=args, daemon=True).start()
+        except RuntimeError:  # no thread is left for this one
+            clients.remove(client)
+            client.close()
 
 
-def _serve(client: socket.socket, table: Table) -> None:
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED)
+"""What keeps a listener from accepting one connection, but not the next."""
+
+
+def _serve(client: socket.socket, clients: list[socket.socket], table: Table) -> None:
     try:
         with client, client.makefile("rw", encoding="utf-8", newline="\n") as lines:
-            for line in lines:
-                lines.write(json.dumps(_answer(table, line)) + "\n")
+            while (line := lines.readline(MOST_LINE + 1)).endswith("\n"):
+                text = json.dumps(_answer(table, line))
+                if len(text) > MOST_LINE:
+                    said = _TOO_LONG.format(len(text), MOST_LINE)
+                    text = json.dumps((None, said))
+                lines.write(text + "\n")
                 lines.flush()
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError, MemoryError):
         pass  # the client is gone, or none of ours
+    finally:
+        clients.remove(client)
 
 
 def _answer(table: Table, line: str) -> tuple[Any, str | None]:
-    action, keys, *more = json.loads(line)
-    if action == "wait":
-        return table.wait(keys, *more), None
+    """Return what was asked for, and what is wrong with it.
+
+    Raises ValueError for what is no request.
+    """
+    action, keys, more = _request(line)
     try:
+        if action == "wait":
+            return table.wait(keys, min(*more, threading.TIMEOUT_MAX)), None
         return table.do(action, keys, *more), None
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         return None, str(error)
+
+
+def _request(line: str) -> tuple[str, list[str], list[Any]]:
+    match json.loads(line):
+        case [str(action), list(keys), *more] if action in _ASKED:
+            many, kinds = _ASKED[action]
+            fits = len(more) == len(kinds) and all(map(isinstance, more, kinds))
+            texts = all(isinstance(key, str) for key in keys)
+            if fits and texts and (many or len(keys) == 1):
+                return action, keys, more
+        case _:
+            pass
+    raise ValueError("no request")
+
+
+_ASKED: dict[str, tuple[bool, tuple[Any, ...]]] = {
+    "set": (False, (str,)),
+    "get": (False, ()),
+    "add": (False, (int,)),
+    "append": (False, (str,)),
+    "compare_set": (False, (str, str)),
+    "delete": (False, ()),
+    "check": (True, ()),
+    "keys": (True, ()),
+    "wait": (True, (int | float,)),
+}
+"""For each action: whether it takes any number of keys, and the types of the rest."""
 
 
 # ---- addresses ----------------------------------------------------------------------

@@ -103,10 +103,13 @@ _KEY_PARTS = 10_000
 """How many parts a key of a dictionary may have; hashing visits all of them."""
 
 
-def check_key(key: Any) -> None:
-    """Refuse keys that take forever to hash: tuples of tuples, huge integers."""
+def check_key(key: Any) -> int:
+    """Refuse keys that take forever to hash: tuples of tuples, huge integers.
+
+    Return how many parts the key has.
+    """
     if type(key) is str:
-        return
+        return 1
     waiting, seen = [key], 0
     while waiting:
         part = waiting.pop()
@@ -119,6 +122,7 @@ def check_key(key: Any) -> None:
             waiting.extend(part[: _KEY_PARTS + 1])
         elif isinstance(part, list | dict | set | bytearray):
             broken(f"a {type(part).__name__} cannot be a key of a dictionary or set")
+    return seen
 
 
 def _checked(items: Iterable[Any]) -> list[Any]:
@@ -165,8 +169,13 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
     return _utils._rebuild_from_type_v2(func, new_type, args, state)
 
 
+def _rebuild_device_tensor_from_cpu_tensor(data: Any, *more: Any) -> Any:
+    if not isinstance(data, Tensor) or data.numel() > data.untyped_storage().nbytes():
+        broken("it moves a tensor that is larger than its storage")
+    return _utils._rebuild_device_tensor_from_cpu_tensor(data, *more)
+
+
 _REBUILD = (
-    "_rebuild_device_tensor_from_cpu_tensor",
     "_rebuild_device_tensor_from_numpy",
     "_rebuild_meta_tensor_no_storage",
     "_rebuild_parameter",
@@ -181,7 +190,8 @@ _REBUILD = (
 
 @cache
 def _rebuilding() -> frozenset[int]:
-    return frozenset(id(getattr(_utils, name)) for name in _REBUILD)
+    functions = (getattr(_utils, name) for name in _REBUILD)
+    return frozenset(map(id, (*functions, _rebuild_device_tensor_from_cpu_tensor)))
 
 
 def _identity(value: Any) -> int:
@@ -201,6 +211,9 @@ def allowed_globals() -> dict[str, Any]:
         "torch.Size": Size,
         "torch.Tensor": Tensor,
         "torch._tensor._rebuild_from_type_v2": _rebuild_from_type_v2,
+        "torch._utils._rebuild_device_tensor_from_cpu_tensor": (
+            _rebuild_device_tensor_from_cpu_tensor
+        ),
         "torch.device": Device,
         "torch.nn.parameter.Parameter": Parameter,
         "torch.serialization._get_layout": _get_layout,
@@ -222,6 +235,7 @@ def callables() -> frozenset[int]:
     functions: list[Callable[..., Any]] = [
         *(_encode, _bytearray, complex, _set, _counter, _ordered_dict, Size, Device),
         *(_rebuild_from_type_v2, _get_layout, Parameter),
+        _rebuild_device_tensor_from_cpu_tensor,
         *(getattr(_utils, name) for name in _REBUILD),
     ]
     return frozenset(id(each) for each in functions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -15,6 +16,13 @@ from ._refusals import TruncatedPickleError, broken
 
 DEPTH = 10_000
 """How deep containers may be nested; picklers stop long before."""
+_FREE, _PER_BYTE = 16 << 20, 100
+"""How much memory a pickle may take: so much, and so many times its own size. What
+picklers write takes a tenth of it."""
+ITEM = 100
+"""Bytes that an item of a dictionary takes, roughly."""
+LOOK = 40
+"""What it costs to look at an item of an argument or key: time, counted as bytes."""
 _PROTOCOL = (
     "Detected pickle protocol {} in the checkpoint, which was not the default pickle "
     "protocol used by `torch.load` (2). The weights_only Unpickler might not support "
@@ -31,7 +39,8 @@ class PickleMachine:
     """Carries out the operations of a pickle that make plain values and containers.
 
     Subclasses add those that name things and call them. It asks for no memory that the
-    file could not fill.
+    file could not fill, and keeps account of what it builds: a pickle can make much of
+    little, by repeating what it has remembered.
     """
 
     operations: ClassVar[dict[bytes, Callable[[Any], None]]]
@@ -42,6 +51,7 @@ class PickleMachine:
         self._memo: dict[int, Any] = {}
         self._outer: list[list[Any]] = []  # the stacks below the open marks
         self._stack: list[Any] = []
+        self._room = _FREE + _PER_BYTE * self._left()
 
     def load(self) -> Any:
         """Return the object that the pickle describes.
@@ -69,16 +79,19 @@ class PickleMachine:
 
     def _take(self, count: int) -> bytes:
         """Return so many bytes, without asking for memory that the file cannot fill."""
-        if count > 1 << 16:
-            here = self._file.tell()
-            end = self._file.seek(0, os.SEEK_END)
-            self._file.seek(here)
-            if count > end - here:
-                raise TruncatedPickleError(_ENDS)
+        if count > 1 << 16 and count > self._left():
+            raise TruncatedPickleError(_ENDS)
         found = self._file.read(count)
         if len(found) < count:
             raise TruncatedPickleError(_ENDS)
         return found
+
+    def _left(self) -> int:
+        """Return how many bytes the file still has."""
+        here = self._file.tell()
+        end = self._file.seek(0, os.SEEK_END) or self._file.tell()
+        self._file.seek(here)
+        return end - here
 
     def _number(self, layout: struct.Struct) -> Any:
         return layout.unpack(self._take(layout.size))[0]
@@ -94,6 +107,18 @@ class PickleMachine:
         found = self._stack
         self._stack = self._outer.pop()
         return found
+
+    # ---- keeping account ----
+
+    def _charge(self, nbytes: int) -> None:
+        """Note that so much memory was asked for, or work that goes with it."""
+        self._room -= nbytes
+        if self._room < 0:
+            broken("it builds far more than its size can mean")
+
+    def _push_new(self, value: Any) -> None:
+        self._charge(sys.getsizeof(value))
+        self._stack.append(value)
 
     # ---- containers ----
 
@@ -127,8 +152,9 @@ class PickleMachine:
             )
         if len(items) % 2:
             broken("a dictionary has a key without a value")
+        self._charge(ITEM * len(items) // 2)
         for key in items[::2]:
-            check_key(key)
+            self._charge(LOOK * check_key(key))
         target.update(zip(items[::2], items[1::2], strict=True))
 
     def _mark(self) -> None:
@@ -140,11 +166,13 @@ class PickleMachine:
     def _tuple(self, count: int) -> None:
         if len(self._stack) < count:
             broken("a tuple has too few items")
-        self._stack[-count:] = [tuple(self._stack[-count:])]
+        items = self._stack[-count:]
+        del self._stack[-count:]
+        self._push_new(tuple(items))
 
     def _tuple_since_mark(self) -> None:
         items = self._items()
-        self._stack.append(tuple(items))
+        self._push_new(tuple(items))
 
     # ---- values ----
 
@@ -204,8 +232,8 @@ def _check_depth(result: Any) -> None:
 Operation = Callable[[PickleMachine], None]
 
 
-def _push(value: Callable[[], Any]) -> Operation:
-    return lambda self: self._stack.append(value())
+def _push(value: type) -> Operation:
+    return lambda self: self._push_new(value())
 
 
 def _push_number(layout: struct.Struct) -> Operation:
@@ -215,13 +243,13 @@ def _push_number(layout: struct.Struct) -> Operation:
 PickleMachine.operations = {
     b"\x80": PickleMachine._protocol,
     b"(": PickleMachine._mark,
-    b")": _push(tuple),
+    b")": lambda self: self._stack.append(()),
     b"]": _push(list),
     b"}": _push(dict),
     b"\x8f": _push(set),
-    b"N": _push(lambda: None),
-    b"\x88": _push(lambda: True),
-    b"\x89": _push(lambda: False),
+    b"N": lambda self: self._stack.append(None),
+    b"\x88": lambda self: self._stack.append(True),
+    b"\x89": lambda self: self._stack.append(False),
     b"J": _push_number(INT),
     b"K": _push_number(BYTE),
     b"M": _push_number(SHORT),

@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import OrderedDict
 from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import Any, ClassVar, NamedTuple
 
+from .._tensor.tensor import Tensor
 from ..nn.parameter import Parameter
 from ..utils.serialization import config
 from ._allowed import allowed_globals, callables, users_globals
 from ._location import MAP_LOCATION, Restore, restorer
 from ._names import find, torch_name
-from ._pickle_machine import BYTE, UINT, PickleMachine, refuse_code
+from ._pickle_machine import BYTE, ITEM, LOOK, UINT, PickleMachine, refuse_code
 from ._refusals import broken
 from ._zip_reader import ZipReader, is_zip
 
 _NEVER = ("sys", "os", "posix", "nt")
 """Modules whose contents nobody can put on the list."""
+
+_TENSOR, _STORAGE = 600, 300
+"""Bytes that these take as objects, without what they hold."""
+_COPIES = 4
+"""How often a storage may be copied: into another dtype, or for a bit of a tensor."""
+
+_WEIGHED = (Tensor, str, bytes, bytearray, tuple, list, dict, set)
 
 
 class SafeUnpickler(PickleMachine):
@@ -43,6 +52,7 @@ class SafeUnpickler(PickleMachine):
         self._persistent_load = persistent_load
         self._users = users_globals()
         self._trusted = {id(each) for each in self._users.values()}
+        self._owners: set[int] = set()  # arrays that are accounted for, by identity
 
     def _global(self) -> None:
         module, name = name_of_global(self._line(), self._line())
@@ -70,22 +80,55 @@ class SafeUnpickler(PickleMachine):
             raise UnpicklingError(
                 f"Trying to call reduce for unrecognized function {function!r:.200}"
             )
-        self._stack[-1] = _called(function, arguments)
+        self._stack[-1] = self._called(function, arguments)
 
     def _new_object(self) -> None:
         arguments, cls = self._stack.pop(), self._stack.pop()
         if cls is Parameter:
-            self._stack.append(_called(Parameter, arguments))
+            self._stack.append(self._called(Parameter, arguments))
         elif id(cls) in self._trusted and isinstance(cls, type):
-            self._stack.append(_called(cls.__new__, (cls, *arguments)))
+            self._stack.append(self._called(cls.__new__, (cls, *arguments)))
         else:
             raise UnpicklingError(
                 "Can only create new object for nn.Parameter or classes allowlisted "
                 f"via `add_safe_globals` but got {cls!r:.200}"
             )
 
+    def _called(self, function: Any, arguments: Any) -> Any:
+        """Call what is allowed; it costs what it is given, and what it makes of it."""
+        self._weigh(arguments)
+        found = _called(function, arguments)
+        self._charge(sys.getsizeof(found))
+        if isinstance(found, Tensor):
+            self._charge(_TENSOR)
+            owner = found._storage.owner
+            if id(owner) not in self._owners:  # a copy, of another dtype or negated
+                self._owners.add(id(owner))
+                self._charge(_nbytes(found))
+        return found
+
+    def _weigh(self, arguments: Any) -> None:
+        """Charge for all that a function may look at among its arguments.
+
+        Lists and dictionaries are looked at as they are, tuples with what is in them.
+        """
+        waiting = [(arguments, 0)]
+        while waiting:
+            value, level = waiting.pop()
+            if isinstance(value, Tensor):
+                self._charge(min(value.numel(), _nbytes(value)))
+            elif isinstance(value, str | bytes | bytearray):
+                self._charge(len(value))
+            elif isinstance(value, tuple | list | dict | set):
+                self._charge(LOOK * len(value))
+                if isinstance(value, tuple) or (level < 2 and isinstance(value, list)):
+                    inner = (each for each in value if isinstance(each, _WEIGHED))
+                    waiting.extend((each, level + 1) for each in inner)
+
     def _build(self) -> None:
         state, target = self._stack.pop(), self._stack[-1]
+        for each in state if isinstance(state, tuple) else (state,):
+            self._charge(ITEM * len(each) if isinstance(each, dict) else 0)
         if type(target) is OrderedDict and isinstance(state, dict):
             target.__dict__.update(state)
         elif id(type(target)) in self._trusted:
@@ -109,7 +152,13 @@ class SafeUnpickler(PickleMachine):
             )
         if self._persistent_load is None:
             raise UnpicklingError("unsupported persistent id encountered")
-        self._stack.append(self._persistent_load(given))
+        storage = self._persistent_load(given)
+        owner = storage.untyped()._storage.owner
+        if id(owner) not in self._owners:
+            self._owners.add(id(owner))
+            self._room += _COPIES * owner.nbytes
+        self._charge(_STORAGE)
+        self._stack.append(storage)
 
     operations: ClassVar[Any] = {
         **PickleMachine.operations,
@@ -119,6 +168,11 @@ class SafeUnpickler(PickleMachine):
         b"b": _build,
         b"Q": _persistent,
     }
+
+
+def _nbytes(tensor: Tensor) -> int:
+    """Return how much memory a tensor looks into."""
+    return 0 if tensor.is_meta else int(tensor._storage.owner.nbytes)
 
 
 def _called(function: Any, arguments: Any) -> Any:

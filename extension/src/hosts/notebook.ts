@@ -39,7 +39,7 @@ export async function readModel(model: WidgetModel): Promise<Snapshot> {
   } catch {
     throw new SnapshotError(DAMAGED);
   }
-  return decodeSnapshot(bytes);
+  return decodeSnapshot(bytes, byteLength);
 }
 
 /** Call back with every snapshot that the kernel sends from now on, and with deltas. */

@@ -9,10 +9,10 @@ const DATA_ID = "gradviz-data";
 const BUNDLE_ID = "gradviz-bundle";
 const DAMAGED = "The data in this page is damaged: it could not be unpacked.";
 
-/** What an element of the page embeds as base64 of a zlib stream. */
-async function unpack(page: Document, id: string): Promise<Uint8Array> {
+/** What an element of the page embeds as base64: a zlib stream. */
+function embedded(page: Document, id: string): Uint8Array<ArrayBuffer> {
   const packed = atob(page.getElementById(id)?.textContent ?? "");
-  return inflate(Uint8Array.from(packed, (letter) => letter.charCodeAt(0)));
+  return Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
 }
 
 /** Read the columns that the page embeds. */
@@ -21,18 +21,21 @@ export async function readPage(page: Document): Promise<Snapshot> {
     throw new SnapshotError("This page holds no graph data.");
   }
   let bytes: Uint8Array;
+  let packed: Uint8Array<ArrayBuffer>;
   try {
-    bytes = await unpack(page, DATA_ID);
+    packed = embedded(page, DATA_ID);
+    bytes = await inflate(packed);
   } catch {
     throw new SnapshotError(DAMAGED);
   }
-  return decodeSnapshot(bytes);
+  return decodeSnapshot(bytes, packed.length);
 }
 
 /** Show the page's snapshot in `el`, as high as the window. */
 export function mountPage(el: HTMLElement): Mounted {
   const page = el.ownerDocument;
-  const bundle = async () => new TextDecoder().decode(await unpack(page, BUNDLE_ID));
+  const bundle = async () =>
+    new TextDecoder().decode(await inflate(embedded(page, BUNDLE_ID)));
   const bookmarks = pageBookmarks(window);
   const transport = {
     initial: readPage(page),

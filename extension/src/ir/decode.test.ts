@@ -180,6 +180,27 @@ describe("columns", () => {
     }
   });
 
+  test("columns that overlap, leave a hole or a rest are refused", () => {
+    expect(decodeSnapshot(withSources({ offset: 8 })).sources[0]?.file).toBe("only");
+    for (const change of [{ offset: 0 }, { offset: 16, size: 24 }]) {
+      expect(sentenceOf(() => decodeSnapshot(withSources(change)))).toBe(
+        "The snapshot is damaged: sources.text does not begin where the column before it ends.",
+      );
+    }
+    expect(sentenceOf(() => decodeSnapshot(withSources({ offset: 8, size: 24 })))).toBe(
+      "The snapshot is damaged: its columns end before it does.",
+    );
+  });
+
+  test("more rows than the file can hold are refused before any is made", () => {
+    const rows = 1_100_000;
+    const huge = withSources({ offset: 4 * rows, size: 8 * rows, rows });
+    expect(decodeSnapshot(huge).sources).toHaveLength(rows);
+    expect(sentenceOf(() => decodeSnapshot(huge, 3_000))).toMatch(
+      /^The snapshot claims 1100000 rows, more than a file of its size holds/,
+    );
+  });
+
   test("with any byte changed, they are read or refused, never more", () => {
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.nat(255), (index, value) => {
@@ -195,6 +216,23 @@ describe("columns", () => {
     );
   });
 });
+
+/** Columns of sources whose second column begins at the offset. */
+function withSources({ offset = 0, size = 16, rows = 1 }): Uint8Array {
+  const file = { kind: "string", dtype: "u32", offset: 0, length: rows };
+  const columns = { file, text: { ...file, offset } };
+  const header = JSON.stringify({
+    schema: SCHEMA_VERSION,
+    producer: "test",
+    strings: ["only"],
+    tables: { sources: { count: rows, columns } },
+  });
+  const text = header.padEnd(Math.ceil(header.length / 8) * 8);
+  const bytes = new Uint8Array(8 + text.length + size);
+  bytes.set(new TextEncoder().encode(`GVC1____${text}`));
+  new DataView(bytes.buffer).setUint32(4, text.length, true);
+  return bytes;
+}
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const python = join(root, ".venv", "bin", "python");

@@ -1,4 +1,5 @@
 // Reads a snapshot from columns: the binary form that pages and widgets receive.
+import { checkRows } from "./bounds.js";
 import { CUT_SHORT, damaged, NOT_A_SNAPSHOT, SnapshotError } from "./errors.js";
 import {
   type FieldKind,
@@ -45,12 +46,20 @@ interface Body {
 
 /** Check columns that came from outside and return them as a snapshot.
  *
+ * `packed` is the number of bytes that they came as.
  * @throws SnapshotError with one sentence. */
-export function decodeSnapshot(bytes: Uint8Array): Snapshot {
+export function decodeSnapshot(bytes: Uint8Array, packed = bytes.length): Snapshot {
   const header = readHeader(bytes);
   const snapshot: Record<string, unknown> = {
     schema: checkSchema(header.value.schema),
   };
+  const tables = asRecord(header.value.tables ?? {}, "tables");
+  const claimed = claims(tables);
+  checkRows(claimed.rows, packed);
+  if (claimed.end > bytes.length - header.end) throw new SnapshotError(CUT_SHORT);
+  if (claimed.end < bytes.length - header.end) {
+    throw damaged("its columns end before it does");
+  }
   const strings = header.value.strings ?? [];
   if (!isTexts(strings)) throw damaged("its table of texts cannot be read");
   const body = { bytes: alignedBody(bytes, header.end), strings };
@@ -61,7 +70,6 @@ export function decodeSnapshot(bytes: Uint8Array): Snapshot {
     if (!fits) throw damaged(`it has no ${name} that can be read`);
     snapshot[name] = value;
   }
-  const tables = asRecord(header.value.tables ?? {}, "tables");
   for (const name of TABLE_NAMES) {
     snapshot[name] = name in tables ? readTable(body, name, tables[name]) : [];
   }
@@ -82,6 +90,44 @@ function readHeader(bytes: Uint8Array): { value: Json; end: number } {
     if (error instanceof SnapshotError) throw error;
     throw damaged("its header is not JSON");
   }
+}
+
+/** How many rows a header announces, and bytes of columns.
+ *
+ * The columns lie one after another, with no overlap and no hole: rows that the body
+ * does not have cannot be claimed. Columns that only a newer gradviz knows count too. */
+function claims(tables: Json): { rows: number; end: number } {
+  let rows = 0;
+  const places: { offset: number; length: number; where: string }[] = [];
+  for (const [table, described] of Object.entries(tables)) {
+    const entry = asRecord(described, table);
+    if (!isCount(entry.count))
+      throw damaged(`the number of its ${table} cannot be read`);
+    rows += entry.count;
+    for (const [name, column] of Object.entries(asRecord(entry.columns, table))) {
+      const where = `${table}.${name}`;
+      const place = asRecord(column, where);
+      for (const part of [place, place.present, place.starts]) {
+        if (part !== undefined) places.push(placeOf(asRecord(part, where), where));
+      }
+    }
+  }
+  places.sort((a, b) => a.offset - b.offset || a.length - b.length);
+  let end = 0;
+  for (const { offset, length, where } of places) {
+    if (offset !== end) {
+      throw damaged(`${where} does not begin where the column before it ends`);
+    }
+    end = Math.ceil((end + length) / 8) * 8;
+  }
+  return { rows, end };
+}
+
+function placeOf(part: Json, where: string) {
+  const { dtype, offset, length } = part;
+  const bytes = Object.hasOwn(ITEM_BYTES, String(dtype)) && ITEM_BYTES[dtype as Dtype];
+  if (!bytes || !isCount(offset) || !isCount(length)) throw unreadable(where);
+  return { offset, length: length * bytes, where };
 }
 
 /** The bytes after the header, copied only where typed arrays could not look into them. */
@@ -215,9 +261,6 @@ function readArray(
   const dtype = allowed.find((name) => name === place.dtype);
   if (dtype === undefined || !isCount(offset) || !isCount(length) || offset % 8 !== 0) {
     throw unreadable(where);
-  }
-  if (offset + length * ITEM_BYTES[dtype] > body.bytes.length) {
-    throw new SnapshotError(CUT_SHORT);
   }
   const { buffer, byteOffset } = body.bytes;
   if (length === 0) return new Uint8Array(0);

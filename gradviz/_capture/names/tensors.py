@@ -94,9 +94,22 @@ def names_in_module(module: Any) -> dict[int, str]:
 
 def _members(module: Any) -> list[tuple[str, Any]]:
     try:
-        return [*module.named_parameters(), *module.named_buffers()]
+        members = [*module.named_parameters(), *module.named_buffers()]
     except Exception:
         return []
+    return [(own_path(path), member) for path, member in members]
+
+
+def own_path(path: str) -> str:
+    """Return a path as it is without ``torch.compile``, which wraps a module in one.
+
+    >>> own_path("body._orig_mod.0.weight")
+    'body.0.weight'
+    """
+    return ".".join(part for part in path.split(".") if part != _COMPILED)
+
+
+_COMPILED = "_orig_mod"
 
 
 def _is_module(value: Any) -> bool:

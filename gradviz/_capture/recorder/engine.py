@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol
 
 from gradviz import ir
+from gradviz._capture.detail import Detail
 from gradviz._capture.names.hooks import Hook
 from gradviz._capture.recorder.raw import RawNode, RawScope, RawStorage, RawTensor
 from gradviz.program.events import Backward, Call
@@ -25,6 +26,7 @@ class RecordedLog(Protocol):
     tensors: Identities
     next_index: int
     size: StepSize
+    detail: Detail
     times: dict[int, int]
     """When events came, in nanoseconds since the log was made, by their index."""
 
@@ -147,8 +149,8 @@ class RecordedEngine(Protocol):
         """Return a log that is open already and tells enough."""
         ...
 
-    def open(self, values: bool) -> RecordedLog:
-        """Return a new log; ``values`` are looked at."""
+    def open(self, values: bool, detail: Detail) -> RecordedLog:
+        """Return a new log; ``values`` are looked at, as closely as ``detail`` says."""
         ...
 
     def watch(self, log: Any, steps: int) -> None:

@@ -330,7 +330,7 @@ def _kind(node: Node) -> ir.NodeKind:
         return "accumulate"
     if node.name == COPY_SLICES:
         return "inplace"
-    if node.custom is not None:
+    if node.custom is not None or node.is_function:
         return "custom"
     base, found, _ = node.name.partition("Backward")
     if not found:

@@ -6,6 +6,7 @@ from types import FrameType
 from typing import Any
 
 from gradviz import ir
+from gradviz._capture.detail import Detail
 from gradviz._capture.names.holders import holders_in
 from gradviz._capture.names.hooks import Hook
 from gradviz._capture.recorder.asides import without_asides
@@ -15,11 +16,18 @@ from gradviz._capture.recorder.flow_of_log import FlowOfLog
 from gradviz._capture.recorder.fold import note_of
 from gradviz._capture.recorder.from_log import GraphFromLog
 from gradviz._capture.recorder.raw import KEPT_STEPS, RawEvent, Recording
+from gradviz._capture.recorder.steps import last_passes, of_passes
 from gradviz.program.events import Backward, Event
 from gradviz.program.values import Node
 
 MAX_NODES = 20_000
 """Steps are left out, oldest first, beyond this many nodes."""
+
+RAISED = "The recorded code raised {}"
+NO_GRADIENTS = (
+    "No operation with a gradient was recorded: nothing in the block required one, or "
+    "grad mode was off."
+)
 
 _MANY = 100  # operations left out, before a note says so
 
@@ -39,14 +47,17 @@ class Recorder:
         values: bool = True,
         steps: int = KEPT_STEPS,
         max_nodes: int = MAX_NODES,
+        detail: Detail | None = None,
     ) -> None:
         self.engine = engine
         self.title = title
         self.values = values
         self.steps = steps
         self.max_nodes = max_nodes
+        self.detail = detail or Detail("full")
         self._notes: list[str] = []
         self._error = ""  # that left the recorded code
+        self._passes_before = 0  # the recording
         self.first = 0  # index of the first event that belongs to the recording
         self._last: int | None = None  # index after the last one, once it is over
         self.log: RecordedLog | None = None
@@ -60,12 +71,13 @@ class Recorder:
         """Start to listen, by a log that is open if there is one."""
         found: RecordedLog | None = log or self.engine.innermost()
         if found is None:
-            found = self._own = self.engine.open(self.values)
+            found = self._own = self.engine.open(self.values, self.detail)
             found.__enter__()
         self.engine.watch(found, self.steps)
         self._frame = frame
         self.log, self.first, self._last = found, found.next_index, None
         self.flow = FlowOfLog(found, self.first)
+        self._passes_before = found.passes_over
 
     def end(self, error: BaseException | None) -> None:
         """Stop to listen."""
@@ -77,7 +89,7 @@ class Recorder:
         self._note_holders(self.log)
         if error is not None:
             self._error = f"{type(error).__name__}: {error}"
-            self._notes.append(f"The recorded code raised {self._error}")
+            self._notes.append(RAISED.format(self._error))
         if self._own is not None:
             trace = None if error is None else error.__traceback__
             self._own.__exit__(None if error is None else type(error), error, trace)
@@ -95,6 +107,11 @@ class Recorder:
             self._frame = None
             log.resume()
 
+    @property
+    def passes(self) -> int:
+        """How many passes have ended since it began."""
+        return 0 if self.log is None else self.log.passes_over - self._passes_before
+
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far."""
         log, flow = self.log, self.flow
@@ -104,8 +121,8 @@ class Recorder:
             log.refresh()
         events = self._events(log, self._last)
         passes = [event for event in events if isinstance(event, Backward)]
-        steps = self._steps(passes)
-        recording, graph, aside = self._recording(log, events, passes, steps)
+        shown = self._shown(passes)
+        recording, graph, aside = self._recording(log, events, passes, shown)
         recording.notes += self._notes
         if self._error:
             ended = max([each.time_ns for each in recording.events], default=0)
@@ -117,31 +134,34 @@ class Recorder:
             )
         recording.flow = flow.steps_with(graph.nodes)
         recording.flow_forgotten = flow.forgotten
-        if len(passes) > steps:
-            recording.notes.append(
-                f"{len(passes)} steps were recorded; the last {steps} are kept."
-            )
+        if self.passes > len(shown):
+            recording.notes.append(_kept(self.passes, shown, passes))
+        if note := log.detail.note():
+            recording.notes.append(note)
         recording.notes += graph.facts.notes(graph.nodes, graph.bare)
         counts = [raw.count for raw in recording.nodes if raw.count > 1]
         if counts:
             total = sum(raw.count for raw in recording.nodes)
             recording.notes.append(note_of(total, counts))
         if not recording.nodes:
-            recording.notes.append(
-                "No operation with a gradient was recorded: nothing in the block "
-                "required one, or grad mode was off."
-            )
+            recording.notes.append(NO_GRADIENTS)
         return assemble(recording)
 
-    def _steps(self, passes: list[Backward]) -> int:
-        """Return how many of the last steps to show: as many as wanted, if small."""
-        count = steps = 0
-        for each in reversed(passes[-self.steps :]):
+    def _shown(self, passes: list[Backward]) -> list[Backward]:
+        """Return the last passes to show: as many as wanted, if they are small.
+
+        Those that were looked at in brief have little to show; where there are others,
+        they are left out, but for one that raised.
+        """
+        told = [each for each in passes if (each.runs and each.whole) or each.error]
+        told = told or [each for each in passes if each.runs] or passes
+        shown, count = list[Backward](), 0
+        for each in reversed(last_passes(told, self.steps)):
             count += each.node_count - len(each.leaves)
-            if steps and count > self.max_nodes:
+            if shown and count > self.max_nodes:
                 break
-            steps += 1
-        return steps or 1
+            shown.insert(0, each)
+        return shown
 
     def recording_until(self, last: Backward | None) -> tuple[Recording, GraphFromLog]:
         """Return the step that ended with a pass; before the first pass, all so far."""
@@ -149,7 +169,7 @@ class Recorder:
             raise RuntimeError("this recorder has not begun to record")
         events = self._events(self.log, None if last is None else last.index + 1)
         passes = [event for event in events if isinstance(event, Backward)]
-        return self._recording(self.log, events, passes, 1)[:2]
+        return self._recording(self.log, events, passes, passes[-1:])[:2]
 
     def _events(self, log: RecordedLog, end: int | None) -> list[Event]:
         return [
@@ -159,26 +179,38 @@ class Recorder:
         ]
 
     def _recording(
-        self, log: RecordedLog, events: list[Event], passes: list[Backward], steps: int
+        self,
+        log: RecordedLog,
+        events: list[Event],
+        passes: list[Backward],
+        shown: list[Backward],
     ) -> tuple[Recording, GraphFromLog, int]:
-        """Return the last steps of these events, what translated them, and how many
+        """Return the steps of some passes, what translated them, and how many
         operations beside the graph were left out."""
-        kept, facts = events, self.engine.facts(log)
+        facts = self.engine.facts(log)
         facts.settle()
-        if len(passes) > steps:
-            before = passes[-steps - 1].index
-            kept = [event for event in events if event.index > before]
+        kept = events
+        if len(shown) < len(passes):
+            kept = of_passes(events, {each.index for each in shown})
         nodes = _nodes_of(kept, log.program.nodes, log.size.unwalked)
-        last = [root.node for event in passes[-1:] for root in event.roots]
+        last = [root.node for event in shown[-1:] for root in event.roots]
         roots = [key for key in last if key is not None] or _ends(nodes)
         graph = GraphFromLog(log, facts, self._holders, self._hooks)
-        earlier = events[: len(events) - len(kept)]
+        first = kept[0].index if kept else 0
+        earlier = [event for event in events if event.index < first]
         told, aside = without_asides(kept, nodes.values())
         return (
             graph.recording(self.title, told, nodes, roots, earlier),
             graph,
             aside,
         )
+
+
+def _kept(count: int, shown: list[Backward], passes: list[Backward]) -> str:
+    """Say which of so many passes are in a recording."""
+    kept = len(shown)
+    which = "" if shown == passes[-kept:] else " that were looked at in full"
+    return f"{count:,} steps were recorded; the last {kept}{which} are kept."
 
 
 def _nodes_of(

@@ -26,6 +26,7 @@ _SWITCHES = frozenset(
         *("train", "eval", "is_training", "train_mode"),
     }
 )
+_TOLD = 8  # calls of a module without a graph, where not all are told
 _LARGEST = 1_000  # elements of a plain container that are looked at
 
 
@@ -44,6 +45,7 @@ class ModulePart(Part):
         self._count = 0
         self._changed: list[int] = []
         self.forwards: dict[type, CodeType] = {}  # of the library's own modules
+        self._told: dict[tuple[int, bool], int] = {}  # by module and training
         nn = self.lib.nn
         base = self._base = nn.Module
         self._plain = set(vars(base()))
@@ -199,6 +201,15 @@ class ModulePart(Part):
 
     # ---- calls -----------------------------------------------------------------------
 
+    def is_told(self, module: Any) -> bool:
+        """Tell whether calls of a module without a graph were told often enough."""
+        known = self.rows.get(id(module))
+        if known is None or self.lib.is_grad_enabled():
+            return False
+        key = known[1].key, module.training
+        count = self._told[key] = self._told.get(key, 0) + 1
+        return count > _TOLD
+
     def note_forward(self, cls: type) -> None:
         """Learn of a library's forward: what it calls is at the module's line."""
         code = getattr(getattr(cls, "forward", None), "__code__", None)
@@ -310,7 +321,7 @@ def wrap_call(part: ModulePart, original: Anything) -> Anything:
         __tracebackhide__ = True
         place = here.now
         outer, around, outside = place.module, place.site, place.forward
-        if not part.on or log.muted:
+        if not part.on or log.muted or (log.skims and part.is_told(module)):
             place.site = None  # what may be seen inside is not of that line
             try:
                 return original(module, *args, **kwargs)

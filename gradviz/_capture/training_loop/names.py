@@ -8,7 +8,7 @@ from itertools import islice
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.names.tensors import locals_of
+from gradviz._capture.names.tensors import locals_of, own_path
 from gradviz._capture.training_loop.patches import Part
 
 if TYPE_CHECKING:
@@ -161,8 +161,9 @@ class NamePart(Part):
 
     def _name_tree(self, name: str, prefix: str, top: Any) -> None:
         for path, module in top.named_modules():
-            self.modules.row(module).name = prefix + path if path else name
+            own = own_path(path)
+            self.modules.row(module).name = prefix + own if own else name
         for path, parameter in top.named_parameters():
-            self._name_tensor(parameter, prefix + path, path=True)
+            self._name_tensor(parameter, prefix + own_path(path), path=True)
         for path, buffer in top.named_buffers():
-            self._name_tensor(buffer, prefix + path, path=True)
+            self._name_tensor(buffer, prefix + own_path(path), path=True)

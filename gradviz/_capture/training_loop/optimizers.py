@@ -206,7 +206,7 @@ class OptimizerPart(Part):
 
     def _states(self, seen: _Seen) -> States:
         """Return a row per parameter: the last ones, where nothing has changed."""
-        if self.scan:
+        if self.log.looks:
             return self._scanned(seen)
         has, needs = self.log.gradients(seen.params)
         if has != seen.has or needs != seen.needs:

@@ -37,7 +37,7 @@ def cut_rule(
                     if lost:
                         yield make(history, cut, words(history, cut), severity, lost)
 
-        return Rule(code, slug, "error", check)
+        return Rule(code, slug, "warning", check)
 
     return of
 
@@ -56,7 +56,7 @@ def make(
     history: History,
     cut: Cut,
     words: Words,
-    severity: Severity | None,
+    severity: Severity,
     lost: Collection[int],
 ) -> Hit:
     """Return the hit for a cut, with the numbers and places that go with it."""
@@ -127,19 +127,19 @@ def _missed(history: History, cut: Cut) -> set[int]:
     return set(cut.lost & read_gradients(history)) if none_ended_run(history) else set()
 
 
-def _weight(history: History, cut: Cut) -> tuple[Severity | None, Collection[int]]:
+def _weight(history: History, cut: Cut) -> tuple[Severity, Collection[int]]:
     """Return how loudly to speak of a cut, and the leaves worth naming."""
     if is_new_leaf(cut):
         return "error", cut.lost
     if cut.dead:
         if cut.backward.error is None:
             return "info", ()
-        return (None if history.ended_by(cut.backward) else "info"), cut.lost
+        return ("error" if history.ended_by(cut.backward) else "info"), cut.lost
     wanted = _leaves.wanted(history)
     if wanted is not None:
         return "warning", cut.lost & wanted
     if missed := _missed(history, cut):
-        return None, missed
+        return "error", missed
     # Nobody steps these leaves. A block with no_grad() says what is meant, and what
     # only enters a comparison is a target.
     meant = cut.kind == "block" or not cut.fed

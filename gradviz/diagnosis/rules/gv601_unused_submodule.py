@@ -39,7 +39,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
@@ -49,6 +48,7 @@ from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
 from gradviz.program import Call, History, Module, ModuleCall, RawSite
 from gradviz.program.places import over_lines
+from gradviz.text.places import package_of
 
 _FAR = 50  # values followed from an unused result
 _CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
@@ -251,8 +251,7 @@ def _last_pass(history: History) -> RawSite | None:
 
 def _is_installed(site: RawSite | None) -> bool:
     """Tell whether a line belongs to a package that was installed, not written here."""
-    parts = () if site is None else PurePath(site[0].co_filename).parts
-    return "site-packages" in parts or "dist-packages" in parts
+    return site is not None and bool(package_of(site[0].co_filename))
 
 
 def _severity(history: History, optional: bool):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 import gradtape
 from gradtape import distributed as dist
+from gradtape.distributed import _tcp_store
 
 from ..oracle import assert_same
 from .processes import free_port, launch
@@ -70,6 +73,79 @@ def test_stores_do_what_pytorchs_do(kind, tmp_path):
         ]
 
     assert_same(program)
+
+
+GARBAGE = [
+    b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"\x16\x03\x01\x02\0\xff\xfe\n",
+    b"5\n",
+    b"[]\n",
+    b"[" * 100_000 + b"\n",
+    b'["fly", ["a"]]\n',
+    b'["set", "a", "b"]\n',
+    b'["set", [], "b"]\n',
+    b'["set", ["a"]]\n',
+    b'["add", ["a"], "x"]\n',
+    b'["add", ["a"], 1e999]\n',
+    b'["wait", [[]], 1]\n',
+    b"x" * 5_000,
+]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE, ids=lambda sent: sent[:20])
+def test_a_store_hangs_up_on_garbage_and_goes_on(garbage, monkeypatch):
+    ended = []
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+    monkeypatch.setattr(_tcp_store, "MOST_LINE", 1_000)
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    with socket.create_connection(("127.0.0.1", store.port), 10) as stranger:
+        try:
+            stranger.sendall(garbage)
+            assert stranger.recv(100) == b""
+        except ConnectionError:
+            pass  # it hung up before all was read
+    store.set("a", "1")
+    other = dist.TCPStore("127.0.0.1", store.port)
+    assert other.get("a") == b"1"
+    assert ended == []
+
+
+def test_what_is_too_long_for_a_store_is_said_to_the_rank(monkeypatch):
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    monkeypatch.setattr(_tcp_store, "MOST_LINE", 1_000)
+    with pytest.raises(ValueError, match="more than a store takes"):
+        store.set("a", "x" * 1_000)
+    store.set("a", "x" * 600)
+    store.append("a", "x" * 600)
+    with pytest.raises(ValueError, match="more than a store takes"):
+        store.get("a")
+    assert store.check(["a"])
+
+
+def test_what_answers_as_no_store_does_is_named():
+    listener = _tcp_store.listen("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+
+    def answer() -> None:
+        client, _ = listener.accept()
+        with client:
+            client.recv(1_000)
+            client.sendall(b"HTTP/1.1 400 Bad Request\r\n")
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    with pytest.raises(dist.DistNetworkError, match=f"127.0.0.1, {port}.*as a store"):
+        dist.TCPStore("127.0.0.1", port, timeout=timedelta(0))
+    thread.join()
+    listener.close()
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path):
+    path = tmp_path / "store"
+    for text in ("[1", "[1]", '{"a": 1}'):
+        path.write_text(text)
+        with pytest.raises(dist.DistStoreError, match="is not a store; remove it"):
+            dist.FileStore(str(path), 1).set("a", "1")
 
 
 def test_a_store_without_server_is_named():

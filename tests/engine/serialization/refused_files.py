@@ -354,3 +354,84 @@ def an_old_file_whose_sizes_differ() -> bytes:
     old = saved(gradtape, gradtape.ones(3), _use_new_zipfile_serialization=False)
     place = len(old) - 12 - 8
     return old[:place] + struct.pack("<q", 2) + old[place + 8 :]
+
+
+# ---- pickles that make much of little: by what they have remembered ----
+
+BOMBS: dict[str, Build] = {}
+"""Files of some 100 kB that would take gigabytes, or hours."""
+
+TIMES = 20_000
+CALL = b"h\1h\2R"  # the function and the arguments that were remembered
+HELD = gradtape.ones(1 << 16, dtype=gradtape.uint8)
+HOLDER = saved(gradtape, HELD)
+
+
+def bomb(build: Build) -> Build:
+    """Enter the file that a function builds, under the function's name."""
+    BOMBS[build.__name__] = build
+    return build
+
+
+def calls(function: bytes, arguments: bytes) -> bytes:
+    """Return a file that calls a function again and again, with the same arguments."""
+    return pickled(
+        b"]q\0(" + function + b"q\1" + arguments + b"q\2" + CALL * TIMES + b"e"
+    )
+
+
+def many(item: bytes) -> bytes:
+    """Return the operations of a list of 100,000 equal items."""
+    return b"](" + item * 100_000 + b"e"
+
+
+@bomb
+def empty_sets() -> bytes:
+    return pickled(b"](" + b"\x8f" * 1_000_000 + b"e")
+
+
+@bomb
+def copies_of_a_text() -> bytes:
+    arguments = text("x" * 100_000) + text("ascii") + b"\x86"
+    return calls(b"c_codecs\nencode\n", arguments)
+
+
+@bomb
+def copies_of_bytes() -> bytes:
+    arguments = text("x" * 100_000) + text("ascii") + b"\x86"
+    return calls(b"c__builtin__\nbytearray\n", arguments)
+
+
+@bomb
+def copies_of_a_dictionary() -> bytes:
+    items = b"".join(b"J" + i.to_bytes(4, "little") + b"N" for i in range(20_000))
+    return calls(b"ccollections\nOrderedDict\n", b"}(" + items + b"u\x85")
+
+
+@bomb
+def states_of_many_names() -> bytes:
+    items = b"".join(text(f"{i:05}") + b"N" for i in range(9_000))
+    one = b"h\1)Rh\2b"
+    start = b"ccollections\nOrderedDict\nq\1}(" + items + b"uq\2"
+    return pickled(start + b"](" + one * TIMES + b"e")
+
+
+@bomb
+def a_set_of_the_same_many_times() -> bytes:
+    return calls(b"c__builtin__\nset\n", many(b"N") + b"\x85")
+
+
+@bomb
+def long_keys_again_and_again() -> bytes:
+    key = b"(" + b"N" * 9_990 + b"tq\1"
+    return pickled(key + b"}(" + b"h\1N" * 50_000 + b"u")
+
+
+@bomb
+def moved_tensors() -> bytes:
+    inside = record(HOLDER, "data.pkl")[2:-1]
+    move = b"ctorch._utils\n_rebuild_device_tensor_from_cpu_tensor\nr\0\1\0\0"
+    arguments = b"(" + inside + b"ctorch\nfloat64\n" + text("cpu") + b"\x89t"
+    call = b"j\0\1\0\0j\1\1\0\0R"
+    operations = move + arguments + b"r\1\1\0\0](" + call * TIMES + b"e"
+    return with_pickle(b"\x80\2" + operations + b".", HOLDER)

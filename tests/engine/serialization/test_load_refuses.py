@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 import tracemalloc
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import gradtape
 
 from ._files import loaded, record, saved, with_pickle
-from .refused_files import FILES, GOOD, PICKLE, text
+from .refused_files import BOMBS, FILES, GOOD, PICKLE, text
 
 ROOM = 8 << 20
 """Bytes that reading may take beside the file: buffers, and what Python keeps."""
@@ -40,6 +41,40 @@ def test_the_file_is_refused(
     assert peak < ROOM + 4 * len(content)
     assert list(tmp_path.iterdir()) == []
     assert set(sys.modules) == known
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_a_file_builds_is_bounded_by_its_size(name: str):
+    content = BOMBS[name]()
+    assert len(content) < 1_100_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(pickle.UnpicklingError, match="builds far more than its"):
+            loaded(gradtape, content)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (32 << 20) + 120 * len(content)
+
+
+def test_a_tensor_larger_than_its_storage_is_not_moved():
+    t = gradtape
+    inside = record(saved(t, t.ones(1).expand(10**6, 10**6)), "data.pkl")[2:-1]
+    move = b"ctorch._utils\n_rebuild_device_tensor_from_cpu_tensor\n("
+    end = b"ctorch\nfloat64\n" + text("cpu") + b"\x89tR."
+    file = with_pickle(b"\x80\2" + move + inside + end, saved(t, t.ones(1)))
+    with pytest.raises(pickle.UnpicklingError, match="larger than its storage"):
+        loaded(t, file)
+
+
+def test_a_file_of_many_small_things_is_read():
+    t = gradtape
+    small = [{"step": n, "flags": [], "more": OrderedDict(a=())} for n in range(20_000)]
+    tensors = {f"layer.{n}.weight": t.nn.Parameter(t.ones(2)) for n in range(500)}
+    shared = [t.ones(8)[i % 8 :] for i in range(500)]
+    back = loaded(t, saved(t, [small, tensors, shared, [[]] * 1000, {*range(9)}]))
+    assert back[0] == small
+    assert list(back[1]) == list(tensors)
 
 
 def test_the_good_file_is_read():

@@ -419,3 +419,14 @@ def test_a_users_function_tells_through_which_lines_it_was_called(lib: Any):
     texts = [snapshot.sites[at].text for at in (node.site, *node.stack[:1])]
     assert "return Square.apply(x)" in texts[0]
     assert "squared(lib.ones" in texts[1]
+
+
+def test_a_recorder_says_what_it_holds():
+    recorder = gradviz.record(title="demo", engine="gradtape")
+    assert repr(recorder) == "<recorder 'demo': nothing yet>"
+    x = gt.ones(2, requires_grad=True)
+    with recorder:
+        (x * x).sum().backward()
+        now = "<recorder 'demo' of gradtape: 1 backward pass so far, recording>"
+        assert repr(recorder) == now
+    assert repr(recorder) == "<recorder 'demo' of gradtape: 1 backward pass>"

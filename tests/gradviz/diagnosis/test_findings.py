@@ -121,7 +121,7 @@ def test_run_writes_the_findings_as_a_document(script: Script, capsys: Any):
     error = capsys.readouterr().err
     assert "RuntimeError: Trying to backward" in error
     assert "error GV201 backward-twice\n  script.py:4\n" in error
-    assert "found 1 cause until the script raised" in error
+    assert "gradviz: found 1 cause in 2 backward passes, 3 operations until" in error
     assert not Path("script.html").exists()
 
 
@@ -141,7 +141,11 @@ def test_a_correct_run_says_that_nothing_was_found(script: Script, capsys: Any):
         cli.main(["run", "--findings", "o.json", "--engine=gradtape", str(path)]) == 0
     )
     assert json.loads(Path("o.json").read_text())["findings"] == []
-    assert "gradviz: found 0 causes: " in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert error.startswith("gradviz: no findings in 1 backward pass, ")
+    assert error.endswith(
+        f"gradviz: wrote what was found: {Path('o.json').resolve()}\n"
+    )
 
 
 KEPT = """\
@@ -210,7 +214,9 @@ def test_an_error_that_leaves_a_recorded_block_carries_the_cause():
     note = caught.value.__notes__[-1]
     assert note.startswith("error GV201 backward-twice\n  test_findings.py:")
     diagnosis = recorder.diagnose()
-    assert repr(diagnosis).startswith("error GV201")
+    verdict, _, first = repr(diagnosis).split("\n")[:3]
+    assert verdict == "Found 1 cause in 2 backward passes, 2 operations."
+    assert first.startswith("error GV201")
     snapshot = recorder.snapshot()
     validate(snapshot)
     found = [(each.severity, each.slug) for each in snapshot.findings]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,3 +67,28 @@ def test_explain_shows_one_rule_or_lists_all(capsys: Any):
     assert "(is it backward-twice?)" in capsys.readouterr().err
     assert cli.main(["explain", "bakward-twice"]) == 2
     assert "(is it backward-twice" in capsys.readouterr().err
+
+
+CUT = """\
+import torch
+layer, head = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD([*layer.parameters(), *head.parameters()], lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    head(layer(torch.ones(1, 2)).detach()).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_run_and_explain_agree_on_the_severity(
+    capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("cut.py").write_text(CUT)
+    run = ["run", "--engine", "gradtape", "--findings", "found.json", "cut.py"]
+    assert cli.main(run) == 0
+    assert "\nwarning GV306 detach-in-forward\n" in capsys.readouterr().err
+    assert cli.main(["explain", "GV306"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith("GV306 detach-in-forward (warning)\n")
+    assert "Severity\n    warning; error where it ended the run, less where" in page

@@ -50,8 +50,11 @@ def test_a_recorded_cell_that_raises_names_the_line_in_its_traceback(
     assert graph["findings"][0]["slug"] == "inplace-saved-output"
 
 
-def test_following_finds_causes_in_earlier_cells(cells: Cells):
+def test_following_finds_causes_in_earlier_cells(
+    cells: Cells, capsys: pytest.CaptureFixture[str]
+):
     cells.run("%gradviz on")
+    assert "gradviz follows every cell from here on" in capsys.readouterr().out
     assert cells.graphs == []
     for cell in ("y = x.exp()", "y += 1"):
         assert cells.run(cell).success

@@ -129,7 +129,7 @@ def test_a_script_that_ends_at_once_replaces_no_page(capsys, text: str, engine: 
     words = "gradviz: recorded nothing until the script raised.\n"
     assert capsys.readouterr().err.endswith(words)
     assert cli.main(["run", "script.py", "--findings", "found.json"]) == 1
-    assert "found 0 causes until the script raised: " in capsys.readouterr().err
+    assert "gradviz: no findings until the script raised: " in capsys.readouterr().err
 
 
 def test_as_many_of_the_last_steps_are_kept_as_asked_for():

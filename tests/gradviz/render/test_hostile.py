@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -140,10 +141,29 @@ def test_nan_in_every_number_of_the_statistics_is_kept():
         assert all(math.isnan(getattr(back.statistics[0], name)) for name in numbers)
 
 
-def test_a_deep_scope_needs_no_recursion():
-    depth = 5_000
+def nested(depth: int, nodes: int) -> ir.Snapshot:
+    """Return nodes in scopes that lie inside each other, as deep as is said."""
     scopes = [ir.Scope("s", "s", "M", i - 1 if i else None) for i in range(depth)]
-    node = replace(samples.chain(0).nodes[0], scope=depth - 1, outputs=())
-    snapshot = ir.Snapshot("p", nodes=(node,) * 3, scopes=tuple(scopes))
+    node = replace(samples.chain(0).nodes[0], outputs=())
+    rows = (replace(node, scope=row % depth) for row in range(nodes))
+    return ir.Snapshot("p", nodes=tuple(rows), scopes=tuple(scopes))
+
+
+def test_a_deep_scope_needs_no_recursion():
     for view in VIEWS.values():
-        assert view(snapshot)
+        assert view(nested(5_000, 3))
+
+
+@pytest.mark.parametrize("view", [to_dot, to_svg], ids=["dot", "svg"])
+def test_a_picture_of_nested_scopes_grows_with_their_number(view):
+    def cost(depth: int) -> tuple[int, int]:
+        snapshot = nested(depth, 2_000)
+        tracemalloc.start()
+        try:
+            return len(view(snapshot)), tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    (short, little), (long, much) = cost(500), cost(2_000)
+    assert long < 5 * short
+    assert much < 5 * little

@@ -14,6 +14,7 @@ from gradviz._capture.adapters.gradtape.op_facts import (
     formula_of,
     hooks_of,
 )
+from gradviz._capture.detail import Detail
 from gradviz._capture.names.hooks import Hook
 from gradviz._capture.recorder.call_text import source_of
 from gradviz._capture.recorder.engine import GraphFacts, Inside, Operation
@@ -31,7 +32,7 @@ class GradtapeEngine:
         """Return nothing: a log that somebody else opened may look at no values."""
         return None
 
-    def open(self, values: bool) -> GradtapeLog:
+    def open(self, values: bool, detail: Detail) -> GradtapeLog:
         """Return a new log."""
         return GradtapeLog(scan=values)
 

@@ -27,6 +27,7 @@ from gradviz._capture.adapters.gradtape.grad_modes import Switches
 from gradviz._capture.adapters.gradtape.numpy_exports import Exports
 from gradviz._capture.adapters.gradtape.tensor_records import Reader
 from gradviz._capture.adapters.gradtape.value_scan import Scan
+from gradviz._capture.detail import Detail
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
@@ -51,9 +52,10 @@ class GradtapeLog(Log):
 
     def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
         super().__init__(Program("gradtape") if program is None else program)
-        self.program.scanned = scan
+        self.program.scanned = self.looks = scan
         self.most = MAX_EVENTS // 2 if scan else MOST_WITHOUT_VALUES
         self.scan = Scan(scan)
+        self.detail = Detail("full")  # every step
         self.reader = Reader(self.program, self.tensors, self.scan)
         self.exports = Exports()
         self.watchful = self.exports.shared  # while there is any

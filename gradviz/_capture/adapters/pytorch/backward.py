@@ -6,10 +6,12 @@ import functools
 import time
 import weakref
 from collections.abc import Callable
+from math import isfinite
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gradviz._capture.adapters.pytorch.backward_args import BackwardArguments, listed
+from gradviz._capture.adapters.pytorch.gradient_guard import GradientGuard, OwnHook
 from gradviz._capture.adapters.pytorch.isolation import unheard
 from gradviz._capture.adapters.pytorch.pass_cache import WalkedNodes
 from gradviz._capture.adapters.pytorch.pass_preview import MOST_NODES, PreviewedPass
@@ -29,8 +31,10 @@ MOST_HOOKED = 50_000  # nodes of one pass whose gradients are summarized
 class TorchBackward:
     """Wraps the two ways into a backward pass, and the engine below them."""
 
-    def __init__(self, torch: Any, log: TorchContext, graph: TorchGraph) -> None:
-        self.torch = torch
+    def __init__(
+        self, torch: Any, log: TorchContext, graph: TorchGraph, own: OwnHook
+    ) -> None:
+        self.torch, self.own = torch, own
         self.log, self.graph = log, graph
         self.last: Backward | None = None  # the pass that ended last, where it was read
         self.over = 0  # passes that have ended
@@ -117,14 +121,29 @@ class TorchBackward:
         nodes = [_gradient_node(self.torch, root) for root in arguments.roots]
         ahead = self.graph.preview_pass(nodes, site)
         if ahead is not None:
-            return self._note(arguments, ahead, site, stack)
+            entry = self._note(arguments, ahead, site, stack)
+            self._guard(entry, nodes)
+            return entry
+        log.meets_new()
         event = self._event(arguments, site, stack)
         entry = _Pass(arguments, self._peek(), event.index, event)
         reached = self.graph.inspect_pass(nodes, event)
         log.loop.before_backward(event.nodes)
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
+        else:
+            self._guard(entry, nodes)
         return entry
+
+    def _guard(self, entry: _Pass, nodes: list[Any]) -> None:
+        """Watch over the gradients of a pass, where they are looked at now and then.
+
+        Those of a loss that is not finite are not either: it was noticed before.
+        """
+        norm = self.log.nonfinite.norm
+        if self.log.samples and all(map(isfinite, map(norm, entry.arguments.roots))):
+            entry.guard = GradientGuard(self.torch, self.log, self.graph, entry.index)
+            entry.guard.install(nodes, self.own)
 
     def _note(
         self,
@@ -173,6 +192,8 @@ class TorchBackward:
             gradients=gradients,
             retain_graph=arguments.retain,
             create_graph=arguments.create,
+            whole=self.log.whole,
+            unusual=self.log.unusual,
         )
         self.log.append(event)
         return event
@@ -237,11 +258,14 @@ class TorchBackward:
 
     def _over(self, entry: _Pass) -> None:
         log = self.log
+        if entry.guard is not None:
+            entry.guard.remove()
         if entry.arguments.create:
             self.graph.producers.add_between(entry.first, self._peek(), entry.index)
         log.loop.after_backward()
-        self.last, self.over = entry.event, self.over + 1
+        self.last, self.over = entry.event or self.last, self.over + 1
         log.size.passed(self._peek())
+        log.step_ended()
 
     def _event_of(self, entry: _Pass) -> Backward | None:
         """Return the event of a pass; None where it was dropped meanwhile."""
@@ -253,7 +277,7 @@ class _Pass:
     """One pass while it runs."""
 
     __slots__ = (
-        *("began_ns", "arguments", "event", "first", "handles", "index"),
+        *("began_ns", "arguments", "event", "first", "guard", "handles", "index"),
         *("running", "walked"),
     )
 
@@ -271,6 +295,7 @@ class _Pass:
         self.event = event  # None where it is only noted
         self.walked = walked  # its nodes, where it is only noted
         self.handles: list[Any] = []
+        self.guard: GradientGuard | None = None  # where gradients are not looked at
         self.running: int | None = None
         self.began_ns = 0
 

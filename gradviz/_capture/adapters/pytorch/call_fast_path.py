@@ -25,6 +25,8 @@ def fast_path_of(log: TorchContext, recent: list[Noted]) -> Callable[..., bool]:
     autograd, plain = log.torch._C._autograd, log.torch.Tensor
     peek, packs = autograd._get_sequence_nr, autograd._top_saved_tensors_default_hooks
     describe, watched = log.fresh_output, log.exports.watched
+    touches = log.exports.touches
+    check = log.nonfinite.of_results
     ordinary = frozenset({plain})
     raw = log.program.raw
     acquire, release = log.lock.acquire, log.lock.release
@@ -33,7 +35,9 @@ def fast_path_of(log: TorchContext, recent: list[Noted]) -> Callable[..., bool]:
         try:
             header, met, first = open_call
             last = peek()
-            if last == first or watched or packs(True) is not None:
+            if last == first or packs(True) is not None:
+                return False
+            if watched and touches(header[5]):
                 return False
             several = type(result) is not plain
             if several and (
@@ -66,6 +70,7 @@ def fast_path_of(log: TorchContext, recent: list[Noted]) -> Callable[..., bool]:
             finally:
                 release()
             recent.append(noted)
+            check(noted, result)
             return True
         except Exception as error:
             log.stop(error)

@@ -22,6 +22,7 @@ from gradviz._capture.adapters.pytorch.graph.tensor_table import (
 )
 from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
 from gradviz._capture.adapters.pytorch.op_names import Op, describe_function
+from gradviz._capture.adapters.pytorch.repeated_calls import ENOUGH, RepeatedCalls
 from gradviz._capture.adapters.pytorch.tensor_records import version_of
 from gradviz._capture.names.tensors import grad_fn_of
 from gradviz._capture.training_loop.patches import unseen
@@ -57,6 +58,7 @@ class TorchCalls:
         self._tensor = torch.Tensor
         self._peek = torch._C._autograd._get_sequence_nr
         self.begin = call_opener(log)
+        self.repeated = RepeatedCalls(torch, log)
         self.mode = _make_mode(torch, self)
 
     # ---- one call -----------------------------------------------------------------
@@ -127,12 +129,15 @@ class TorchCalls:
             index = log.note("call", header, made, nodes, writes, plain, *self._modes())
             if nodes:
                 self.graph.made_by(nodes, index, header)
-            else:
+            elif not log.skims or self.repeated.is_news(header):
                 self._read_what_ends(met, made)
             if op.exports:
                 log.exports.add(met, outputs)
-            if log.exports.watched:
-                log.exports.look(index, met, outputs)
+            if log.exports.watched and log.exports.look(index, met, outputs):
+                self.graph.lent.update(nodes)
+            if not op.uninitialized:
+                results = outputs or [tensor for tensor, _ in met[:1] if writes]
+                log.nonfinite.of_results(log.program.raw[-1], results)
         except Exception as error:
             log.stop(error)
 
@@ -224,6 +229,8 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
         log.user_files,
     )
     size, tensor_type = log.size, torch.Tensor
+    told, is_aside = calls.repeated.counts.get, calls.repeated.is_aside
+    ran, grad_enabled = calls.repeated.ran, torch.is_grad_enabled
     unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
     others = torch._C._len_torch_function_stack  # ours has stepped aside
 
@@ -242,11 +249,21 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             if kwargs is None:
                 kwargs = {}
             op, open_call, alone = known(func) or calls.op(func), None, False
-            how = op.how
+            how, at = op.how, None
             if how == "record":
                 if size.counting and calls.counts(op, frame(1)):
                     pass
                 elif not log.muted and log.on:
+                    if log.skims and op.fast:
+                        caller, graph = frame(1), grad_enabled()
+                        at = id(caller.f_code), caller.f_lasti, id(func), graph
+                        if told(at, 0) >= ENOUGH:
+                            if not graph:
+                                return func(*args, **kwargs)
+                            if is_aside(at, args):
+                                result = func(*args, **kwargs)
+                                log.try_(ran, at, result)
+                                return result
                     alone = not (types or others())
                     if alone:
                         open_call = begin(op, args, kwargs, frame(1))
@@ -273,6 +290,8 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                 if not (alone and op.fast and log_fast(open_call, result)):
                     with unasked():
                         end(op, open_call, result)
+                        if at is not None:
+                            log.try_(calls.repeated.told, at, open_call)
             elif how == "hook":
                 calls.hooks.registered(func, args, result)
             elif size.counting and type(result) is tensor_type and how == "record":

@@ -1,46 +1,59 @@
-"""Logs a call of a compiled function as one: the compiler is not to trace the log.
+"""Lets what ``torch.compile`` made run eagerly while recorded, or logs it as one call.
 
-PyTorch switches its compiler on where such a call begins and off where it ends, also
-for what was compiled before the log was opened. The frame that switches knows the call.
+PyTorch asks for a callback where each call of a compiled function begins, and switches
+its compiler on by it and off where the call ends, also for what was compiled before the
+log was opened. The frame that asks knows the call. Without a callback it runs eagerly,
+as under ``torch.compiler.set_stance("force_eager")``: that would be one switch for all
+threads and regions, also for what PyTorch compiles for its own purposes.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.adapters.pytorch.op_names import Op
+from gradviz._capture.adapters.pytorch.limitations import (
+    NEEDS_COMPILER,
+    RAN_EAGERLY,
+    STAYED_COMPILED,
+    UNKNOWN_COMPILER,
+)
 from gradviz._capture.names.tensors import locals_of
 from gradviz._capture.training_loop.patches import UNSEEN, Patches, unseen
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.calls import TorchCalls
     from gradviz._capture.adapters.pytorch.context import TorchContext
+    from gradviz._capture.adapters.pytorch.regions import Region, Regions
 
 _COMPILER = "torch._dynamo.eval_frame"  # imported late by PyTorch: it is slow
 _SWITCH = "_maybe_set_eval_frame"
+_CHOICE = "_callback_from_stance"
+_COUNT = "set_fullgraph_compiled_frame_count"  # none at the end of a call is an error
 _CALL = "compile_wrapper"  # the function that stands for a compiled one
 
-UNSEEN_REGIONS = (
-    "This version of PyTorch calls compiled functions in a way that the recording does "
-    "not know: leave torch.compile out to record what is inside."
-)
+_BACKWARD = "compiled_autograd.py"  # runs compiled what it has traced of a pass
+
+# Functions of PyTorch's that cannot do without: they lift variables, or fuse.
+_NEED_COMPILER = "torch._higher_order_ops", "torch.nn.attention.flex_attention"
 
 
 class TorchCompiled:
     """Watches the compiler being switched on and off while the log is open."""
 
-    def __init__(self, torch: Any, log: TorchContext, calls: TorchCalls) -> None:
+    def __init__(
+        self, torch: Any, log: TorchContext, regions: Regions, *, keep: bool
+    ) -> None:
         self.torch = torch
         self.log = log
-        self.calls = calls
+        self.regions = regions
+        self.keep = keep  # nothing runs eagerly that would not without us
         self._patches = Patches()
         self._watching = False
         self._frame: FrameType | None = None  # the outermost compiled call
-        self._opened: Any = None
-        self._op = Op("compiled", "record")
+        self._region: Region | None = None
         self._lifted: list[tuple[Any, str, Any]] = []  # wrappers, out of the way
 
     def install(self) -> None:
@@ -68,8 +81,9 @@ class TorchCompiled:
         self._watching = True
         compiler = sys.modules.get(_COMPILER)
         original = getattr(compiler, _SWITCH, None)
-        if original is None:
-            self.log.program.notes.append(UNSEEN_REGIONS)
+        chosen = getattr(compiler, _CHOICE, None)
+        if original is None or chosen is None:
+            self.log.note_once(UNKNOWN_COMPILER)
             return
 
         @unseen
@@ -82,9 +96,46 @@ class TorchCompiled:
                 self._leave(self._frame)
             return before
 
+        @unseen
+        def choose(callback: Any) -> Any:
+            if callback and self._runs_eagerly(sys._getframe(1)):
+                return None
+            return chosen(callback)
+
         self._patches.set(compiler, _SWITCH, switch)
+        if not self.keep:
+            self._patches.set(compiler, _CHOICE, choose)
 
     # ---- one call ------------------------------------------------------------------
+
+    def _runs_eagerly(self, frame: FrameType) -> bool:
+        """Tell whether to run a call eagerly, and let PyTorch agree that it may."""
+        log = self.log
+        if frame.f_code.co_name != _CALL or log.muted or not log.is_home():
+            return False
+        given = locals_of(frame)
+        if _needs_compiler(_inner(given.get("fn"))) or self._asks_for_graph(frame):
+            return False
+        if getattr(given.get("self"), "fullgraph", False):
+            count = getattr(sys.modules[_COMPILER], _COUNT, None)
+            if count is not None:
+                count(-1)  # do not count
+        log.note_once(RAN_EAGERLY)
+        return True
+
+    def _asks_for_graph(self, frame: FrameType) -> bool:
+        """Tell whether the compiler itself calls: an export, an explanation."""
+        modules = UNSEEN, os.path.join(self.log.library, "nn", "modules", "")
+        caller = frame.f_back
+        while caller is not None and (
+            caller.f_code.co_filename.startswith(modules)
+            or caller.f_code.co_name == "__call__"  # of a compiled module
+        ):
+            caller = caller.f_back
+        file = "" if caller is None else caller.f_code.co_filename
+        if os.path.basename(file) == _BACKWARD:
+            return False
+        return file.startswith(os.path.join(self.log.library, "_dynamo", ""))
 
     def _enter(self, frame: FrameType) -> None:
         """Begin the event of a call, unless it is within another one."""
@@ -93,30 +144,25 @@ class TorchCompiled:
         if not ours or log.muted or not log.is_home():
             return
         given = locals_of(frame)
-        self._op = Op(_name_of(given.get("fn")), "record")
-        log.pause()
+        function = given.get("fn")
+        why = NEEDS_COMPILER if _needs_compiler(_inner(function)) else STAYED_COMPILED
         self._lift()
         self._frame = frame
         args, kwargs = given.get("args", ()), given.get("kwargs", {})
-        with log.unasked():
-            self._opened = self.calls.begin(self._op, args, kwargs, sys._getframe(1))
+        caller = sys._getframe(1)
+        self._region = self.regions.enter(_name_of(function), why, args, kwargs, caller)
 
     def _leave(self, frame: FrameType) -> None:
         """End the event of a call that returned or raised."""
-        opened, op = self._opened, self._op
-        self._frame = self._opened = None
-        error = sys.exception()
+        region, self._frame, self._region = self._region, None, None
+        result = None if sys.exception() else locals_of(frame).get("result")
         try:
-            with self.log.unasked():
-                if error is not None:
-                    self.calls.failed(op, (), {}, frame, opened, error)
-                elif opened is not None:
-                    self.calls.end(op, opened, locals_of(frame).get("result"))
+            if region is not None:
+                self.regions.leave(region, result)
         finally:
             while self._lifted:
                 owner, name, wrapper = self._lifted.pop()
                 setattr(owner, name, wrapper)
-            self.log.resume()
 
     def _lift(self) -> None:
         """Take off the wrappers that the compiler would trace or break its graph at."""
@@ -131,10 +177,20 @@ class TorchCompiled:
                 setattr(owner, name, classmethod(original) if again else original)
 
 
+def _needs_compiler(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).startswith(_NEED_COMPILER)
+
+
+def _inner(function: Any) -> Any:
+    """Return what PyTorch wrapped into a function of its own to compile it."""
+    if inspect.isfunction(function) and function.__code__.co_freevars == ("fn",):
+        return inspect.getclosurevars(function).nonlocals.get("fn", function)
+    return function
+
+
 def _name_of(function: Any) -> str:
     """Return the name of a compiled function, or the class of a compiled module."""
-    if inspect.isfunction(function) and function.__module__.startswith("torch."):
-        function = inspect.getclosurevars(function).nonlocals.get("fn", function)
+    function = _inner(function)
     module = getattr(function, "__self__", function)
     if hasattr(type(module), "named_parameters"):
         return type(module).__name__

@@ -6,9 +6,11 @@ from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from gradviz._capture.adapters.pytorch.fresh_outputs import FreshOutput
+from gradviz._capture.adapters.pytorch.nonfinite_check import NonfiniteCheck
 from gradviz._capture.adapters.pytorch.numpy_exports import Exports
 from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 from gradviz._capture.context import LogContext
+from gradviz._capture.detail import Detail
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz._capture.training_loop.patches import Here, Place
 from gradviz.program.noted import Glance
@@ -24,6 +26,11 @@ class TorchContext(LogContext, Protocol):
     scan: bool  # the values of results and gradients are looked at
     brief: bool  # neither values nor the frames further out are looked at
     detailed: bool  # a graph is recorded too: times, sizes, moments
+    detail: Detail
+    samples: bool  # values are looked at in some steps only
+    nonfinite: NonfiniteCheck
+    whole: bool  # values were looked at since the last pass, or something was noticed
+    unusual: bool  # a NaN or Inf was noticed since the last pass
     here: Here
     loop: LoopLog
     values: TorchValues
@@ -42,6 +49,28 @@ class TorchContext(LogContext, Protocol):
 
     def stop(self, error: Exception) -> None:
         """Note that something of ours failed, and where; too often ends the log."""
+        ...
+
+    def note_once(self, note: str) -> None:
+        """Say something that could not be seen, unless it was said already."""
+        ...
+
+    # ---- detail ----------------------------------------------------------------------
+
+    def step_ended(self) -> None:
+        """Decide how the next step is looked at, now that a pass is over."""
+        ...
+
+    def meets_new(self) -> None:
+        """Look at a pass in full that is not like those before, if affordable."""
+        ...
+
+    def notice(self) -> None:
+        """Go on in full: something unusual came up."""
+        ...
+
+    def read_graph(self, node: Any) -> None:
+        """Read what is not known yet of the graph behind a node."""
         ...
 
     # ---- our function mode -----------------------------------------------------------

@@ -16,6 +16,7 @@ from gradviz._capture.adapters.pytorch.view_strides import (
     numbers,
     view_layouts,
 )
+from gradviz._capture.detail import Detail
 from gradviz._capture.names.hooks import Hook, hooks_of
 from gradviz._capture.recorder.engine import GraphFacts, Inside, Operation
 from gradviz._capture.recorder.raw import RawNode, RawTensor
@@ -26,20 +27,21 @@ from gradviz.program.values import Node, Value
 class TorchEngine:
     """Opens logs of PyTorch. It is imported already where anyone asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_compiled: bool = False) -> None:
+        self.keep_compiled = keep_compiled
         self.tensor_type: type = importlib.import_module("torch").Tensor
 
     def innermost(self) -> TorchLog | None:
         """Return the log that is open already."""
         return TorchLog.innermost()
 
-    def open(self, values: bool) -> TorchLog:
+    def open(self, values: bool, detail: Detail) -> TorchLog:
         """Return a new log."""
-        return TorchLog(scan=values)
+        return TorchLog(scan=values, detail=detail, keep_compiled=self.keep_compiled)
 
     def watch(self, log: TorchLog, steps: int) -> None:
         """Let a log note also what a picture of the graph needs."""
-        log.watch_details()
+        log.watch_details(steps)
 
     def facts(self, log: TorchLog) -> GraphFacts:
         """Return what is known of the graph in a log."""

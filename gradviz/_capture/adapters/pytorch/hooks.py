@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import weakref
+from collections import OrderedDict
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture.adapters.pytorch.gradient_guard import OwnHook
 from gradviz._capture.adapters.pytorch.tensor_records import version_of
 from gradviz._capture.names.hooks import code_of, held_by, users_hooks
 from gradviz._capture.training_loop.patches import Patches, unseen
@@ -31,6 +33,7 @@ class TorchHooks:
         self._events: weakref.WeakKeyDictionary[Any, HookRegistered]
         self._events = weakref.WeakKeyDictionary()  # by the handle
         self._count = 0
+        self.own = OwnHook()
         self._node: int | None = None
 
     def install(self) -> None:
@@ -49,11 +52,13 @@ class TorchHooks:
 
         self._patches.set(cls, "remove", remove)
         mixin = self.torch.autograd.function._HookMixin
-        register = mixin._register_hook
+        register, own = mixin._register_hook, self.own
 
         @unseen
         def register_on_node(table: Any, hook: Any) -> Any:
             __tracebackhide__ = True
+            if hook is own.hook and table is None:
+                return OrderedDict(((-1, hook),)), None  # a handle's number is above
             result = register(table, hook)
             if not self.log.muted:
                 self.log.try_(self._on_node, hook, result[1])
@@ -113,7 +118,9 @@ class TorchHooks:
             self._users_on_node(each, handle)
 
     def _users_on_node(self, hook: Any, handle: Any) -> None:
-        log = self.log
+        log, code = self.log, code_of(hook)
+        if code is not None and code.co_filename.startswith(log.library):
+            return  # PyTorch put it there for itself, as where it traces a backward
         self._count += 1
         site, stack = log.place()
         event = self._events[handle] = HookRegistered(
@@ -123,7 +130,7 @@ class TorchHooks:
             thread=get_ident(),
             kind="node",
             hook=self._count,
-            code=code_of(hook),
+            code=code,
             target=self._node,
             holds=self._held_by(hook),
         )

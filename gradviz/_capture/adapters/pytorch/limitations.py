@@ -26,11 +26,40 @@ OTHER_THREADS = (
     "gradviz.capture(loss) shows the whole graph."
 )
 
+RAN_EAGERLY = (
+    "Compiled functions ran eagerly while recorded, so that what they do is seen; "
+    "`gradviz run --keep-compiled` and record(keep_compiled=True) leave them compiled."
+)
+
+STAYED_COMPILED = "it stayed compiled"
+NEEDS_COMPILER = "PyTorch has to compile it"
+SCRIPTED = "it is TorchScript"
+
+UNKNOWN_COMPILER = (
+    "This version of PyTorch calls compiled functions in a way that the recording does "
+    "not know: leave torch.compile out to record what is inside."
+)
+
+CUDA_GRAPH = (
+    "A CUDA graph was replayed: what it computes, and what it writes into tensors, was "
+    "not seen. Record a step that runs without it."
+)
+
+
+def unseen_inside(name: str, why: str) -> str:
+    """Return the sentence about a call whose inside is hidden."""
+    return f"What happens inside `{name}` was not seen: {why}."
+
+
 _REGIONS = {
     "CompiledFunctionBackward": (
         "CompiledFunctionBackward is a region that torch.compile made one node of: "
-        "what happens inside is not known. Compile it with backend='eager', or not at "
-        "all, to see its nodes."
+        "what happens inside is not known. A recording runs such a region eagerly and "
+        "shows its nodes, unless it is told to keep it compiled."
+    ),
+    "GraphedBackward": (
+        "GraphedBackward is a region that torch.cuda.make_graphed_callables captured: "
+        "what happens inside is not known."
     ),
     "CheckpointFunctionBackward": (
         "CheckpointFunctionBackward is a region of torch.utils.checkpoint: its nodes "

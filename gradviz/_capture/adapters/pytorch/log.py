@@ -22,11 +22,22 @@ from gradviz._capture.adapters.pytorch.hooks import TorchHooks
 from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
 from gradviz._capture.adapters.pytorch.known_modules.modules import KnownModules
 from gradviz._capture.adapters.pytorch.mode_entry import shorten_entry
+from gradviz._capture.adapters.pytorch.nonfinite_check import NonfiniteCheck
 from gradviz._capture.adapters.pytorch.numpy_exports import Exports
+from gradviz._capture.adapters.pytorch.regions import Regions
+from gradviz._capture.adapters.pytorch.scripted import TorchScripted
 from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 from gradviz._capture.adapters.pytorch.tracebacks import without_our_frames
 from gradviz._capture.adapters.pytorch.warning_sites import name_users
+from gradviz._capture.detail import Detail
 from gradviz._capture.names.tensors import grad_fn_of
+from gradviz._capture.recorder.raw import KEPT_STEPS
+from gradviz._capture.recorder.steps import (
+    begins_step,
+    index_of,
+    last_passes,
+    of_passes,
+)
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz._capture.training_loop.patches import Patches, Place, unseen
 from gradviz.program.events import Backward, Call, Raised
@@ -90,19 +101,32 @@ class TorchLog(TorchFrames):
     """Logs what a block does with PyTorch.
 
     ``scan`` also looks at the values of every result and gradient. Without it a log
-    costs little enough to stay on.
+    costs little enough to stay on; ``detail`` says in which steps that is done.
+    ``keep_compiled`` leaves compiled regions as they are, each logged as one call.
     """
 
     _open: ClassVar[list[TorchLog]] = []  # outermost first
 
-    def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
+    def __init__(
+        self,
+        program: Program | None = None,
+        *,
+        scan: bool = True,
+        keep_compiled: bool = False,
+        detail: Detail | None = None,
+    ) -> None:
         super().__init__(program or Program("torch"))
         import torch
 
         self.torch: Any = torch
         self.unasked = torch._C.DisableTorchFunction
-        self.scan = self.program.scanned = scan
+        self.scan = self._scans = self.looks = self.program.scanned = scan
         self.brief = not scan
+        self.detail = detail or Detail("full")
+        self.samples = scan and self.detail.how == "auto"
+        self._ending = False  # the next step is to be looked at in brief
+        self.whole = True  # values were looked at since the last pass
+        self.unusual = False  # something was noticed since
         self.on = False
         self.loop = LoopLog(torch, self)
         self.here = self.loop.here
@@ -111,14 +135,20 @@ class TorchLog(TorchFrames):
         self.fresh_output = fresh_output_of(self.values)
         self.exports = Exports(torch, self.values)
         self.graph = TorchGraph(torch, self)
+        self.nonfinite = NonfiniteCheck(torch, self)
         self.modes = TorchModes(torch, self)
         self.hooks = TorchHooks(torch, self)
         self.calls = TorchCalls(torch, self, self.graph, self.hooks, self.modes)
         self.loop.modules.fast_path = KnownModules(torch, self, self.calls)
-        self.passes = TorchBackward(torch, self, self.graph)
-        self.compiled = TorchCompiled(torch, self, self.calls)
+        self.passes = TorchBackward(torch, self, self.graph, self.hooks.own)
+        regions = Regions(self, self.calls)
+        self.compiled = TorchCompiled(torch, self, regions, keep=keep_compiled)
+        self.scripted = TorchScripted(torch, self, regions)
         self.detailed = False
-        self.most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
+        self._pictured = 0  # so many steps, once a graph is recorded too
+        self.watchful = self.samples
+        whole = scan and not self.samples
+        self.most = MAX_EVENTS if whole else MOST_WITHOUT_VALUES
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()
@@ -150,7 +180,8 @@ class TorchLog(TorchFrames):
         """Put everything in place; the stack knows beforehand how to undo it."""
         self.on, self.program.thread = True, threading.get_ident()
         installed.callback(setattr, self, "on", False)
-        for part in (self.modes, self.hooks, self.compiled, self.passes):
+        regions = self.compiled, self.scripted
+        for part in (self.modes, self.hooks, *regions, self.passes):
             installed.callback(part.remove)
             part.install()
         installed.callback(self._patches.restore)
@@ -241,10 +272,49 @@ class TorchLog(TorchFrames):
 
     # ---- for the parts -------------------------------------------------------------
 
-    def watch_details(self) -> None:
-        """Note also what only a picture of the graph needs: times, sizes, moments."""
-        self.detailed = self.values.detailed = self.graph.detailed = True
-        self.watchful, self.brief = True, False
+    def watch_details(self, steps: int = KEPT_STEPS) -> None:
+        """Note also times, sizes, moments: what a picture of the last steps needs."""
+        self._pictured, self.samples = steps, self.detail.how == "auto"
+        self.look_in_full(True)
+
+    def look_in_full(self, full: bool) -> None:
+        """Look at values and gradients, as far as they are wanted, from here on."""
+        self.scan = self.looks = self.values.scan = full and self._scans
+        self.detailed = full and self._pictured > 0
+        self.values.detailed = self.graph.detailed = self.detailed
+        self.brief = not (self.scan or self.detailed)
+        self.watchful = self.detailed or (full and self.samples)
+        self.skims = self.brief and self.samples
+        self.detail.looks_in_full(not self.brief)
+        self._ending = False
+        self.values.describe_anew()
+
+    def step_ended(self) -> None:
+        """Decide how the next step is looked at, now that a pass is over."""
+        if not self.samples:
+            return
+        self.nonfinite.settle()
+        full = self.detail.ended(not self.brief)
+        if full and self.brief:
+            self.look_in_full(True)
+        self.whole, self.unusual = full, False
+        self._ending = not full and not self.brief
+
+    def meets_new(self) -> None:
+        """Look in full at a pass that is like none before, if that is affordable."""
+        if self.samples and self.brief and self.detail.affords_new():
+            self.look_in_full(True)
+
+    def notice(self) -> None:
+        """Go on in full: something unusual came up."""
+        self.detail.noticed()
+        self.look_in_full(True)
+        self.whole = self.unusual = True
+
+    def read_graph(self, node: Any) -> None:
+        """Read what is not known yet of the graph behind a node."""
+        with self.unasked():
+            self.graph.read(node)
 
     def added(self, index: int) -> None:
         """Note when an event came; drop the oldest half when there are too many."""
@@ -252,14 +322,25 @@ class TorchLog(TorchFrames):
             self.size.grew(self._next_number())
         if self.detailed:
             self.times[index] = time.perf_counter_ns() - self._begun_ns
+        if self.samples and not self.brief:
+            self._added_in_full(self.program.raw[-1])
         if len(self.program.raw) > self.most:
             self._drop_old()
+
+    def _added_in_full(self, noted: Any) -> None:
+        """End full detail where a step begins that is to be looked at in brief."""
+        if self._ending:
+            if begins_step(noted):
+                self.look_in_full(False)
+        elif is_noted_aside(noted) and not self.detail.passed_by():
+            self.look_in_full(False)
 
     def _drop_old(self) -> None:
         """Drop the older half of the events, and what they made.
 
         Where most of them are calls that no gradient concerns, only those go: a data
-        loader is not to drive the passes out.
+        loader is not to drive the passes out. Nor are steps in brief to drive out the
+        last that were looked at in full.
         """
         raw = self.program.raw
         half = len(raw) // 2
@@ -270,9 +351,21 @@ class TorchLog(TorchFrames):
         if self.size.counting:  # the beginning of a step tells more than its middle
             self.program.drop(half, raw[: half // 2])
             return
-        first = self.program.drop(half)
-        self.graph.forget(first)
-        self.times = {at: ns for at, ns in self.times.items() if at >= first}
+        steps = of_passes(raw[:half], self._shown()) if self._pictured else []
+        first = index_of(raw[half])
+        if len(steps) > half // 2:
+            steps = []
+        self.program.drop(half, steps)
+        older = set(map(index_of, steps))
+        self.graph.forget(first, older)
+        times = self.times.items()
+        self.times = {at: ns for at, ns in times if at >= first or at in older}
+
+    def _shown(self) -> set[int]:
+        """Return the passes that a picture of the run shows: the last in full."""
+        passes = [e for e in self.program.raw if isinstance(e, Backward)]
+        told = [each for each in passes if each.runs and each.whole]
+        return {event.index for event in last_passes(told, self._pictured)}
 
     def tensor(self, tensor: Any) -> int:
         """Return the number of a tensor; its row of facts opens when there are any."""
@@ -287,9 +380,14 @@ class TorchLog(TorchFrames):
             "thread that began the recording is seen. Use gradviz.record() inside it, "
             "around what it does, to see that."
         )
-        if self.on and note not in self.program.notes:
-            self.program.notes.append(note)
+        if self.on:
+            self.note_once(note)
         return False
+
+    def note_once(self, note: str) -> None:
+        """Say something that could not be seen, unless it was said already."""
+        if note not in self.program.notes:
+            self.program.notes.append(note)
 
     def try_(self, function: Any, *args: Any) -> Any:
         """Call a function of ours; what it raises is noted and never leaves us."""
@@ -315,8 +413,7 @@ class TorchLog(TorchFrames):
             "Something was left out of the recording of PyTorch: "
             f"{type(error).__name__}: {str(error)[:_LONGEST_REASON]} (in {where})"
         )
-        if note not in self.program.notes:
-            self.program.notes.append(note)
+        self.note_once(note)
 
     def made(self, call: Call) -> None:
         """Learn that a call of a user's Function made the nodes it lists."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import STORAGE
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 20
 """Storages of more bytes are not watched: reading them at every call would cost."""
+
+_MOST_WATCHED = 256  # storages, before those that are gone are forgotten
+_MOST_PRINTS = 64  # of one storage
 
 _WRITTEN_BY_THE_OP = frozenset({"_saved_running_mean", "_saved_running_var"})
 
@@ -35,23 +38,45 @@ class Exports:
         self.values = values
         self.watched: dict[int, list[tuple[int, int]]] = {}
         """Storage -> event indexes with the fingerprint then, in order."""
+        self._room = _MOST_WATCHED
 
     def add(self, met: GivenTensors, outputs: Sequence[Any]) -> None:
         """Watch the storages that a call handed out."""
         for tensor in [*(each for each, _ in met), *outputs]:
             storage = self.values.look(tensor)[STORAGE]
             if storage and storage not in self.watched:
+                if len(self.watched) >= self._room:
+                    self._forget_gone()
                 self.watched[storage] = []
                 self.values.unversioned.add(storage)
 
-    def look(self, index: int, met: GivenTensors, outputs: Sequence[Any]) -> None:
-        """Take the fingerprints of the watched storages that a call met."""
+    def touches(self, met: Iterable[Glance]) -> bool:
+        """Tell whether one of these tensors lies in memory that was handed out."""
+        watched = self.watched
+        return bool(watched) and any(glance[STORAGE] in watched for glance in met)
+
+    def _forget_gone(self) -> None:
+        living = {number for number, _ in self.values.storages.alive()}
+        for storage in [each for each in self.watched if each not in living]:
+            del self.watched[storage]
+            self.values.unversioned.discard(storage)
+        self._room = max(_MOST_WATCHED, 2 * len(self.watched))
+
+    def look(self, index: int, met: GivenTensors, outputs: Sequence[Any]) -> bool:
+        """Take the fingerprints of the watched storages that a call met, if any."""
+        met_some = False
         for tensor in [*(each for each, _ in met), *outputs]:
             prints = self.watched.get(self.values.look(tensor)[STORAGE])
-            if prints is not None and (not prints or prints[-1][0] != index):
+            if prints is None:
+                continue
+            met_some = True
+            if not prints or prints[-1][0] != index:
                 found = self._print(tensor)
                 if found is not None:
                     prints.append((index, found))
+                    if len(prints) > _MOST_PRINTS:
+                        del prints[: _MOST_PRINTS // 2]
+        return met_some
 
     def changed(self, node: Node, tensors: dict[str, Any]) -> list[StaleSaved]:
         """Return what a node saved and somebody changed without a new version."""

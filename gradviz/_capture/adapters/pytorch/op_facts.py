@@ -27,16 +27,26 @@ def plain(thing: Any, torch: Any) -> Any:
     return Opaque.of(thing)
 
 
+def is_pytorchs(function: Any) -> bool:
+    """Tell whether a Function is one of PyTorch's own."""
+    return str(function.__module__).partition(".")[0] == "torch"
+
+
 def backward_code(function: Any) -> CodeType | None:
     """Return the code of the ``backward`` of a user's Function; None for PyTorch's."""
-    if str(function.__module__).partition(".")[0] == "torch":
+    if is_pytorchs(function):
         return None
     return getattr(inspect.unwrap(function.backward), "__code__", None)
 
 
-def custom_function(fn: Any) -> CustomFunction:
-    """Tell what the user's Function of a node is; the log of its call knows more."""
+def custom_function(fn: Any) -> CustomFunction | None:
+    """Tell what the user's Function of a node is; the log of its call knows more.
+
+    PyTorch has some too: of compiled regions, checkpoints. Nobody can change those.
+    """
     cls = type(fn)._forward_cls
+    if is_pytorchs(cls):
+        return None
     return CustomFunction(
         name=cls.__name__,
         forward=getattr(inspect.unwrap(cls.forward), "__code__", None),

@@ -55,6 +55,15 @@ _SPELLED_OUT = _words(
 """Names that keep their underscores; ``__rsub__`` and the like become ``rsub``."""
 
 
+_AUGMENTED = _words(
+    """
+    __iadd__ __isub__ __imul__ __imatmul__ __itruediv__ __ifloordiv__ __imod__ __ipow__
+    __iand__ __ior__ __ixor__ __ilshift__ __irshift__ __idiv__
+    """
+)
+"""What statements such as ``x += y`` call."""
+
+
 @dataclass(slots=True, frozen=True)
 class Op:
     """How one function of PyTorch is logged."""
@@ -100,9 +109,16 @@ def describe_function(func: Any) -> Op:
         how,
         exports=name in _EXPORTS,
         uninitialized=name.startswith(("empty", "new_empty")),
-        touches_flags=name.endswith("_"),
+        touches_flags=_writes(name),
         shares=name.startswith(("unsafe_", "_unsafe_")),
     )
+
+
+def _writes(name: str) -> bool:
+    """Tell whether a function by this name writes to its first argument."""
+    if name.startswith("__"):
+        return name == "__setitem__" or name in _AUGMENTED
+    return name.endswith("_")
 
 
 def _attribute(attribute: str, access: str) -> Op:

@@ -25,7 +25,7 @@ from gradviz.program.log import Log
 from gradviz.program.noted import Glance
 from gradviz.program.values import Summary, Value
 
-_SUMMARY = 14  # of a glance, where it is not missing
+SUMMARY = 14  # of a glance, where it is not missing
 
 _PLAIN = (int, float, bool, str, complex, type(None), type(Ellipsis), slice)
 _LONGEST = 64  # elements kept of a list among the arguments, characters times ten
@@ -132,6 +132,13 @@ class TorchValues(TensorTable):
         place, graph = found[:NEEDS], whole[NEEDS : IS_LEAF + 1]
         return *place, *graph, found[IS_VIEW], *whole[NODE : NODE + 2], *found[13:]
 
+    def describe_anew(self) -> None:
+        """Describe every tensor anew when it is met again: more, or less, is asked."""
+        self.resolve()
+        for key, row in list(self.rows.items()):
+            if len(row) > GLANCE:
+                self.rows[key] = row[:GLANCE]
+
     def _describe(
         self,
         tensor: Any,
@@ -184,9 +191,13 @@ class TorchValues(TensorTable):
             if len(self.sizes) > self._sizes_room:
                 self._forget_sizes()
         if self.scan and scan:
-            full = self.detailed and tensor.requires_grad
-            glance += summarize(self.torch, tensor, full)
+            glance += self.holds(tensor)
         return glance
+
+    def holds(self, tensor: Any) -> tuple[Summary | None, str]:
+        """Return what a tensor holds now, and its first elements."""
+        full = self.detailed and tensor.requires_grad
+        return summarize(self.torch, tensor, full)
 
     def complete(self, met: list[tuple[Any, Glance]]) -> None:
         """Take the full statistics of what a call reads that is differentiated.
@@ -196,7 +207,7 @@ class TorchValues(TensorTable):
         if not any(glance[NEEDS] for _, glance in met):
             return
         for tensor, glance in met:
-            summary = glance[_SUMMARY] if len(glance) > _SUMMARY else None
+            summary = glance[SUMMARY] if len(glance) > SUMMARY else None
             if summary is not None and summary.full is None:
                 summary.full = statistics(self.torch, tensor)
 

@@ -101,10 +101,9 @@ def test_a_grad_scaler_steps_as_without_a_recording():
     assert snapshot.findings == ()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("when", ["before", "inside", "module", "module.compile"])
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_a_compiled_region_is_one_call(when: str, backend: str, net: nn.Module):
+def recorded_region(
+    when: str, backend: str, net: nn.Module, **options: Any
+) -> tuple[Any, ir.Snapshot]:
     torch._dynamo.reset()
 
     def region(x: Any) -> Any:
@@ -112,18 +111,41 @@ def test_a_compiled_region_is_one_call(when: str, backend: str, net: nn.Module):
 
     compiled: Any = region
     if when == "before":
-        compiled = torch.compile(region, backend=backend)
+        compiled = torch.compile(region, backend=backend, fullgraph=True)
     elif when == "module":
         compiled = torch.compile(net, backend=backend)
     elif when == "module.compile":
         net.compile(backend=backend)
         compiled = net
-    with gradviz.record(engine="torch") as rec:
+    with gradviz.record(engine="torch", **options) as rec:
         if when == "inside":
             compiled = torch.compile(region, backend=backend)
         loss = compiled(X).sum()
         loss.backward()
-    snapshot = rec.snapshot()
+    return compiled, rec.snapshot()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "inside", "module", "module.compile"])
+def test_a_compiled_region_runs_eagerly(when: str, net: nn.Module):
+    compiled, snapshot = recorded_region(when, "aot_eager", net)
+    validate(snapshot)
+    assert "CompiledFunctionBackward" not in names(snapshot)
+    assert "TanhBackward0" in names(snapshot)
+    assert sum(["ran eagerly while recorded" in note for note in snapshot.notes]) == 1
+    assert not noted(snapshot, "was not seen")
+    leaves = {n.call for n in snapshot.nodes if n.kind == "accumulate"}
+    assert not [name for name in leaves if "_orig_mod" in name]
+    assert any(name.endswith("0.weight") for name in leaves)
+    whole = "CompiledFunctionBackward" in names(gradviz.capture(compiled(X).sum()))
+    assert whole is (when != "module.compile")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "inside", "module", "module.compile"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_region_kept_compiled_is_one_call(when: str, backend: str, net: nn.Module):
+    compiled, snapshot = recorded_region(when, backend, net, keep_compiled=True)
     validate(snapshot)
     assert not noted(snapshot, "left out of the recording")
     assert not noted(snapshot, "not followed to the end")
@@ -134,6 +156,8 @@ def test_a_compiled_region_is_one_call(when: str, backend: str, net: nn.Module):
     assert places == ["loss = compiled(X).sum()"] * len(made)
     region_name = "region" if when in ("before", "inside") else "Sequential"
     assert region_name in [n.call for n in made]
+    assert noted(snapshot, f"inside `{region_name}` was not seen: it stayed compiled")
+    assert not noted(snapshot, "ran eagerly")
     assert names(snapshot) == names(gradviz.capture(compiled(X).sum()))
     whole = "CompiledFunctionBackward" in names(snapshot)
     assert whole is (backend == "aot_eager" and when != "module.compile")

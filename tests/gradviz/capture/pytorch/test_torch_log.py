@@ -347,7 +347,8 @@ def test_subclasses_do_not_see_our_questions():
 
 
 @pytest.mark.parametrize("module", [False, True], ids=["function", "module"])
-def test_a_compiled_call_is_one_call_and_not_traced(log: TorchLog, module: bool):
+@pytest.mark.parametrize("scan", [True, False], ids=["scan", "cheap"])
+def test_a_call_kept_compiled_is_one_call_and_not_traced(scan: bool, module: bool):
     def double(x: torch.Tensor) -> torch.Tensor:
         return (x * 2).sin()
 
@@ -360,8 +361,11 @@ def test_a_compiled_call_is_one_call_and_not_traced(log: TorchLog, module: bool)
     net = nn.Linear(2, 2)
     function = torch.compile(net if module else double, backend=backend)
     x = torch.ones(2, 2, requires_grad=True)
-    function(x).sum().backward()
+    with TorchLog(scan=scan, keep_compiled=True) as log:
+        function(x).sum().backward()
     assert x.grad is not None
     assert len(graphs) == 1
-    assert len(calls(log.program, "Linear" if module else "double")) == 1
-    assert log.program.notes == []
+    name = "Linear" if module else "double"
+    assert len(calls(log.program, name)) == 1
+    hidden = f"What happens inside `{name}` was not seen: it stayed compiled."
+    assert log.program.notes == [hidden]

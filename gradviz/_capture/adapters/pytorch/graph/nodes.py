@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,9 @@ class TorchGraph:
         self.ahead = PassPreview(torch, log.tensors)
         self.producers = Producers(self.ahead.made)
         self.spent = self.ahead.freed
+        self.lent = set[
+            int
+        ]()  # nodes, of late, of calls that met memory lent to others
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 
@@ -66,9 +69,9 @@ class TorchGraph:
         if nodes and sound:
             self.ahead.made(nodes[0], nodes[-1])
 
-    def forget(self, first: int) -> None:
-        """Drop what was made before the first event that is kept."""
-        old = self.producers.forget(first)
+    def forget(self, first: int, but: Set[int] = frozenset()) -> None:
+        """Drop what was made before the first event that is kept, but for some."""
+        old = self.producers.forget(first, but)
         for key in old:
             self.nodes.pop(key, None)
         self.ahead.forget(old)
@@ -124,11 +127,32 @@ class TorchGraph:
         self, roots: list[Any], site: RawSite | None
     ) -> PreviewedPass | None:
         """Return what a pass walks, where its graph need not be read."""
-        if not self.log.brief or self.log.exports.watched:
+        if not self.log.brief or self._lent_was_changed(roots):
             return None
         ahead = self.ahead.look(roots, site, self.producers)
         self.producers.passed()
         return ahead
+
+    def _lent_was_changed(self, roots: list[Any]) -> bool:
+        """Tell whether NumPy, say, wrote to what nodes of this pass had saved."""
+        keys, found, stale = self.lent, set[int](), list[StaleSaved]()
+        if not keys:
+            return False
+        self.lent = set[int]()
+        waiting, key_of = [fn for fn in roots if fn is not None], self.values.node_key
+        while waiting:
+            fn = waiting.pop()
+            if (key := key_of(fn)) in found:
+                continue
+            found.add(key)
+            behind = fn.next_functions
+            waiting += [each for each, _ in behind if each is not None]
+            if key in keys:
+                ends = tuple([each and (key_of(each), at) for each, at in behind])
+                self._look(
+                    fn, self.nodes.get(key) or self._read(fn, key, ends), stale, []
+                )
+        return bool(stale)
 
     def inspect_pass(self, roots: list[Any], event: Backward) -> dict[int, Any]:
         """Tell an event what its pass will find."""
@@ -141,8 +165,6 @@ class TorchGraph:
 
     def _folded(self, roots: Sequence[Any]) -> Folded[Any] | None:
         """Return the rows of a graph that is too large to be read node by node."""
-        if self.log.brief:
-            return None
         lines = self.log.size.lines
         lines.settle(self._next_number())
         there = [root for root in roots if root is not None]
@@ -275,7 +297,7 @@ class TorchGraph:
             node.call, node.site = maker.index, maker.site
             node.module = getattr(maker, "module", None)
         if hasattr(fn, "_forward_cls"):
-            node.custom = custom_function(fn)
+            node.custom, node.is_function = custom_function(fn), True
         if self.log.scan or self.detailed:
             metadata = getattr(fn, "_input_metadata", None) or ()
             node.shape = shape_of(metadata[0]) if metadata else None
@@ -359,6 +381,9 @@ class TorchGraph:
         output = self.values.node_key(fn), tensor.output_nr
         known = self.values.output(*output)
         if known is not None and known.version == tensor._version:
+            if self.log.scan and known.summary is None:  # the call was told in brief
+                summary, shown = self.values.holds(tensor)
+                return replace(known, summary=summary, shown=shown)
             return known
         glance = self.values.look(tensor, None if known is None else known.tensor)
         if self.detailed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from gradviz.program.noted import Noted
@@ -65,10 +65,12 @@ class Producers:
         """Return the index of the event that made a node."""
         return self._all().get(key)
 
-    def forget(self, first: int) -> list[int]:
-        """Drop what was made before this event; return the nodes."""
+    def forget(self, first: int, but: Set[int] = frozenset()) -> list[int]:
+        """Drop what was made before this event, but for some; return the nodes."""
         known = self._all()
-        old = [key for key, maker in known.items() if maker < first]
+        old = [
+            key for key, maker in known.items() if maker < first and maker not in but
+        ]
         for key in old:
             del known[key]
         return old

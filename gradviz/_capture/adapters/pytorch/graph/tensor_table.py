@@ -14,7 +14,7 @@ _MOST_UNRESOLVED = 1_000  # results, before there is made room in the tables
 GLANCE = 2
 """Where rows of the table of tensors keep the last glance."""
 
-STORAGE, VERSION, SHAPE, NEEDS, NODE = 1, 2, 3, 8, 11
+STORAGE, VERSION, SHAPE, DTYPE, NEEDS, NODE = 1, 2, 3, 6, 8, 11
 IS_LEAF, IS_VIEW = 9, 10
 """Places of fields in a glance; output comes after node, a summary may be missing."""
 

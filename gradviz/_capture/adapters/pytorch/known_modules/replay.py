@@ -46,17 +46,10 @@ def _observer_check(log: TorchContext) -> Callable[[], bool]:
     packs = c._autograd._top_saved_tensors_default_hooks
     after, before = module._global_forward_hooks, module._global_forward_pre_hooks
     later, earlier = module._global_backward_hooks, module._global_backward_pre_hooks
-    watched = log.exports.watched
 
     def observed() -> bool:
         return bool(
-            after
-            or before
-            or later
-            or earlier
-            or watched
-            or dispatch()
-            or packs(True) is not None
+            after or before or later or earlier or dispatch() or packs(True) is not None
         )
 
     return observed
@@ -84,7 +77,7 @@ def runner_of(
     peek, grad_enabled = c._autograd._get_sequence_nr, log.torch.is_grad_enabled
     depth, at = c._len_torch_function_stack, c._get_function_stack_at
     pop, push = c._pop_torch_function_stack, c._push_on_torch_function_stack
-    mode = calls.mode
+    mode, touches, watched = calls.mode, log.exports.touches, log.exports.watched
 
     @unseen
     @functools.wraps(original)
@@ -113,11 +106,14 @@ def runner_of(
             or observed()
         ):
             return logged(module, *args)
-        first, place = 0, ()
+        first, place, lent = 0, (), False
         pop()
         try:
             try:
                 run_inputs = look(run, module, args)
+                if run_inputs is not None and watched:
+                    lent = touches((*run_inputs[0], *run_inputs[1].glances))
+                    run_inputs = None if lent else run_inputs
                 if run_inputs is not None:
                     frame = sys._getframe(1)
                     code, lasti = frame.f_code, frame.f_lasti
@@ -153,6 +149,8 @@ def runner_of(
                 return result
         finally:
             push(mode)
+        if lent:
+            return logged(module, *args)
         table.forget(module)  # learned from another one, or when it was otherwise
         return find(module, *args)
 
@@ -165,6 +163,7 @@ def _run_logger(calls: TorchCalls) -> Callable[..., bool]:
     tensors, storages = log.tensors, log.values.storages
     raw, describe_later = log.program.raw, log.values.describe_later
     acquire, release = log.lock.acquire, log.lock.release
+    check = log.nonfinite.of_results
     told, peek = calls.graph.producers.recent, log.torch._C._autograd._get_sequence_nr
 
     def note(
@@ -192,6 +191,7 @@ def _run_logger(calls: TorchCalls) -> Callable[..., bool]:
             release()
         describe_later(result, glance, noted)
         told.append(noted)
+        check(noted, result)
         return True
 
     return note

@@ -1,0 +1,145 @@
+"""Watches over a pass whose gradients are not looked at: is one of them NaN or Inf?
+
+A hook on each node computes a norm of what the node hands on. Where the first one is
+not finite, the node still has what it saved: it is read, and from there on the pass is
+logged as if it had been looked at in full.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from gradviz.program.events import Backward
+from gradviz.program.values import NodeRun
+
+if TYPE_CHECKING:
+    from gradviz._capture.adapters.pytorch.context import TorchContext
+    from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
+
+_MOST_NODES = 50_000  # of one pass that are watched
+
+
+_HARMLESS = (
+    # These hand gradients on, add them up or leave some out, ...
+    *("AccumulateGrad", "AddBackward", "SubBackward", "NegBackward", "CloneBackward"),
+    *("TBackward", "TransposeBackward", "PermuteBackward", "ViewBackward"),
+    *("UnsafeViewBackward", "ReshapeAliasBackward", "ExpandBackward", "SumBackward"),
+    *("SelectBackward", "SliceBackward", "SplitBackward", "UnsafeSplitBackward"),
+    *("UnbindBackward", "SqueezeBackward", "UnsqueezeBackward", "CatBackward"),
+    *("StackBackward", "IndexSelectBackward", "ReluBackward", "AliasBackward"),
+    # ... and the slopes of these are never steep.
+    *("TanhBackward", "SigmoidBackward", "SoftmaxBackward", "LogSoftmaxBackward"),
+    *("GeluBackward", "SiluBackward"),
+)
+"""Classes of nodes that make no NaN and no Inf of finite gradients, as long as what
+they saved is finite too. Where that is not, the result of a call was noticed before."""
+
+
+class OwnHook:
+    """Names a hook of ours while it is put on nodes: nobody needs a handle of it."""
+
+    __slots__ = ("hook",)
+
+    def __init__(self) -> None:
+        self.hook: Any = None
+
+
+class GradientGuard:
+    """The hooks of one pass. They hold no node and no tensor."""
+
+    def __init__(
+        self, torch: Any, log: TorchContext, graph: TorchGraph, index: int
+    ) -> None:
+        self._torch, self._log, self._graph = torch, log, graph
+        self._index = index  # of the event
+        self._event: Backward | None = None  # once something was noticed
+        self._on = True
+        self._current = torch._C._current_autograd_node
+
+    def install(self, roots: list[Any], own: OwnHook) -> None:
+        """Put a hook on every node behind these that may make a NaN."""
+        if self._log.nonfinite.is_observed():
+            return
+        own.hook = hook = self._hook()
+        harmless, found = _harmless, set[Any]()
+        waiting = [fn for fn in roots if fn is not None]
+        while waiting and len(found) < _MOST_NODES:
+            fn = waiting.pop()
+            if fn in found:
+                continue
+            found.add(fn)
+            kind = type(fn)
+            if not (harmless[kind] if kind in harmless else _is_harmless(kind)):
+                fn.register_hook(hook)
+            for each, _ in fn.next_functions:
+                if each is not None:
+                    waiting.append(each)
+        own.hook = None
+
+    def remove(self) -> None:
+        """Be done. The hooks stay on the nodes, which mostly die with the pass."""
+        self._on, self._event = False, None
+
+    def _hook(self) -> Any:
+        norm, finite, look = self._log.nonfinite.norm, math.isfinite, self._look
+        unasked = self._torch._C.DisableTorchFunction
+
+        def all_finite(gradients: tuple[Any, ...]) -> bool:
+            for each in gradients:
+                if each is not None and not finite(norm(each)):
+                    return False
+            return True
+
+        def after(outgoing: tuple[Any, ...], incoming: tuple[Any, ...]) -> None:
+            if not self._on:
+                return
+            with unasked():
+                if self._event is not None or (
+                    not all_finite(outgoing) and all_finite(incoming)
+                ):
+                    look(outgoing, incoming)
+
+        return after
+
+    def _look(self, outgoing: tuple[Any, ...], incoming: tuple[Any, ...]) -> None:
+        try:
+            if self._event is None:
+                self._notice()
+            if self._event is not None:
+                self._note(self._event, outgoing, incoming)
+        except Exception as error:
+            self._log.stop(error)
+
+    def _notice(self) -> None:
+        """Read this node and all behind it, unless it did the same before."""
+        fn, log = self._current(), self._log
+        maker = log.program.event(self._graph.producers.get(fn._sequence_nr() + 1))
+        site = None if maker is None else maker.site
+        if not log.nonfinite.is_news((fn.name(), site)):
+            return
+        log.notice()
+        event = log.program.event(self._index)
+        if isinstance(event, Backward):
+            self._graph.walk([fn])
+            event.whole = event.unusual = True
+            self._event = event
+
+    def _note(
+        self, event: Backward, outgoing: tuple[Any, ...], incoming: tuple[Any, ...]
+    ) -> None:
+        if isinstance(event.ran, list):
+            summary = self._log.values.summary
+            ins = tuple([each if each is None else summary(each) for each in incoming])
+            outs = tuple([each if each is None else summary(each) for each in outgoing])
+            key = self._log.node_key(self._current())
+            if key is not None:
+                event.ran.append(NodeRun(key, ins, outs))
+
+
+_harmless: dict[type, bool] = {}
+
+
+def _is_harmless(kind: type) -> bool:
+    found = _harmless[kind] = kind.__name__.startswith(_HARMLESS)
+    return found

@@ -1,0 +1,88 @@
+"""Passes over calls that a loop makes again and again, and that no gradient concerns.
+
+Data is prepared, a policy plays, a metric is computed: in a step that is looked at in
+brief, such a call is told the first few times. After that it only runs; while grad mode
+is on, whether NaN or Inf came of it is looked at all the same. What writes, what hands
+out memory, and what leads out of a graph is always told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gradviz._capture.adapters.pytorch.graph.tensor_table import DTYPE, NEEDS
+from gradviz.program.noted import Glance
+
+if TYPE_CHECKING:
+    from gradviz._capture.adapters.pytorch.call_arguments import OpenCall
+    from gradviz._capture.adapters.pytorch.context import TorchContext
+
+ENOUGH = 8
+"""So often a call is told before it is passed over."""
+
+_MOST_PLACES = 10_000  # that are remembered
+
+Place: TypeAlias = tuple[int, int, int, bool]
+"""A code object, an instruction in it, the function that it calls, and grad mode."""
+
+
+class RepeatedCalls:
+    """Counts how often calls of one instruction were told."""
+
+    def __init__(self, torch: Any, log: TorchContext) -> None:
+        self._log = log
+        self.counts: dict[Place, int] = {}
+        """How often calls were told; below 0 if they always are to be."""
+        self._compares = set[Place]()  # what depends on a graph, as a truth or a number
+        self._ends: dict[tuple[int, int], int] = {}
+        self._peek = torch._C._autograd._get_sequence_nr
+        self._tensor = torch.Tensor
+
+    def is_aside(self, place: Place, args: tuple[Any, ...]) -> bool:
+        """Tell whether a call that was told often enough leads out of no graph."""
+        if place not in self._compares:
+            for each in args:
+                if isinstance(each, self._tensor) and each.requires_grad:
+                    return False
+        self._first = self._peek()
+        return True
+
+    def ran(self, place: Place, result: Any) -> None:
+        """Look at the result of a call that was passed over."""
+        if self._peek() != self._first:
+            self.counts[place] = -1  # there is a graph now, without this call
+        nonfinite = self._log.nonfinite
+        if isinstance(result, self._tensor):
+            nonfinite.of_untold(place, result)
+        elif isinstance(result, (tuple, list)):
+            for each in result:
+                if isinstance(each, self._tensor):
+                    nonfinite.of_untold(place, each)
+
+    def told(self, place: Place, open_call: OpenCall) -> None:
+        """Count a call that was told in full."""
+        count, noted = self.counts.get(place, 0), self._log.program.raw[-1]
+        if count < 0:
+            return
+        if len(self.counts) > _MOST_PLACES:
+            self.counts.clear()
+            self._compares.clear()
+        if type(noted) is not tuple or noted[0] != "call" or noted[4] or noted[5]:
+            self.counts[place] = -1
+            return
+        if place[3] and any(glance[NEEDS] for _, glance in open_call[1]):
+            if any(map(_is_float, noted[3])) or not noted[3]:
+                self.counts[place] = -1  # the graph ends here
+                return
+            self._compares.add(place)
+        self.counts[place] = count + 1
+
+    def is_news(self, header: tuple[Any, ...]) -> bool:
+        """Tell whether few graphs were read that end in a call of this instruction."""
+        place = id(header[1]), header[2]
+        count = self._ends[place] = self._ends.get(place, 0) + 1
+        return count <= ENOUGH
+
+
+def _is_float(glance: Glance) -> bool:
+    return glance[DTYPE].startswith(("float", "bfloat", "complex"))

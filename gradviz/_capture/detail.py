@@ -1,0 +1,123 @@
+"""How closely a run is looked at: which of its steps in full, and which in brief.
+
+In full, every value and every gradient is summarized, which costs many times what the
+program itself does. A loop does the same over and over, so most of its steps are looked
+at in brief: what was called, where, and whether a NaN or Inf came of it. A step begins
+where the one before ended, with a backward pass.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+How = Literal["auto", "full"]
+
+BUDGET = 1.05
+"""How many times as long full detail may make a run, unless the user says otherwise."""
+
+_FIRST = 2  # steps in full, whatever they cost
+_AT_ONCE = 0.05  # seconds of full detail, before the budget counts
+_AFTER_NOTICE = 2  # steps in full once something unusual was noticed
+_MOST_ASIDE = 1_000  # events in full of a step in which no gradient is recorded
+
+
+@dataclass(slots=True)
+class Detail:
+    """Decides after each step how the next one is looked at.
+
+    Time is that of the recording thread, so that a program that waits gets no more
+    detail for it.
+    """
+
+    how: How = "auto"
+    budget: float = BUDGET
+    full: bool = True
+    steps: int = 0  # that ended
+    steps_in_full: int = 0
+    _due: int = _FIRST  # steps that are in full, whatever they cost
+    _spent: float = 0.0  # seconds that were looked at in full
+    _dear: float = 0.0  # seconds of the last step in full
+    _began: float = field(default_factory=time.thread_time)
+    _since: float | None = None  # when full detail began, while it is on
+    _step_began: float = field(default_factory=time.thread_time)
+    _aside: int = 0
+
+    def __post_init__(self) -> None:
+        if self.how not in get_args(How):
+            raise ValueError(f"detail is 'auto' or 'full', not {self.how!r}")
+        if not self.budget >= 1:
+            raise ValueError(f"a budget is at least 1 (no dearer), not {self.budget}")
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a step was looked at in brief."""
+        return self.steps > self.steps_in_full
+
+    def ended(self, in_full: bool) -> bool:
+        """Note that a step ended; return whether the next one is looked at in full."""
+        now = time.thread_time()
+        self._settle(now)
+        self.steps += 1
+        self._aside = 0
+        if in_full:
+            self.steps_in_full += 1
+            self._dear = now - self._step_began
+        self._step_began = now
+        if self.how == "full":
+            return True
+        self._due -= self._due > 0
+        self.full = self._due > 0 or self._affords(1, now)
+        return self.full
+
+    def looks_in_full(self, full: bool) -> None:
+        """Learn that full detail begins or ends, within a step as it may be."""
+        now = time.thread_time()
+        self._settle(now)
+        self._since = now if full else None
+        self._step_began = max(self._step_began, now) if full else self._step_began
+
+    def _settle(self, now: float) -> None:
+        if self._since is not None:
+            self._spent += now - self._since
+            self._since = now
+
+    def affords_new(self) -> bool:
+        """Tell whether a step that does what none before it did can be seen in full.
+
+        It may take what would otherwise be saved for later.
+        """
+        return self._affords(2, time.thread_time())
+
+    def _affords(self, times: int, now: float) -> bool:
+        share = times * (self.budget - 1)
+        allowed = _AT_ONCE + share * (now - self._began - self._spent)
+        return self._spent + self._dear <= allowed
+
+    def noticed(self) -> None:
+        """Look at the rest of this step in full, and at some after it."""
+        self.full, self._due = True, _AFTER_NOTICE + 1
+
+    def passed_by(self) -> bool:
+        """Note an event that no gradient concerns; return whether to go on in full.
+
+        A program may run for long without a backward pass, as when it only plays.
+        """
+        self._aside += 1
+        if self.how == "auto" and self._aside > _MOST_ASIDE:
+            self.full = False
+        return self.full
+
+    def note(self) -> str | None:
+        """Say what was looked at in brief, and by which schedule."""
+        if not self.is_sampled:
+            return None
+        return (
+            f"{self.steps_in_full:,} of {self.steps:,} passes were looked at in full: "
+            f"the first {_FIRST}, those after something new or unusual, and others as "
+            f"long as that takes at most {self.budget - 1:.0%} of the run's time. Of "
+            "the rest, calls, lines and the birth of NaN and Inf are known, but no "
+            'values and no gradients. `--detail full`, or record(detail="full"), looks '
+            "at all of them."
+        )

@@ -1,0 +1,239 @@
+"""A long run is looked at in brief: what is seen of it, and what is noticed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import gradviz
+from gradviz._capture import detail
+from gradviz.program import Backward, Call
+
+LATE = 40
+
+
+@pytest.fixture(autouse=True)
+def brief_from_the_third_step(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(detail, "_AT_ONCE", -1e9)
+    torch.manual_seed(0)
+
+
+def model() -> tuple[nn.Module, torch.optim.Optimizer]:
+    net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+    return net, torch.optim.SGD(net.parameters(), lr=1e-3)
+
+
+def train(steps: int, loss_of: Callable[[Any, int], Any], **options: Any) -> Any:
+    net, optimizer = model()
+    with gradviz.record(engine="torch", **options) as recorder:
+        for step in range(steps):
+            loss = loss_of(net(torch.randn(4, 8)), step)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    return recorder
+
+
+def plain(out: Any, _step: int) -> Any:
+    return out.pow(2).mean()
+
+
+def log_of_zero(out: Any, step: int) -> Any:
+    if step == LATE:
+        return torch.log(out * 0).mean()
+    return out.pow(2).mean()
+
+
+def root_of_zero(out: Any, step: int) -> Any:
+    scale = 0.0 if step == LATE else 1.0
+    return torch.sqrt((out * scale).pow(2).sum())
+
+
+def division_by_zero(out: Any, step: int) -> Any:
+    scale = 0.0 if step == LATE else 1.0
+    return (out / torch.full((4, 1), scale)).pow(2).mean()
+
+
+def written_nan(out: Any, step: int) -> Any:
+    weight = torch.ones(4, 1)
+    weight[0] = float("nan") if step == LATE else 1.0
+    return (weight * out).mean()
+
+
+@pytest.mark.parametrize(
+    "loss", [log_of_zero, root_of_zero, division_by_zero, written_nan]
+)
+def test_a_late_nan_is_found_as_in_full_detail(loss: Callable[[Any, int], Any]):
+    in_full = train(LATE + 5, loss, detail="full").diagnose()
+    in_brief = train(LATE + 5, loss).diagnose()
+    assert in_full
+    first, found = in_full.findings[0], in_brief.findings[0]
+    assert (found.code, found.culprit) == (first.code, first.culprit)
+    assert [f.code for f in in_brief.findings] == [f.code for f in in_full.findings]
+
+
+def test_the_step_in_which_a_nan_is_born_is_shown():
+    snapshot = train(LATE + 5, log_of_zero).snapshot()
+    assert any(each.infs for each in snapshot.statistics)
+    assert any(node.call == "log" for node in snapshot.nodes)
+
+
+def test_the_minus_infinity_of_a_mask_is_no_news():
+    mask = torch.tensor([[True], [False], [False], [False]])
+
+    def masked(out: Any, _step: int) -> Any:
+        return out.masked_fill(mask, -torch.inf).softmax(dim=0).pow(2).sum()
+
+    recorder = train(30, masked)
+    assert recorder._parts[0].log.detail.steps_in_full <= 5
+    assert not recorder.diagnose()
+
+
+def test_most_steps_are_looked_at_in_brief_and_the_recording_says_so():
+    recorder = train(30, plain)
+    (note,) = [each for each in recorder.snapshot().notes if "in full:" in each]
+    assert note.startswith("2 of 30 passes")
+    log = recorder._parts[0].log
+    passes = [each for each in log.program.events if isinstance(each, Backward)]
+    assert len(passes) == 30
+    assert len([each for each in passes if each.whole and each.runs]) == 2
+
+
+def test_every_step_is_looked_at_where_that_is_asked_for():
+    recorder = train(30, plain, detail="full")
+    events = recorder._parts[0].log.program.events
+    passes = [each for each in events if isinstance(each, Backward)]
+    assert len([each for each in passes if each.runs]) == 30
+    assert not [each for each in recorder.snapshot().notes if "in full:" in each]
+
+
+def test_a_nan_long_ago_is_still_shown(monkeypatch: pytest.MonkeyPatch):
+    late = LATE + 5
+    monkeypatch.setattr(detail.Detail, "_affords", lambda self, *_: self.steps > late)
+    snapshot = train(LATE + 30, log_of_zero).snapshot()
+    assert any(node.call == "log" for node in snapshot.nodes)
+
+
+def test_steps_after_something_new_are_looked_at_in_full():
+    recorder = train(LATE + 5, log_of_zero)
+    assert recorder._parts[0].log.detail.steps_in_full > 2
+
+
+def test_what_a_picture_shows_outlives_many_steps(monkeypatch: pytest.MonkeyPatch):
+    from gradviz._capture.adapters.pytorch import log
+
+    monkeypatch.setattr(log, "MOST_WITHOUT_VALUES", 200)
+    recorder = train(200, plain)
+    assert len(recorder._parts[0].log.program.raw) < 400  # of 2,400
+    snapshot = recorder.snapshot()
+    assert {node.iteration for node in snapshot.nodes if node.sequence} == {0, 1}
+    assert any("200 steps were recorded; the last 2" in each for each in snapshot.notes)
+
+
+def test_losses_are_those_of_a_run_without_a_recording():
+    def losses(recorded: bool) -> list[float]:
+        torch.manual_seed(3)
+        net = nn.Sequential(nn.Linear(8, 16), nn.Dropout(0.5), nn.Linear(16, 1))
+        optimizer = torch.optim.Adam(net.parameters())
+        found: list[float] = []
+
+        def step() -> None:
+            optimizer.zero_grad()
+            loss = net(torch.randn(4, 8)).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            found.append(loss.item())
+
+        if not recorded:
+            for _ in range(20):
+                step()
+            return found
+        with gradviz.record(engine="torch"):
+            for _ in range(20):
+                step()
+        return found
+
+    assert losses(True) == losses(False)
+
+
+def test_calls_without_a_graph_are_told_a_few_times():
+    net, _ = model()
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(2):
+            net(torch.randn(4, 8)).sum().backward()
+        with torch.no_grad():
+            for _ in range(100):
+                net(torch.randn(4, 8))
+    events = recorder._parts[0].log.program.events
+    linear = [e for e in events if isinstance(e, Call) and e.op == "linear"]
+    assert 4 < len(linear) < 60  # of 204
+
+
+def test_writes_without_a_graph_are_always_told():
+    net, _ = model()
+    total = torch.zeros(3)
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(2):
+            net(torch.randn(4, 8)).sum().backward()
+        with torch.no_grad():
+            for _ in range(50):
+                total.add_(1)
+    events = recorder._parts[0].log.program.events
+    assert len([e for e in events if isinstance(e, Call) and e.op == "add_"]) == 50
+
+
+def test_a_run_without_passes_goes_on_in_brief(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(detail, "_MOST_ASIDE", 50)
+    x = torch.ones(3)
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(200):
+            x = x * 1.0
+    log = recorder._parts[0].log
+    assert log.brief
+    assert len(log.program.events) < 100
+
+
+def test_a_loss_that_grew_large_is_not_called_infinite():
+    def huge(out: Any, _step: int) -> Any:
+        return (out * 1e30).sum() * 1e-30  # whose squares are Inf in float32
+
+    recorder = train(20, huge)
+    assert recorder._parts[0].log.detail.steps_in_full <= 3
+
+
+def test_hooks_put_on_during_a_pass_run_as_they_would():
+    seen: list[int] = []
+
+    def run() -> None:
+        x = torch.ones(3, requires_grad=True)
+        y = (x * 2) * (x * 3)
+        y.grad_fn.register_hook(lambda *_: seen.append(1))
+        y.sum().backward()
+
+    with gradviz.record(engine="torch"):
+        for _ in range(10):
+            run()
+    assert len(seen) == 10
+
+
+@pytest.mark.parametrize("bad", [{"detail": "some"}, {"budget": 0.5}])
+def test_what_detail_does_not_know_is_refused(bad: dict[str, Any]):
+    with pytest.raises(ValueError, match=r"(detail|a budget) is"):
+        gradviz.record(**bad)
+
+
+def test_numpy_writes_are_found_in_a_late_step():
+    net, _ = model()
+    with gradviz.record(engine="torch") as recorder:
+        batch = torch.randn(4, 8)
+        array = batch.numpy()
+        for step in range(20):
+            out = net(batch)
+            if step == 15:
+                array[:] = 0
+            out.sum().backward()
+    assert any(f.slug == "numpy-alias-write" for f in recorder.diagnose().findings)

@@ -1,0 +1,50 @@
+"""``help(gradviz)``, ``dir`` and ``inspect`` in an install without any extra."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import gradviz
+
+PLAIN = """\
+import sys
+for extra in ("IPython", "anywidget", "cupy", "numba", "plotly", "torch", "traitlets"):
+    sys.modules[extra] = None
+import importlib, inspect, pydoc
+package = importlib.import_module(sys.argv[1])
+inspect.getmembers(package)
+print(pydoc.render_doc(package, renderer=pydoc.plaintext))
+"""
+
+
+def help_in_a_plain_install(package: str) -> str:
+    command = [sys.executable, "-c", PLAIN, package]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_help_needs_no_extra():
+    text = help_in_a_plain_install("gradviz")
+    assert "\n    record(*, title: " in text
+    assert "\n    show(" in text
+
+
+def test_help_on_the_engine_needs_no_extra():
+    assert "gradtape - gradtape: PyTorch's tensors" in help_in_a_plain_install(
+        "gradtape"
+    )
+
+
+def test_all_public_names_are_listed():
+    assert gradviz.__all__ == sorted(gradviz.__all__)
+    assert set(gradviz.__all__) <= set(dir(gradviz))
+    extension = {"load_ipython_extension", "unload_ipython_extension"}
+    lazy = {name for name in gradviz._HOMES if name not in extension}
+    assert lazy < set(gradviz.__all__)
+
+
+@pytest.mark.parametrize("name", gradviz.__all__)
+def test_every_public_name_is_documented(name: str):
+    assert getattr(gradviz, name).__doc__
