@@ -73,6 +73,7 @@ class StepSize:
     """
 
     def __init__(self, notes: list[str]) -> None:
+        self.most = MOST_NOTED
         self.counting = False  # calls that make nodes are counted, no more
         self.counted = 0  # so many
         self.began = 0  # calls before the step
@@ -84,13 +85,17 @@ class StepSize:
     @property
     def writes_too(self) -> bool:
         """Whether calls that write are only counted, too."""
-        return self.counted > MOST_NOTED
+        return self.counted > self.most
+
+    def fits(self, events: int) -> None:
+        """Note less of a step, so that it does not fill a log of so many events."""
+        self.most = min(self.most, events * 3 // 4)
 
     def grew(self, calls: int) -> None:
         """Learn how many calls made nodes so far, or how many nodes there are."""
-        if not self.counting and calls - self.began > MOST_NOTED:
+        if not self.counting and calls - self.began > self.most:
             self.counting = True
-            note = _COUNTED.format(most=MOST_NOTED)
+            note = _COUNTED.format(most=self.most)
             if note not in self._notes:
                 self._notes.append(note)
 

@@ -54,6 +54,7 @@ class GradtapeLog(Log):
         super().__init__(Program("gradtape") if program is None else program)
         self.program.scanned = self.looks = scan
         self.most = MAX_EVENTS // 2 if scan else MOST_WITHOUT_VALUES
+        self.size.fits(self.most)
         self.scan = Scan(scan)
         self.detail = Detail("full")  # every step
         self.reader = Reader(self.program, self.tensors, self.scan)

@@ -149,6 +149,7 @@ class TorchLog(TorchFrames):
         self.watchful = self.samples
         whole = scan and not self.samples
         self.most = MAX_EVENTS if whole else MOST_WITHOUT_VALUES
+        self.size.fits(self.most)
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()
