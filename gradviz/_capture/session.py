@@ -226,6 +226,12 @@ class Session:
 
     # ---- results ------------------------------------------------------------------
 
+    @property
+    def passes(self) -> int:
+        """How many backward passes ended in the block."""
+        recorders = [part.recorder for part in self._parts]
+        return max((each.passes for each in recorders if each is not None), default=0)
+
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far, with what was found in it once it is over.
 

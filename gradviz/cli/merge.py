@@ -10,10 +10,17 @@ from typing import Any
 from gradviz.cli.arguments import wants_color
 
 _MERGE = """\
-Prints the processes of one training side by side: how long their steps take and who
-waits, the gradients of each before and after they were averaged, and what differs
-although it should not. Each process writes a file of its own: `gradviz.watch(model)`
-and `gradviz run` do so under torchrun.
+Says which processes of one training are not like the others, and since which step: by
+their weights, their averaged gradients, a gradient that is missing, NaN or far larger,
+their size or their lines, which stopped early (with its error), and of which there is
+no file. Then it prints them side by side: how long their steps take and who waits, and
+their gradients before and after they were averaged. Each process writes a file of its
+own: `gradviz.watch(model)` does so under torchrun, and so does `gradviz run`.
+
+    torchrun --nproc-per-node 4 -m gradviz run train.py
+    gradviz merge train-rank*.json -o ranks.html
+
+Hundreds of files are read one after the other; ranks that agree share one row.
 """
 
 
@@ -23,6 +30,7 @@ def add_merge(commands: Any) -> None:
         "merge",
         help="show the ranks of a training side by side",
         description=_MERGE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     merge.add_argument(
         "files", nargs="+", metavar="FILE", help="what each rank wrote: JSON or pages"
@@ -43,7 +51,7 @@ def _merge(options: argparse.Namespace) -> int:
     from gradviz.analysis.merge import merge
     from gradviz.errors import ExportError
     from gradviz.export import FORMS, write_as
-    from gradviz.flow.ranks import ranks_text
+    from gradviz.flow.rank_text import ranks_text, verdict_text
     from gradviz.text.findings import findings_text
 
     output: Path | None = options.output
@@ -51,9 +59,11 @@ def _merge(options: argparse.Namespace) -> int:
     if output is not None and form not in FORMS:
         raise ExportError(f"{output} must end in .html or .json.")
     merged = merge(options.files, title=options.title)
-    print(ranks_text(merged))
+    print(verdict_text(merged), "", sep="\n")
     found = findings_text(merged, color=wants_color(sys.stdout), limit=20)
-    print("", found or "The ranks agree.", sep="\n")
+    if found:
+        print(found, "", sep="\n")
+    print(ranks_text(merged))
     if output is not None:
         print(write_as(form, merged, output).resolve())
     return int(any(finding.severity == "error" for finding in merged.findings))

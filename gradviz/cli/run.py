@@ -15,7 +15,7 @@ from gradviz._capture.detail import BUDGET, How
 from gradviz._capture.recorder.raw import KEPT_STEPS
 from gradviz.cli.arguments import above_one, at_least, wants_color
 from gradviz.errors import ExportError, GradvizError
-from gradviz.watching.ranks import launched_rank, path_of_rank
+from gradviz.watching.ranks import launched_rank, path_of_rank, with_process
 
 if TYPE_CHECKING:
     from gradviz.running.ending import Ending
@@ -252,9 +252,11 @@ def _deliver(
 
     diagnosis, snapshot = outcome.diagnosis, outcome.snapshot
     for form in ("html", "json"):
-        wanted = getattr(options, form) is not None and not outcome.is_empty
-        if wanted and snapshot is not None:
-            write(form, partial(FORMS[form], snapshot))
+        # Of several processes even the error of one that recorded nothing is wanted.
+        wanted = not outcome.is_empty or launched_rank() is not None
+        if wanted and getattr(options, form) is not None and snapshot is not None:
+            told = with_process(snapshot, outcome.passes)
+            write(form, partial(FORMS[form], told))
     if diagnosis is not None and options.findings is not None:
         first, error = program.first, outcome.error
         dumps = partial(document.dumps, diagnosis, script=first, error=error)

@@ -191,4 +191,147 @@ References
 """,
 )
 
-CAUSES = (WEIGHTS_DIFFER, GRADIENTS_DIFFER, BAD_RANK, UNEVEN_RANKS, WAITING_RANK)
+RANK_STOPPED = Cause(
+    "GV706",
+    "rank-stopped",
+    "error",
+    """A rank took fewer steps than the others, or raised an error.
+
+What it does
+    Compares how many steps each rank took, and names those that stopped early, with the
+    error that ended them where the recording has one.
+
+Why is this bad
+    The others wait for a process that is gone until they time out, and the error that
+    they raise then (a closed connection) is not the cause.
+
+Example
+    ::
+
+        for batch in loader:  # of other length on every rank
+            criterion(ddp(batch.x), batch.y).backward()
+            optimizer.step()
+
+Use instead
+    ::
+
+        sampler = DistributedSampler(data, drop_last=True)  # equally many for each
+        for batch in DataLoader(data, sampler=sampler):
+            criterion(ddp(batch.x), batch.y).backward()
+            optimizer.step()
+
+When it stays quiet
+    Where a rank was cut off within the step that the others had just finished, and
+    where so few steps were looked at that the numbers do not tell.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+""",
+)
+
+RANK_MISSING = Cause(
+    "GV707",
+    "rank-missing",
+    "warning",
+    """Of some ranks there is no file, or none that can be read.
+
+What it does
+    Compares the ranks of the files with how many processes trained together.
+
+Why is this bad
+    What the others do says nothing about a rank that left no recording; a process that
+    was killed leaves none.
+
+Example
+    ::
+
+        gradviz merge seen-rank0.json seen-rank1.json  # of three
+
+Use instead
+    ::
+
+        gradviz merge seen-rank*.json
+
+When it stays quiet
+    Where the files of all ranks are there.
+
+References
+    https://docs.pytorch.org/docs/stable/elastic/run.html
+""",
+)
+
+SHAPES_DIFFER = Cause(
+    "GV708",
+    "shapes-differ",
+    "error",
+    """A parameter has another size on one rank.
+
+What it does
+    Compares the size of every parameter between ranks.
+
+Why is this bad
+    Gradients of other sizes cannot be averaged: the processes hang, or average numbers
+    that do not belong together.
+
+Example
+    ::
+
+        vocabulary = sorted({word for line in my_lines for word in line})
+        net = Net(len(vocabulary))  # of the lines of this rank alone
+
+Use instead
+    ::
+
+        net = Net(len(vocabulary_of_all))
+
+When it stays quiet
+    Where every rank holds a part of the model of its own (sharded training).
+
+References
+    https://pytorch.org/docs/stable/notes/ddp.html
+""",
+)
+
+PATHS_DIFFER = Cause(
+    "GV709",
+    "paths-differ",
+    "info",
+    """A rank computes something else than the others.
+
+What it does
+    Compares the recorded graphs of the last steps, operation by operation, and names
+    the first line that differs.
+
+Why is this bad
+    The average then mixes gradients of two losses. A model may choose by its data, so
+    that this is no error in itself.
+
+Example
+    ::
+
+        loss = F.l1_loss(y, target) if rank == 3 else F.mse_loss(y, target)
+
+Use instead
+    ::
+
+        loss = F.mse_loss(y, target)
+
+When it stays quiet
+    For recordings without a graph (of `gradviz.watch`), and for ranks that stopped.
+
+References
+    https://pytorch.org/docs/stable/notes/ddp.html
+""",
+)
+
+CAUSES = (
+    WEIGHTS_DIFFER,
+    GRADIENTS_DIFFER,
+    BAD_RANK,
+    UNEVEN_RANKS,
+    WAITING_RANK,
+    RANK_STOPPED,
+    RANK_MISSING,
+    SHAPES_DIFFER,
+    PATHS_DIFFER,
+)

@@ -76,7 +76,8 @@ def _alone(
     if point.nans or point.infs:
         return "not finite"
     if not scale or point.norm is None:
-        return "zero"
+        # Of a spread parameter this process may hold no element at all.
+        return "zero" if point.zeros else ""
     if usual is None:
         return "exploding" if scale > 1 and scale > _BEYOND * middle else ""
     return "exploding" if point.norm > EXPLODING * usual else ""
@@ -84,7 +85,7 @@ def _alone(
 
 def _is_tiny(layer: ir.FlowLayer, scale: float | None, largest: float) -> bool:
     # A bias that a normalisation takes out again has no gradient, and needs none.
-    return not is_shift(layer) and scale is not None and scale < VANISHING * largest
+    return not is_shift(layer) and bool(scale) and scale < VANISHING * largest
 
 
 def _share(layer: ir.FlowLayer, point: ir.FlowPoint | None) -> float | None:

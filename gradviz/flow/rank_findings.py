@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 
 from gradviz import ir
 from gradviz.diagnosis import rank_causes as causes
-from gradviz.flow.ranks import Ranks, number_text, span, times_of
-from gradviz.text.words import clean, counted
+from gradviz.flow.rank_differences import (
+    FAR,
+    Difference,
+    differences,
+    differs,
+    is_bad,
+    is_far,
+    lacks,
+)
+from gradviz.flow.rank_model import paths, shapes
+from gradviz.flow.rank_told import MOST_TOLD, Told, finding_of
+from gradviz.flow.rank_words import (
+    layers_text,
+    named_ranks,
+    sentence,
+    span,
+    the_others,
+    values_text,
+)
+from gradviz.flow.ranks import Kind, Ranks
+from gradviz.text.words import clean
 
-_ALIKE = 1e-4  # relative: norms that differ by less are the same
-_FAR = 100.0  # times: batches do not differ by as much
 _WAITS = 0.15  # of a step; less is the time of the transfer
-_NAMED = 3
 
 _SAME_WEIGHTS = (
     "Give every process the same weights: seed alike, load one checkpoint, or wrap the "
@@ -25,169 +41,183 @@ _SAME_GRADIENTS = (
 )
 
 
-def compare(snapshot: ir.Snapshot) -> list[ir.Finding]:
+def compare(ranks: Ranks) -> list[Told]:
     """Return what processes that should be alike are not."""
-    ranks = Ranks(snapshot)
     if len(ranks.ranks) < 2:
         return []
-    apart = [] if ranks.spread else [*_apart(ranks)]
-    local = [] if apart else [*_local(ranks)]  # of different models they differ anyway
-    return [*apart, *local, *_waiting(ranks)]
+    if ranks.spread:  # every process has other numbers, of its own part
+        return [*paths(ranks), *_waiting(ranks)]
+    apart = [*_apart(ranks)]
+    # Of different models the gradients differ anyway.
+    odd = {rank for each in apart for rank in each.ranks}
+    rest = [record for record in ranks.records if record.rank not in odd]
+    local = _local(Ranks(rest) if odd else ranks) if len(rest) > 1 else ()
+    return [*shapes(ranks), *apart, *local, *paths(ranks), *_waiting(ranks)]
 
 
 # ---- gradients and weights ---------------------------------------------------------
 
 
-def _apart(ranks: Ranks) -> Iterator[ir.Finding]:
+def _apart(ranks: Ranks) -> Iterator[Told]:
     """Yield weights or averaged gradients that are not the same in all processes.
 
     The one leads to the other: what differs first is the cause.
     """
-    weights, since = _differing(ranks, "weight")
-    gradients, first = _differing(ranks, "after")
-    if weights and (not gradients or since <= first):
-        yield _differ_finding(ranks, "weight", weights, since)
-    elif gradients:
-        yield _differ_finding(ranks, "after", gradients, first)
+    weights = differences(ranks, "weight", differs)
+    gradients = differences(ranks, "after", differs)
+    if weights and (not gradients or weights[0].number <= gradients[0].number):
+        yield from _differ(ranks, "weight", weights)
+    else:
+        yield from _differ(ranks, "after", gradients)
 
 
-def _differ_finding(
-    ranks: Ranks, what: str, layers: list[int], number: int
-) -> ir.Finding:
-    cells = ranks.cells(layers[0], number)
-    values = {rank: getattr(cell, what) for rank, cell in cells.items()}
+def _differ(ranks: Ranks, what: Kind, found: list[Difference]) -> Iterator[Told]:
     is_weight = what == "weight"
+    cause = causes.WEIGHTS_DIFFER if is_weight else causes.GRADIENTS_DIFFER
+    fix = _SAME_WEIGHTS if is_weight else _SAME_GRADIENTS
     names = "weights" if is_weight else "averaged gradients"
-    return _finding(
-        causes.WEIGHTS_DIFFER if is_weight else causes.GRADIENTS_DIFFER,
-        f"From step {number:,} on the {names} of {_named(ranks, layers)} differ "
-        f"between ranks ({_listed(values)}), so that the processes train different "
-        "models.",
-        _SAME_WEIGHTS if is_weight else _SAME_GRADIENTS,
-    )
+    odd = [rank for each in found for rank in each.ranks]
+    if 2 * len(odd) >= len(ranks.ranks) and found:  # no rank is like most
+        found = [replace(found[0], ranks=tuple(ranks.ranks))]
+    for each, state in _few(found):
+        values = _values(ranks, what, each)
+        if 2 * len(each.ranks) >= len(ranks.ranks):
+            who = f"{named_ranks(ranks.ranks)} differ"
+        else:
+            verb = "differs" if len(each.ranks) == 1 else "differ"
+            who = f"{named_ranks(each.ranks)} {verb} from {the_others(odd, [*values])}"
+        had = values_text(values, each.ranks)
+        yield Told(
+            finding_of(
+                cause,
+                f"{sentence(who)}, first at step {each.number:,} in the {names} of "
+                f"{layers_text(each.layers)} ({had}), so that the "
+                "processes train different models.",
+                fix,
+            ),
+            each.ranks,
+            state,
+        )
 
 
-def _differing(ranks: Ranks, what: str) -> tuple[list[int], int]:
-    """Return the layers that differ, the first to do so in front, and since when."""
-    since: dict[int, int] = {}
-    for layer in range(len(ranks.layers)):
-        for number in ranks.numbers:
-            cells = ranks.cells(layer, number).values()
-            values = [getattr(cell, what) for cell in cells]
-            if _differ([each for each in values if each is not None]):
-                since[layer] = number
-                break
-    order = sorted(since, key=lambda layer: (since[layer], layer))
-    return order, since[order[0]] if order else 0
+def _few(found: list[Difference]) -> list[tuple[Difference, str]]:
+    """Return the differences to tell, the later ones as one, and each in short."""
+    if len(found) > MOST_TOLD:
+        late = found[MOST_TOLD - 1 :]
+        ranks = tuple(sorted(rank for each in late for rank in each.ranks))
+        found = [*found[: MOST_TOLD - 1], replace(late[0], ranks=ranks)]
+    return [
+        (each, f"differs from step {each.number:,} in `{clean(each.layers[0], 60)}`")
+        for each in found
+    ]
 
 
-def _differ(values: Sequence[float]) -> bool:
-    if len(values) < 2:
-        return False
-    low, high = min(values), max(values)
-    if math.isinf(high):
-        return not math.isinf(low)
-    return high - low > _ALIKE * max(high, 1e-30)
+def _values(ranks: Ranks, what: Kind, found: Difference) -> dict[int, float | None]:
+    """Return what each process had of the first parameter when it began to differ."""
+    column = ranks.layers.index(found.layers[0])
+    norms = ranks.norms(what, found.number)[:, column].tolist()
+    rows = ranks.looks[found.number]
+    return {
+        ranks.ranks[place]: norm for (place, _), norm in zip(rows, norms, strict=True)
+    }
 
 
-def _local(ranks: Ranks) -> Iterator[ir.Finding]:
+def _local(ranks: Ranks) -> Iterator[Told]:
     """Yield what single processes did before the average."""
-    missing: dict[int, list[int]] = {}
-    bad: dict[int, tuple[int, int]] = {}
-    far: dict[int, tuple[int, dict[int, float | None]]] = {}
-    for layer in range(len(ranks.layers)):
-        for number in ranks.numbers:
-            cells = {r: c.before for r, c in ranks.cells(layer, number).items()}
-            known = {r: v for r, v in cells.items() if v is not None}
-            if known:
-                for rank in cells.keys() - known.keys():
-                    layers = missing.setdefault(rank, [])
-                    if layer not in layers:
-                        layers.append(layer)
-            infinite = [rank for rank, value in known.items() if math.isinf(value)]
-            if infinite and len(infinite) < len(known):
-                bad.setdefault(infinite[0], (layer, number))
-            elif not infinite and _are_far(list(known.values())):
-                far.setdefault(layer, (number, cells))
-    yield from _missing(ranks, missing)
-    for rank, (layer, number) in sorted(bad.items()):
-        yield _finding(
-            causes.BAD_RANK,
-            f"At step {number:,} only rank {rank} computed NaN or Inf, in the gradient "
-            f"of {_named(ranks, [layer])} at least; the average gives it to all ranks.",
-            f"Look at the batch of rank {rank} at that step; `with gradviz.record():` "
-            "there names the line.",
+    for each in differences(ranks, "before", lacks)[:MOST_TOLD]:
+        yield _missing(ranks, each)
+    bad = differences(ranks, "before", is_bad)
+    for each in _by_step(bad)[:MOST_TOLD]:
+        yield Told(
+            finding_of(
+                causes.BAD_RANK,
+                f"At step {each.number:,} only {named_ranks(each.ranks)} computed NaN "
+                f"or Inf, in the gradient of {layers_text(each.layers[:1])} at least; "
+                "the average gives it to all ranks.",
+                f"Look at the batch of {named_ranks(each.ranks[:1])} at that step; "
+                "`with gradviz.record():` there names the line.",
+            ),
+            each.ranks,
+            f"NaN or Inf from step {each.number:,} in `{clean(each.layers[0], 60)}`",
         )
-    if far:
-        layer = min(far, key=lambda each: far[each][0])
-        number, cells = far[layer]
-        yield _finding(
-            causes.UNEVEN_RANKS,
-            f"At step {number:,} the gradients of {_named(ranks, [*far])} differ more "
-            f"than {_FAR:.0f} times between ranks before they are averaged "
-            f"({_listed(cells)}).",
-            "Compare the data that the ranks get: their scale, labels and masks, and "
-            "that the loss is a mean on each.",
+    for each in differences(ranks, "before", is_far)[:MOST_TOLD]:
+        values = _values(ranks, "before", each)
+        yield Told(
+            finding_of(
+                causes.UNEVEN_RANKS,
+                f"At step {each.number:,} the gradients of {layers_text(each.layers)} "
+                f"on {named_ranks(each.ranks)} differ more than {FAR:.0f} times from "
+                f"those on {the_others(each.ranks, [*values])} before they are "
+                f"averaged ({values_text(values, each.ranks)}).",
+                "Compare the data that the ranks get: their scale, labels and masks, "
+                "and that the loss is a mean on each.",
+            ),
+            each.ranks,
+            f"far gradients from step {each.number:,} in `{clean(each.layers[0], 60)}`",
         )
 
 
-def _are_far(values: Sequence[float]) -> bool:
-    return len(values) > 1 and 0 < _FAR * min(values) < max(values)
+def _by_step(found: list[Difference]) -> list[Difference]:
+    """Put ranks together that differ since one step, in whatever parameter."""
+    steps: dict[int, Difference] = {}
+    for each in found:
+        before = steps.get(each.number)
+        ranks = each.ranks if before is None else (*before.ranks, *each.ranks)
+        steps[each.number] = replace(before or each, ranks=tuple(sorted(ranks)))
+    return [*steps.values()]
 
 
-def _missing(ranks: Ranks, missing: dict[int, list[int]]) -> Iterator[ir.Finding]:
-    for rank, layers in sorted(missing.items()):
-        yield ir.Finding(
+def _missing(ranks: Ranks, found: Difference) -> Told:
+    others = sorted({*ranks.ranks} - {*found.ranks})
+    few = len(others) < len(found.ranks)
+    who = named_ranks(others) if few else "another rank"
+    return Told(
+        ir.Finding(
             "GV601",
             "unused-submodule",
             "warning",
-            f"{_named(ranks, layers)} got no gradient on rank {rank} although another "
-            "rank computed one: the ranks take different paths through the model.",
+            f"{layers_text(found.layers)} got no gradient on "
+            f"{named_ranks(found.ranks)} although {who} computed one, first at step "
+            f"{found.number:,}: the ranks take different paths through the model.",
             "Use the same parts on every rank, or say "
             "`DistributedDataParallel(..., find_unused_parameters=True)`; otherwise "
             "the others wait for a gradient that does not come.",
-        )
+        ),
+        found.ranks,
+        f"no gradient from step {found.number:,} in `{clean(found.layers[0], 60)}`",
+    )
 
 
 # ---- time --------------------------------------------------------------------------
 
 
-def _waiting(ranks: Ranks) -> Iterator[ir.Finding]:
-    times = {rank: times_of(flow) for rank, flow in ranks.flows.items()}
+def _waiting(ranks: Ranks) -> Iterator[Told]:
+    times = {record.rank: record.times for record in ranks.records}
     waits = {r: t.wait for r, t in times.items() if t.wait is not None}
     if len(waits) < 2:
         return
     slow = min(waits, key=waits.__getitem__)
     least = waits[slow]
-    for rank, wait in sorted(waits.items()):
-        step = times[rank].step or 1.0
-        if wait - least > _WAITS * step:
-            yield _finding(
-                causes.WAITING_RANK,
-                f"Rank {rank} waits {span(wait)} of each {span(step)} step for the "
-                f"others, rank {slow} only {span(least)}: rank {slow} is the slowest.",
-                f"Give rank {slow} less to do (shorter sequences, an even split of the "
-                "data, faster loading), or look at what else runs on its machine.",
-            )
-
-
-def _finding(cause: causes.Cause, message: str, fix: str) -> ir.Finding:
-    return ir.Finding(cause.code, cause.slug, cause.severity, message, fix)
-
-
-# ---- words -------------------------------------------------------------------------
-
-
-def _listed(values: dict[int, float | None]) -> str:
-    parts = [
-        f"rank {rank}: {number_text(value)}" for rank, value in sorted(values.items())
-    ]
-    return ", ".join(parts[:4]) + (", …" if len(parts) > 4 else "")
-
-
-def _named(ranks: Ranks, layers: Sequence[int]) -> str:
-    names = [f"`{clean(ranks.layers[layer].name, 80)}`" for layer in layers[:_NAMED]]
-    more = len(layers) - _NAMED
-    if more > 0:
-        return f"{', '.join(names)} and {counted(more, 'more parameter')}"
-    return " and ".join(names) if len(names) < 3 else ", ".join(names)
+    waiting = {
+        rank: wait
+        for rank, wait in waits.items()
+        if wait - least > _WAITS * (times[rank].step or 1.0)
+    }
+    if not waiting:
+        return
+    longest = max(waiting, key=waiting.__getitem__)
+    who = tuple(sorted(waiting))
+    verb = "waits" if len(who) == 1 else "wait"
+    up_to = "" if len(who) == 1 else "up to "
+    yield Told(
+        finding_of(
+            causes.WAITING_RANK,
+            f"{sentence(named_ranks(who))} {verb} {up_to}{span(waiting[longest])} of "
+            f"each {span(times[longest].step)} step for the others, rank {slow} only "
+            f"{span(least)}: rank {slow} is the slowest.",
+            f"Give rank {slow} less to do (shorter sequences, an even split of the "
+            "data, faster loading), or look at what else runs on its machine.",
+        ),
+        who,
+        "",  # as healthy ranks do
+    )

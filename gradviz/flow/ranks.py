@@ -1,78 +1,40 @@
-"""Processes that train one model together, side by side: where they differ, who waits.
+"""What each of many processes did, in short, and what they have in common.
 
 A process knows of each gradient the norm it computed itself (``local_norm``) and, once
 the processes have averaged it, the norm its optimizer used (``norm``). Recordings of
 backward passes know only the former.
+
+Of hundreds of recordings only these records are in memory together: no rows of a
+snapshot, but arrays of norms.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import PurePath
 from statistics import median
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gradviz import ir
-from gradviz.flow.table import Flow, flow_of
-from gradviz.text.words import aligned, clean, counted
 
 SPREAD = "Parameters are spread over the processes: each shows only its own part."
 """The note of a watch on a model whose weights differ between ranks on purpose."""
 
+Norms: TypeAlias = NDArray[np.float32]
+"""Steps by layers. NaN: there was no gradient; Inf: it held NaN or Inf."""
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One parameter at one step in one process."""
+Kind = Literal["before", "after", "weight"]
 
-    before: float | None  # None: no gradient; inf: NaN or Inf in it
-    after: float | None
-    weight: float | None
-
-
-class Ranks:
-    """The common steps of several processes, by number, layer and rank."""
-
-    def __init__(self, snapshot: ir.Snapshot) -> None:
-        found = {s.rank for s in snapshot.flow_steps if s.rank is not None}
-        self.ranks = sorted(found)
-        self.flows = {rank: flow_of(snapshot, rank) for rank in self.ranks}
-        self.layers = snapshot.flow_layers
-        self.spread = SPREAD in snapshot.notes
-        sets = [set(flow.numbers) for flow in self.flows.values()]
-        self.numbers: list[int] = sorted(set.intersection(*sets)) if sets else []
-        self._columns = {
-            rank: {number: place for place, number in enumerate(flow.numbers)}
-            for rank, flow in self.flows.items()
-        }
-
-    def cells(self, layer: int, number: int) -> dict[int, Cell]:
-        """Return what each process had of a parameter at a step."""
-        found: dict[int, Cell] = {}
-        for rank, flow in self.flows.items():
-            point = flow.points[layer][self._columns[rank][number]]
-            found[rank] = _cell(point, self._averages(rank))
-        return found
-
-    def _averages(self, rank: int) -> bool:
-        """Tell whether a process saw its gradients before and after the average."""
-        flow = self.flows[rank]
-        return any(
-            point is not None and point.local_norm is not None
-            for row in flow.points
-            for point in row
-        )
-
-
-def _cell(point: ir.FlowPoint | None, averages: bool) -> Cell:
-    if point is None:
-        return Cell(None, None, None)
-    norm = math.inf if point.nans or point.infs else point.norm
-    if averages:
-        return Cell(point.local_norm, norm, point.weight_norm)
-    return Cell(norm, None, point.weight_norm)
-
-
-# ---- time --------------------------------------------------------------------------
+OpCall: TypeAlias = tuple[str, str, int]
+"""What a node of the graph belongs to: the call, the file, the line (0: not known)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +46,116 @@ class Times:
     wait: float | None
 
 
-def times_of(flow: Flow) -> Times:
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one process did."""
+
+    rank: int
+    size: int | None  # how many train together
+    steps: int  # that it took, as far as it is known
+    slack: int  # it may have taken so many more
+    error: str  # "ValueError: …" if it raised
+    spread: bool  # it holds only parts of the parameters
+    numbers: tuple[int, ...]  # of the steps that were looked at
+    layers: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]  # of the layers; of one number: the elements
+    norms: dict[Kind, Norms]
+    calls: tuple[OpCall, ...]  # of the recorded graph, in order
+    times: Times
+
+
+def record_of(snapshot: ir.Snapshot, rank: int) -> Record:
+    """Return what the process did whose recording this is."""
+    order = sorted(
+        range(len(snapshot.flow_steps)), key=lambda row: snapshot.flow_steps[row].number
+    )
+    numbers = tuple(snapshot.flow_steps[row].number for row in order)
+    own = next(iter(snapshot.processes), ir.Process(rank))
+    steps, slack = own.steps, 0
+    if steps is None:  # between two looks may lie as many as between any
+        steps = 1 + max(numbers, default=-1)
+        slack = 2 * max((b - a for a, b in pairwise(numbers)), default=1)
+    return Record(
+        rank=rank,
+        size=own.size,
+        steps=steps,
+        slack=slack,
+        error=error_of(snapshot),
+        spread=SPREAD in snapshot.notes,
+        numbers=numbers,
+        layers=layer_names(snapshot),
+        shapes=tuple(_shape(snapshot, layer) for layer in snapshot.flow_layers),
+        norms=_norms(snapshot, order),
+        calls=tuple(_calls(snapshot)),
+        times=times_of(snapshot.flow_steps),
+    )
+
+
+def layer_names(snapshot: ir.Snapshot) -> tuple[str, ...]:
+    """Return the names of the layers, with a number from the second of a name on."""
+    seen: Counter[str] = Counter()
+    names: list[str] = []
+    for layer in snapshot.flow_layers:
+        seen[layer.name] += 1
+        count = seen[layer.name]
+        names.append(layer.name if count == 1 else f"{layer.name}#{count}")
+    return tuple(names)
+
+
+def error_of(snapshot: ir.Snapshot) -> str:
+    """Return the error that ended the recorded program; "" where none did."""
+    errors = [event.text for event in snapshot.events if event.kind == "error"]
+    return errors[-1] if errors else ""
+
+
+def _shape(snapshot: ir.Snapshot, layer: ir.FlowLayer) -> tuple[int, ...]:
+    if layer.tensor is None:
+        return (layer.count,)
+    return snapshot.tensors[layer.tensor].shape
+
+
+def _norms(snapshot: ir.Snapshot, order: Sequence[int]) -> dict[Kind, Norms]:
+    place = {row: column for column, row in enumerate(order)}
+    shape = len(order), len(snapshot.flow_layers)
+    made, local, weight = (np.full(shape, math.nan, np.float32) for _ in range(3))
+    averaged = False
+    for point in snapshot.flow:
+        at = place[point.step], point.layer
+        norm = math.inf if point.nans or point.infs else point.norm
+        made[at] = math.nan if norm is None else norm
+        if point.weight_norm is not None:
+            weight[at] = point.weight_norm
+        if point.local_norm is not None:
+            averaged = True
+            local[at] = point.local_norm
+    if averaged:  # the gradients were seen before and after
+        return {"before": local, "after": made, "weight": weight}
+    return {"before": made, "weight": weight}
+
+
+def _calls(snapshot: ir.Snapshot) -> Iterator[OpCall]:
+    for node in snapshot.nodes:
+        if node.kind == "accumulate":  # in the order of their hooks, which may differ
+            continue
+        site = None if node.site is None else snapshot.sites[node.site]
+        name = node.call or node.name
+        file, line = ("", 0) if site is None else (PurePath(site.file).name, site.line)
+        yield name, file, line
+
+
+def site_of_call(snapshot: ir.Snapshot, place: int) -> ir.Site | None:
+    """Return the line of one of the calls of a record."""
+    nodes = [node for node in snapshot.nodes if node.kind != "accumulate"]
+    site = nodes[place].site
+    return None if site is None else snapshot.sites[site]
+
+
+def times_of(steps: Sequence[ir.FlowStep]) -> Times:
     """Return how long a process takes for a step and its parts."""
     return Times(
-        _median([step.step_ns for step in flow.steps]),
-        _median([step.backward_ns for step in flow.steps]),
-        _median([step.wait_ns for step in flow.steps]),
+        _median([step.step_ns for step in steps]),
+        _median([step.backward_ns for step in steps]),
+        _median([step.wait_ns for step in steps]),
     )
 
 
@@ -98,76 +164,53 @@ def _median(values: Sequence[int | None]) -> float | None:
     return float(median(known)) if known else None
 
 
-def span(ns: float | None) -> str:
-    """Return a time in a unit that suits it.
-
-    >>> span(1_500_000.0), span(None)
-    ('1.5 ms', '–')
-    """
-    if ns is None:
-        return "–"
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns:.0f} ns"
+# ---- side by side ------------------------------------------------------------------
 
 
-def number_text(value: float | None) -> str:
-    """Return a norm in words; None is a gradient that is not there."""
-    if value is None:
-        return "none"
-    return "NaN/Inf" if math.isinf(value) else f"{value:.3g}"
+class Ranks:
+    """The records of several processes, their layers in common columns."""
 
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.records = sorted(records, key=lambda record: record.rank)
+        self.ranks = [record.rank for record in self.records]
+        self.spread = any(record.spread for record in self.records)
+        rows = dict.fromkeys(name for r in self.records for name in r.layers)
+        self.layers = list(rows)
+        self._columns = {name: column for column, name in enumerate(self.layers)}
 
-_MOST_LAYERS = 20
+    @cached_property
+    def looks(self) -> dict[int, list[tuple[int, int]]]:
+        """The steps that can be compared: which processes looked, in which row.
 
+        Each process chooses its steps. Those that too few of them chose cannot say who
+        is the odd one; they count only where there are no others.
+        """
+        found: dict[int, list[tuple[int, int]]] = {}
+        for place, record in enumerate(self.records):
+            for row, number in enumerate(record.numbers):
+                found.setdefault(number, []).append((place, row))
+        common = {number: rows for number, rows in found.items() if len(rows) > 1}
+        running = sorted(record.steps for record in self.records)
+        most = {
+            number: rows
+            for number, rows in common.items()
+            if 2 * len(rows) >= len(running) - np.searchsorted(running, number, "right")
+        }
+        return dict(sorted((most or common).items()))
 
-def ranks_text(snapshot: ir.Snapshot) -> str:
-    """Return the processes side by side: their times, then their last gradients.
+    def norms(self, what: Kind, number: int) -> Norms:
+        """Return processes by layers at a step, in the order of ``looks``."""
+        rows = self.looks[number]
+        found = np.full((len(rows), len(self.layers)), math.nan, np.float32)
+        for at, (place, row) in enumerate(rows):
+            record = self.records[place]
+            if what in record.norms:
+                found[at, self._own[place]] = record.norms[what][row]
+        return found
 
-    Of the parameters only those that differ most are shown.
-    """
-    ranks = Ranks(snapshot)
-    common = f"{counted(len(ranks.numbers), 'step')} in common"
-    if ranks.numbers:
-        common += f", {ranks.numbers[0]:,} to {ranks.numbers[-1]:,}"
-    lines = [f"{counted(len(ranks.ranks), 'rank')}, {common}", ""]
-    table = [("rank", "looks", "step", "backward", "waits")]
-    for rank, flow in ranks.flows.items():
-        times = times_of(flow)
-        spans = (span(times.step), span(times.backward), span(times.wait))
-        table.append((str(rank), str(len(flow.steps)), *spans))
-    lines += aligned(table)
-    if ranks.numbers:
-        lines += ["", *aligned(_gradients(ranks))]
-        if len(ranks.layers) > _MOST_LAYERS:
-            more = len(ranks.layers) - _MOST_LAYERS
-            lines.append(f"… {counted(more, 'more parameter')}")
-    return "\n".join(lines)
-
-
-def _gradients(ranks: Ranks) -> list[tuple[str, ...]]:
-    number = ranks.numbers[-1]
-    rows = [(layer, ranks.cells(layer, number)) for layer in range(len(ranks.layers))]
-    kept = sorted(rows, key=lambda row: -_spread(row[1]))[:_MOST_LAYERS]
-    shown = ranks.ranks[:6]
-    heading = [f"gradient at step {number:,}"]
-    heading += [f"rank {rank}" for rank in shown]
-    averaged = any(cell.after is not None for _, row in rows for cell in row.values())
-    table = [tuple([*heading, "averaged"] if averaged else heading)]
-    for layer, cells in sorted(kept):
-        row = [clean(ranks.layers[layer].name, 48)]
-        row += [number_text(cells[rank].before) for rank in shown]
-        if averaged:
-            after = {number_text(cell.after) for cell in cells.values()}
-            row.append(" / ".join(sorted(after)[:3]))
-        table.append(tuple(row))
-    return table
-
-
-def _spread(cells: dict[int, Cell]) -> float:
-    known = [cell.before for cell in cells.values() if cell.before is not None]
-    if len(known) < len(cells) or any(map(math.isinf, known)):
-        return math.inf
-    low = min(known)
-    return max(known) / low if low else 0.0
+    @cached_property
+    def _own(self) -> list[NDArray[np.intp]]:
+        return [
+            np.array([self._columns[name] for name in record.layers], np.intp)
+            for record in self.records
+        ]

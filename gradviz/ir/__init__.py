@@ -262,6 +262,20 @@ class FlowPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Process:
+    """One of the processes that train a model together. Added in 1.3."""
+
+    rank: int
+    size: int | None = None  # how many train together
+    steps: int | None = None  # that it took, looked at or not
+    like: int | None = None  # the rank whose gradients stand for its own; None: its own
+    state: str = ""  # what sets it apart: "stopped after 3 of 23 steps"; "": nothing
+    step_ns: int | None = None  # medians over its steps
+    backward_ns: int | None = None
+    wait_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """One of several graphs in a snapshot that are there to be compared."""
 
@@ -293,6 +307,7 @@ class Snapshot:
     flow_steps: tuple[FlowStep, ...] = ()
     flow: tuple[FlowPoint, ...] = ()  # by step, then by layer
     parts: tuple[Part, ...] = ()  # (): the passes that the events tell of
+    processes: tuple[Process, ...] = ()  # by rank; one, where none are merged
     schema: tuple[int, int] = SCHEMA_VERSION
 
     def __repr__(self) -> str:

@@ -172,6 +172,7 @@ class HookRegistered(Event):
     target: int | None = None  # the node or the module
     removed: bool = False
     holds: tuple[Value, ...] = ()  # tensors in the closure or defaults of the hook
+    owner: int | None = None  # of a method: tells its objects apart. None: a function
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

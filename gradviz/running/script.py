@@ -24,7 +24,7 @@ from gradviz.running.ending import Ending, await_threads, report
 from gradviz.running.engine_alias import alias
 from gradviz.running.last_words import Reserve, last_words
 from gradviz.running.main_module import Program, as_main, execute
-from gradviz.running.signals import Terminated, signals_as_errors
+from gradviz.running.signals import Terminated, signals_as_errors, signals_held
 from gradviz.running.voice import Voice, descriptors_taken, flush
 from gradviz.text.progress import Progress
 
@@ -77,6 +77,7 @@ class Outcome:
     snapshot: ir.Snapshot | None  # None where no graph was wanted
     diagnosis: Diagnosis | None  # None where no findings were wanted
     error: str | None = None  # "ValueError: …" if it raised
+    passes: int = 0  # backward passes that ended
 
     @property
     def is_empty(self) -> bool:
@@ -129,8 +130,12 @@ def run_program(
     with main as module, substitute, last_words(recording.close_early):
         with around:
             ending = recording.run(program, module, whole_process=whole_process)
-        recording.deliver()
-    return ending
+        if ending.signal is not None:
+            recording.deliver()  # a second signal gives it up
+            return ending
+        with signals_held() as came:
+            recording.deliver()
+    return Ending(128 + came[0], came[0]) if came else ending
 
 
 class _Recording:
@@ -229,7 +234,8 @@ class _Recording:
                     with self._voice.failures("the graph"):
                         snapshot = _below_script(self._recorder.snapshot(), self._file)
             with self._voice.failures("the report"):
-                deliver(Outcome(snapshot, diagnosis, self._error))
+                passes = self._recorder.passes
+                deliver(Outcome(snapshot, diagnosis, self._error, passes))
 
 
 def _raised_by(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 _NAMES = "SIGTERM", "SIGHUP"
@@ -34,22 +34,45 @@ def signals_as_errors() -> Generator[None]:
     What the script, or ``nohup``, decided about a signal stays in force, and so does
     the default in forked children and for a second signal.
     """
+
+    def end(number: int) -> None:
+        raise Terminated(number)
+
+    with _once(end):
+        yield
+
+
+@contextmanager
+def signals_held() -> Generator[list[int]]:
+    """Hold back what would end Python; yield the list that says what came.
+
+    One comes while files are written: of several processes those that live on are told
+    to end when the first one fails. A second signal ends the process.
+    """
+    came: list[int] = []
+    with _once(came.append):
+        yield came
+
+
+@contextmanager
+def _once(call: Callable[[int], object]) -> Generator[None]:
+    """Call this at the first signal, where nobody has decided what it is to do."""
     main = threading.current_thread() is threading.main_thread()
     known = [getattr(signal, name) for name in _NAMES if main and hasattr(signal, name)]
     ours = [each for each in known if signal.getsignal(each) is signal.SIG_DFL]
     process = os.getpid()
 
-    def end(number: int, _frame: object) -> None:
+    def handle(number: int, _frame: object) -> None:
         signal.signal(number, signal.SIG_DFL)
         if os.getpid() != process:
             os.kill(os.getpid(), number)
-        raise Terminated(number)
+        call(number)
 
     for each in ours:
-        signal.signal(each, end)
+        signal.signal(each, handle)
     try:
         yield
     finally:
         for each in ours:
-            if signal.getsignal(each) is end:
+            if signal.getsignal(each) is handle:
                 signal.signal(each, signal.SIG_DFL)

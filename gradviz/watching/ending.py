@@ -21,6 +21,7 @@ class Closable(Protocol):
     """What can be closed at the end of the process."""
 
     def close(self) -> None: ...
+    def note_error(self, error: BaseException) -> None: ...
 
 
 AUTO = "auto"
@@ -65,10 +66,18 @@ def at_exit(handle: Closable) -> Callable[[], None]:
         alive = reference()
         if alive is not None and os.getpid() == process:
             with suppress(Exception):
+                error = _last_error()
+                if error is not None:
+                    alive.note_error(error)
                 alive.close()
 
     atexit.register(ended)
     return lambda: atexit.unregister(ended)
+
+
+def _last_error() -> BaseException | None:
+    """Return what ended the main program, if an exception did that nobody caught."""
+    return getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
 
 
 def write(snapshot: ir.Snapshot, path: Path, say: Callable[[str], None]) -> Path:

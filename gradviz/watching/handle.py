@@ -22,7 +22,7 @@ from gradviz.watching.hooks import Hooks
 from gradviz.watching.looks import Look, merged, reader_of
 from gradviz.watching.manual_loops import ManualLoop
 from gradviz.watching.parameters import Parameters
-from gradviz.watching.ranks import launched_rank
+from gradviz.watching.ranks import launched_rank, launched_size
 from gradviz.watching.sampling import SamplingSchedule
 
 if TYPE_CHECKING:
@@ -140,8 +140,9 @@ class Watch:
         title: str,
     ) -> None:
         self._reader = reader_of(model)
-        rank = self._reader.rank()
+        rank, size = self._reader.rank(), self._reader.size()
         self._rank = launched_rank() if rank is None else rank
+        self._size = launched_size() if size is None else size
         self._page = ending.page_for(page, self._rank)
         self._write_say = say
         self._notes: list[str] = []
@@ -165,6 +166,7 @@ class Watch:
         if self._manual_loop is not None:
             self._hooks.first_step = self._leave_manual_loop
         self._followings: list[LiveView] = []
+        self._error = ""  # that ended the training
         self._forget_exit = ending.at_exit(self)
 
     # ---- while it runs --------------------------------------------------------------
@@ -257,7 +259,14 @@ class Watch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is not None:
+            self.note_error(error)
         self.close()
+
+    def note_error(self, error: BaseException) -> None:
+        """Keep the error that ended the training: it is told of a rank that stopped."""
+        if self._rank is not None and not isinstance(error, SystemExit):
+            self._error = f"{type(error).__name__}: {error}"[:1_000]
 
     # ---- results --------------------------------------------------------------------
 
@@ -293,7 +302,18 @@ class Watch:
             flow_layers=tuple(self._parameters.layers),
             flow_steps=steps,
             flow=points,
+            events=self._end(steps),
+            processes=self._process(),
         )
+
+    def _end(self, steps: tuple[ir.FlowStep, ...]) -> tuple[ir.Event, ...]:
+        last_ns = steps[-1].time_ns if steps else 0
+        return (ir.Event("error", last_ns, text=self._error),) if self._error else ()
+
+    def _process(self) -> tuple[ir.Process, ...]:
+        if self._rank is None:
+            return ()
+        return (ir.Process(self._rank, self._size, self.steps),)
 
     def diagnose(self) -> Diagnosis:
         """Return the findings as :func:`gradviz.diagnose` does."""

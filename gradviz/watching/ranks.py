@@ -1,9 +1,12 @@
-"""Which of several processes this one is, and how its files are called."""
+"""Which of several processes this one is, and what its files say and are called."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
+
+from gradviz import ir
 
 
 def launched_rank() -> int | None:
@@ -12,6 +15,11 @@ def launched_rank() -> int | None:
     if not (rank.isdigit() and size.isdigit()) or int(size) < 2:
         return None
     return int(rank)
+
+
+def launched_size() -> int | None:
+    """Return how many processes a launcher started; None if it started one."""
+    return None if launched_rank() is None else int(os.environ["WORLD_SIZE"])
 
 
 def path_of_rank(path: Path, rank: int | None) -> Path:
@@ -26,3 +34,12 @@ def path_of_rank(path: Path, rank: int | None) -> Path:
         return path
     front, dot, suffixes = path.name.partition(".")
     return path.with_name(f"{front}-rank{rank}{dot}{suffixes}")
+
+
+def with_process(snapshot: ir.Snapshot, steps: int) -> ir.Snapshot:
+    """Return a recording that says whose it is, where a launcher started several."""
+    rank = launched_rank()
+    if rank is None:
+        return snapshot
+    process = ir.Process(rank, launched_size(), steps)
+    return replace(snapshot, processes=(process,))

@@ -21,6 +21,7 @@ PLAIN = {
     "FlowLayer": "count",
     "FlowStep": "number time_ns rank step_ns backward_ns wait_ns",
     "FlowPoint": "zeros nans infs",
+    "Process": "rank size steps like step_ns backward_ns wait_ns",
 }
 
 

@@ -13,6 +13,7 @@ COMMANDS = (
     ("-m", "tests.benchmarks.bench_loader"),
     ("-m", "tests.benchmarks.bench_torch_log"),
     ("-m", "tests.benchmarks.bench_watch"),
+    ("-m", "tests.benchmarks.bench_merge"),
     ("-m", "tests.benchmarks.bench_torch_capture"),
     ("-m", "tests.benchmarks.bench_save"),
     ("-m", "tests.benchmarks.bench_view"),

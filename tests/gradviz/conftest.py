@@ -43,6 +43,7 @@ class FakeRecorder:
     """Records nothing; what a real recorder records is tested with the engine."""
 
     made: list[FakeRecorder]
+    passes = 1
 
     def __init__(self, *, title: str = "", steps: int = 4, **_: object) -> None:
         self.title = title

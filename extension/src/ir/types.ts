@@ -316,6 +316,23 @@ export interface Part {
   readonly nodes: readonly number[];
 }
 
+/** One of the processes that train a model together. Added in 1.3. */
+export interface Process {
+  readonly rank: number;
+  /** how many train together */
+  readonly size: number | null;
+  /** that it took, looked at or not */
+  readonly steps: number | null;
+  /** the rank whose gradients stand for its own; null: its own */
+  readonly like: number | null;
+  /** what sets it apart: "stopped after 3 of 23 steps"; "": nothing */
+  readonly state: string;
+  /** medians over its steps */
+  readonly step_ns: number | null;
+  readonly backward_ns: number | null;
+  readonly wait_ns: number | null;
+}
+
 /** The tables. Row numbers are the ids used everywhere. */
 export interface Snapshot {
   /** "gradtape 0.1.0" */
@@ -344,6 +361,8 @@ export interface Snapshot {
   readonly flow: readonly FlowPoint[];
   /** (): the passes that the events tell of */
   readonly parts: readonly Part[];
+  /** by rank; one, where none are merged */
+  readonly processes: readonly Process[];
   readonly schema: readonly [number, number];
 }
 
@@ -363,7 +382,8 @@ export type TableName =
   | "flow_layers"
   | "flow_steps"
   | "flow"
-  | "parts";
+  | "parts"
+  | "processes";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
 
@@ -641,6 +661,16 @@ export const TABLES: Readonly<
   parts: {
     label: { kind: "string", optional: false },
     nodes: { kind: "ints", optional: false, fallback: [], refers: "nodes" },
+  },
+  processes: {
+    rank: { kind: "int", optional: false },
+    size: { kind: "int", optional: true, fallback: null },
+    steps: { kind: "int", optional: true, fallback: null },
+    like: { kind: "int", optional: true, fallback: null },
+    state: { kind: "string", optional: false, fallback: "" },
+    step_ns: { kind: "int", optional: true, fallback: null },
+    backward_ns: { kind: "int", optional: true, fallback: null },
+    wait_ns: { kind: "int", optional: true, fallback: null },
   },
 };
 

@@ -81,6 +81,39 @@ describe("the gradient flow", () => {
     expect(app.root.querySelector("u")).toBeNull();
   });
 
+  test("of many processes equal ones share a row, which leads to their flow", async () => {
+    const { flow_layers, flow_steps, flow, processes } = parseSnapshot({
+      format: "gradviz",
+      schema: [1, 3],
+      producer: "test",
+      flow_layers: [{ name: "w", count: 4 }],
+      flow_steps: [
+        { number: 7, rank: 0 },
+        { number: 7, rank: 3 },
+      ],
+      flow: [
+        { step: 0, layer: 0, norm: 1 },
+        { step: 1, layer: 0, norm: 5 },
+      ],
+      processes: Array.from({ length: 20 }, (_, rank) => ({
+        rank,
+        steps: 8,
+        state: rank === 3 ? "differs in `w`" : "",
+      })),
+    });
+    const tables = { flow_layers, flow_steps, flow, processes };
+    const app = await show({ ...training(), ...tables });
+    await app.click(app.root.querySelector("[data-tab=flow]"));
+    const rows = [...app.find("flow-ranks").querySelectorAll("tbody tr")];
+    expect(rows.map((row) => row.textContent)).toEqual([
+      "38differs in w",
+      "the other 198nothing",
+    ]);
+    expect(app.find("flow-layers").textContent).toContain("w1");
+    await app.click(rows[0]?.querySelector("button") ?? null);
+    expect(app.find("flow-layers").textContent).toContain("w5");
+  });
+
   test("another step has another verdict", async () => {
     const { app } = await opened();
     const slider = app.find("gradient-flow").querySelector("input[type=range]");

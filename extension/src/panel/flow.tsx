@@ -20,6 +20,7 @@ import { useStore } from "./context.js";
 import { type ChartLine, FlowChart } from "./flow-chart.js";
 import { FlowHeat } from "./flow-heat.js";
 import { FlowLayers } from "./flow-layers.js";
+import { FlowRanks } from "./flow-ranks.js";
 import { Histogram } from "./histogram.js";
 import { Empty, Name } from "./text.js";
 
@@ -46,6 +47,7 @@ export function FlowPane() {
   const verdicts = judge(flow, step);
   return (
     <div class="flow">
+      <FlowRanks flow={flow} />
       <Summary flow={flow} step={step} verdicts={verdicts} />
       <Views />
       <Content flow={flow} step={step} verdicts={verdicts} />

@@ -112,12 +112,13 @@ describe("verdicts", () => {
 
   test("zero, none and not finite", () => {
     const flow = [
-      { step: 0, layer: 0, norm: 0 },
+      { step: 0, layer: 0, norm: 0, zeros: 4 },
       { step: 0, layer: 2, norm: null, nans: 2 },
       { step: 0, layer: 3, norm: 1 },
+      { step: 0, layer: 4, norm: 0 }, // another process holds its elements
     ];
-    const norms = { "a.w": [0], "b.w": [0], "c.w": [0], "d.w": [0] };
-    expect(last(norms, { flow })).toEqual(["zero", "none", "not finite", ""]);
+    const norms = { "a.w": [0], "b.w": [0], "c.w": [0], "d.w": [0], "e.w": [0] };
+    expect(last(norms, { flow })).toEqual(["zero", "none", "not finite", "", ""]);
   });
 });
 

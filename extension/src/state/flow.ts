@@ -17,6 +17,8 @@ export interface Flow {
   readonly ratios: Float64Array;
   /** How many elements are NaN or infinite. */
   readonly bad: Float64Array;
+  /** How many elements are 0. */
+  readonly zeros: Float64Array;
   /** Per layer: the last full statistics, and the step they are of. */
   readonly histograms: readonly (LayerHistogram | null)[];
   readonly hasRatios: boolean;
@@ -61,7 +63,7 @@ export function flowOf(snapshot: Snapshot, wanted: number | null = null): Flow {
   rows.sort((a, b) => (flow_steps[a]?.number ?? 0) - (flow_steps[b]?.number ?? 0));
   const column = new Map(rows.map((row, place) => [row, place]));
   const cells = () => new Float64Array(layers.length * rows.length).fill(Number.NaN);
-  const [norms, ratios, bad] = [cells(), cells(), cells()];
+  const [norms, ratios, bad, zeros] = [cells(), cells(), cells(), cells()];
   const histograms: (LayerHistogram | null)[] = layers.map(() => null);
   let hasRatios = false;
   for (const point of flow) {
@@ -70,6 +72,7 @@ export function flowOf(snapshot: Snapshot, wanted: number | null = null): Flow {
     const at = point.layer * rows.length + place;
     norms[at] = point.norm ?? Number.NaN;
     bad[at] = point.nans + point.infs;
+    zeros[at] = point.zeros;
     const ratio = ratioOf(point);
     if (ratio !== null) {
       ratios[at] = ratio;
@@ -87,7 +90,7 @@ export function flowOf(snapshot: Snapshot, wanted: number | null = null): Flow {
     const at = flow_steps[row]?.time_ns ?? 0;
     return passes.find((pass) => pass.begin_ns <= at && at <= pass.end_ns) ?? null;
   });
-  const values = { norms, ratios, bad, histograms, hasRatios };
+  const values = { norms, ratios, bad, zeros, histograms, hasRatios };
   return { layers, steps, failed, ...values, rank, ranks };
 }
 
@@ -140,7 +143,8 @@ export function judge(flow: Flow, step: number): Verdict[] {
     if (isBadAt(flow, row, step)) return "not finite";
     if (norm === null) return "none";
     const scale = scales[row] ?? 0;
-    if (scale === 0) return "zero";
+    // Of a spread parameter this process may hold no element at all.
+    if (scale === 0) return at(flow, flow.zeros, row, step) > 0 ? "zero" : "";
     const usual = usualOf(flow, row, step);
     if (usual === null) {
       return scale > 1 && scale > BEYOND * middle ? "exploding" : "";
@@ -157,7 +161,8 @@ export function judge(flow: Flow, step: number): Verdict[] {
   return verdicts.map((verdict, row) => {
     const layer = layers[row];
     const stands = !((shares[row] ?? Number.NaN) > moved);
-    const isTiny = (scales[row] ?? 0) < VANISHING * largest;
+    const scale = scales[row] ?? 0;
+    const isTiny = scale > 0 && scale < VANISHING * largest;
     const vanishes = stands && isTiny && layer !== undefined && !isShift(layer);
     return verdict === "" && vanishes ? "vanishing" : verdict;
   });

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from types import CodeType
 from typing import Any, NamedTuple
+
+from gradviz._capture.names.weak_records import Known
 
 
 class Hook(NamedTuple):
@@ -24,6 +27,29 @@ def code_of(hook: Any) -> CodeType | None:
     if code is None:
         code = getattr(vars(type(hook)).get("__call__"), "__code__", None)
     return code
+
+
+class Owners:
+    """Numbers the objects whose methods are hooks; holds none of them."""
+
+    def __init__(self) -> None:
+        self._known: Known[Any, int] = Known()
+        self._count = 0
+
+    def number(self, hook: Any) -> int | None:
+        """Return the number of the object whose method a hook is; None for others."""
+        while isinstance(hook, functools.partial):
+            hook = hook.func
+        owner = getattr(hook, "__self__", None)
+        if owner is None:
+            return None
+        known = self._known.get(owner)
+        if known is None:
+            self._count += 1
+            known = self._count
+            with contextlib.suppress(TypeError):  # it cannot be referred to weakly
+                self._known.add(owner, known)
+        return known
 
 
 def hooks_in(*tables: Any) -> tuple[Hook, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -90,6 +92,31 @@ _OWN_REFERENCES = 3  # the frame, our variable, and the argument of getrefcount
 def names_in_module(module: Any) -> dict[int, str]:
     """Map ``id(tensor)`` to its path, for parameters and buffers of a module."""
     return {id(tensor): path for path, tensor in _members(module)}
+
+
+def unsharded_in(top: Any) -> Iterator[tuple[Any, str, Any]]:
+    """Yield module, attribute and tensor of the whole parameters that FSDP makes.
+
+    ``fully_shard`` has these in the place of the module's own while it runs, and the
+    leaves of the graph are these.
+    """
+    for module in top.modules():
+        state = getattr(module, "_get_fsdp_state", None)
+        if state is None:
+            continue
+        with suppress(Exception):  # private names of PyTorch
+            for group in _parameter_groups(state()):
+                for each in group.fsdp_params:
+                    whole = getattr(each, "_unsharded_param", None)
+                    if whole is not None:
+                        info = each._module_info
+                        yield info.module, info.param_name, whole
+
+
+def _parameter_groups(state: Any) -> list[Any]:
+    several = getattr(state, "_fsdp_param_groups", None)
+    found = [state._fsdp_param_group] if several is None else [*several]
+    return [group for group in found if group is not None]
 
 
 def _members(module: Any) -> list[tuple[str, Any]]:

@@ -25,6 +25,7 @@ class FlowOfLog:
         self._leaves: dict[int, RawNode] = {}  # by key
         self._keys: dict[int, int] = {}  # id of a stand-in -> key
         self._closed = False
+        self._passes_before = log.passes_over
         log.program.before_drop.append(self.hear)
 
     def close(self) -> None:
@@ -73,6 +74,7 @@ class FlowOfLog:
                 [nodes.get(self._keys[id(leaf)], leaf) for leaf in step.leaves],
                 step.summaries,
                 step.stepped,
+                step.number,
             )
             for step in self.steps()
         ]
@@ -82,7 +84,8 @@ class FlowOfLog:
         for key, summary in event.at_leaves():
             taken = statistics_of(summary) if in_full else as_tuple(briefly(summary))
             self._flow.add(time_ns, self._stand_in(key), taken)
-        self._flow.end_pass()
+        number = self._log.pass_numbers.get(event.index)
+        self._flow.end_pass(None if number is None else number - self._passes_before)
 
     def _stand_in(self, key: int) -> RawNode:
         leaf = self._leaves.get(key)

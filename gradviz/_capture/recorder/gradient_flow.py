@@ -44,10 +44,11 @@ class FlowLog:
         self._summaries.append(summary)
         self.steps[-1].time_ns = time_ns
 
-    def end_pass(self) -> None:
+    def end_pass(self, number: int | None = None) -> None:
         """Note that the pass is over; what lies far back is kept in short."""
         if not self._leaves:
             return
+        self.steps[-1].number = number
         self._count += len(self._leaves)
         before, last = self.steps[-2] if len(self.steps) > 1 else None, self.steps[-1]
         last.leaves, last.summaries = tuple(self._leaves), tuple(self._summaries)
@@ -102,11 +103,12 @@ def flow_tables(
     layers = tuple(_layer(leaf, numbers.get(id(leaf)), nodes) for leaf in order)
     steps: list[ir.FlowStep] = []
     points: list[ir.FlowPoint] = []
+    numbers_of_steps = step_numbers(flow, recording.flow_forgotten)
     for at, step in enumerate(flow):
         before = flow[at - 1].time_ns if at else None
         steps.append(
             ir.FlowStep(
-                number=recording.flow_forgotten + at,
+                number=numbers_of_steps[at],
                 time_ns=step.time_ns,
                 step_ns=None if before is None else step.time_ns - before,
                 stepped=step.stepped,
@@ -119,6 +121,15 @@ def flow_tables(
             full = add_statistics(raw) if summary.histogram else None
             points.append(point_of(summary, at, layer, full))
     return FlowTables(layers, tuple(steps), tuple(points))
+
+
+def step_numbers(steps: Sequence[RawFlowStep], first: int) -> list[int]:
+    """Return the numbers of steps; ``first`` is that of the first if it has none."""
+    numbers: list[int] = []
+    for step in steps:
+        follows = numbers[-1] + 1 if numbers else first
+        numbers.append(follows if step.number is None else step.number)
+    return numbers
 
 
 def _layer(leaf: RawNode, row: int | None, nodes: Sequence[ir.OpNode]) -> ir.FlowLayer:

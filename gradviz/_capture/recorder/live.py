@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gradviz import ir
 from gradviz._capture.recorder.assemble import assemble_with_rows
+from gradviz._capture.recorder.gradient_flow import step_numbers
 from gradviz._capture.recorder.raw import (
     RawFlowStep,
     RawNode,
@@ -131,7 +132,7 @@ class StepSource(ABC):
         points = np.concatenate([self._past[len(self._past) - known :], news])
         self._past_from, self._past = first, points[:-2]  # the last ones may go on
         return FlowTail(
-            list(range(first, first + len(steps))),
+            step_numbers(steps, first),
             [step.time_ns for step in steps],
             [step.stepped for step in steps],
             points,

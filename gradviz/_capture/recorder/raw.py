@@ -214,6 +214,7 @@ class RawFlowStep:
     leaves: Sequence[RawNode] = ()
     summaries: Sequence[RawStatistics] = ()  # one for each of these
     stepped: bool = False
+    number: int | None = None  # None: that of the step before, and 1
 
 
 @dataclass(slots=True, eq=False)

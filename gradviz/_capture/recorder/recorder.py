@@ -87,7 +87,7 @@ class Recorder:
         self._last = self.log.next_index
         self.flow.close()
         self._note_holders(self.log)
-        if error is not None:
+        if error is not None and not isinstance(error, SystemExit):
             self._error = f"{type(error).__name__}: {error}"
             self._notes.append(RAISED.format(self._error))
         if self._own is not None:
@@ -109,7 +109,7 @@ class Recorder:
 
     @property
     def passes(self) -> int:
-        """How many passes have ended since it began."""
+        """How many passes ended while it recorded, looked at in full or not."""
         return 0 if self.log is None else self.log.passes_over - self._passes_before
 
     def snapshot(self) -> ir.Snapshot:

@@ -8,7 +8,7 @@ from itertools import islice
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.names.tensors import locals_of, own_path
+from gradviz._capture.names.tensors import locals_of, own_path, unsharded_in
 from gradviz._capture.training_loop.patches import Part
 
 if TYPE_CHECKING:
@@ -160,9 +160,15 @@ class NamePart(Part):
             self._name_tree(name, prefix, top)
 
     def _name_tree(self, name: str, prefix: str, top: Any) -> None:
+        paths = dict[int, str]()
         for path, module in top.named_modules():
             own = own_path(path)
             self.modules.row(module).name = prefix + own if own else name
+            paths[id(module)] = f"{own}." if own else ""
+        for module, own, parameter in unsharded_in(top):
+            if id(module) in paths:
+                full = f"{prefix}{paths[id(module)]}{own}"
+                self._name_tensor(parameter, full, path=True)
         for path, parameter in top.named_parameters():
             self._name_tensor(parameter, prefix + own_path(path), path=True)
         for path, buffer in top.named_buffers():

@@ -43,11 +43,26 @@ def check(history: History) -> Iterator[Hit]:
         runs = inside.get(call.index, [])
         first = [each for each in runs if each.op != "recompute"]
         for again in (each for each in runs if each.op == "recompute"):
-            pair = _difference(call, first, inside.get(again.index, []))
+            second = inside.get(again.index, [])
+            pair = _difference(call, *_comparable(call, first, second))
             if pair is not None:
                 yield _hit(history, call, again, *pair, _is_new(pair[1], first))
                 break
     yield from _own(history, inside)
+
+
+def _comparable(outer: Call, *runs: list[Call]) -> Iterator[list[Call]]:
+    """Yield the calls of both runs without those that a library makes beside the graph.
+
+    FSDP gathers the parameters of a module in the first run, or before the second.
+    """
+    all_made = all(any(call.nodes for call in run) for run in runs)
+    for run in runs:
+        yield [
+            call
+            for call in run
+            if not all_made or call.nodes or call.site != outer.site or draws(call)
+        ]
 
 
 def _difference(

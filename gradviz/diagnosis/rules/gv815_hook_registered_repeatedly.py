@@ -11,7 +11,8 @@ Example
 Use instead
     Keep the handle, and call ``handle.remove()`` before registering again.
 When it stays quiet
-    The targets differ, as in a loop over layers, or the earlier hooks were removed.
+    The targets differ, as in a loop over layers, the hooks are methods of different
+    objects, or the earlier hooks were removed.
 References
     pytorch/pytorch#61446.
 """
@@ -42,7 +43,9 @@ def check(history: History) -> Iterator[Hit]:
 def _source(hook: HookRegistered) -> object:
     """Return what tells the functions of hooks apart, in a re-run cell too."""
     code = hook.code
-    return None if code is None else (code.co_firstlineno, code.co_code, code.co_consts)
+    if code is None:
+        return None
+    return code.co_firstlineno, code.co_code, code.co_consts, hook.owner
 
 
 def _hit(history: History, hooks: list[HookRegistered]) -> Hit:

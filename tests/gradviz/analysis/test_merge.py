@@ -13,7 +13,7 @@ import pytest
 import gradviz
 from gradviz import cli, ir
 from gradviz.errors import GradvizError
-from gradviz.flow.ranks import ranks_text
+from gradviz.flow.rank_text import ranks_text, verdict_text
 from gradviz.ir.validate import validate
 from tests.gradviz.watching import flows
 from tools.imports import ROOT
@@ -71,7 +71,7 @@ def test_ddp_with_a_slow_rank_that_leaves_a_part_unused_and_computes_nan(
     status = cli.main(["merge", *files, "-o", str(tmp_path / "all.json")])
     out = capsys.readouterr().out
     assert status == 1, "a NaN is an error"
-    assert "2 ranks, 8 steps in common, 0 to 7" in out
+    assert out.startswith("2 ranks: rank 1: no gradient from step 0 in `other.w")
     assert out.count("none") == 2
     assert gradviz.load(tmp_path / "all.json") == merged
 
@@ -81,7 +81,9 @@ def test_ddp_that_is_gone_around_trains_two_models(tmp_path: Path):
     merged = trained("bypass", tmp_path)
     (finding,) = (f for f in merged.findings if f.severity == "error")
     assert finding.slug == "gradients-differ"
-    assert finding.message.startswith("From step 0 on the averaged gradients of `body.")
+    assert finding.message.startswith(
+        "Ranks 0 and 1 differ, first at step 0 in the averaged gradients of `body."
+    )
     assert "model.module" in finding.fix
 
 
@@ -111,8 +113,11 @@ def test_torchrun_records_each_rank_into_its_own_file(tmp_path: Path):
     assert [file.name for file in files] == ["train-rank0.json", "train-rank1.json"]
     merged = gradviz.merge(files)
     assert merged.nodes == gradviz.load(files[0]).nodes
-    (finding,) = merged.findings
-    assert finding.message.startswith("`v` got no gradient on rank 1 although another")
+    missing, path = merged.findings
+    assert missing.message.startswith("`v` got no gradient on rank 1 although another")
+    assert path.message.startswith("Rank 1 computes something else than rank 0: first")
+    assert path.culprit is not None
+    assert merged.sites[path.culprit].line == 4
 
 
 # ---- histories made by hand ---------------------------------------------------------
@@ -132,15 +137,14 @@ def test_ranks_that_agree_have_no_findings():
     assert [step.rank for step in merged.flow_steps] == [0] * 12 + [1] * 12
     assert len(merged.statistics) == 1 + 3, "those of rank 1 come after rank 0's"
     validate(merged)
-    text = ranks_text(merged)
-    assert text.startswith("2 ranks, 12 steps in common, 0 to 110\n")
-    assert "in.weight" in text
+    assert verdict_text(merged) == "The 2 ranks agree: 111 steps, 3 parameters."
+    assert "in.weight" in ranks_text(merged)
 
 
 def test_different_weights_are_the_cause_of_different_gradients():
     merged = gradviz.merge([ranked(0), ranked(1, weight_norm=11.0, norm=3.0)])
     assert [each.slug for each in merged.findings] == ["weights-differ"]
-    assert "(rank 0: 10, rank 1: 11)" in merged.findings[0].message
+    assert "(rank 0: 10; rank 1: 11)" in merged.findings[0].message
 
 
 def test_parameters_spread_over_the_ranks_may_differ():
@@ -156,7 +160,7 @@ def test_uneven_data_is_noticed():
     far = replace(far, flow=tuple(replace(each, local_norm=500.0) for each in far.flow))
     (finding,) = gradviz.merge([ranked(0), far]).findings
     assert finding.slug == "uneven-ranks"
-    assert "(rank 0: 1, rank 1: 500)" in finding.message
+    assert "(rank 0: 1; rank 1: 500)" in finding.message
 
 
 def test_findings_of_other_ranks_say_whose_they_are():

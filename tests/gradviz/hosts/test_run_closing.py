@@ -27,14 +27,14 @@ def diagnosis(*notes: str, findings: tuple[ir.Finding, ...] = ()) -> Diagnosis:
 
 
 def test_no_findings_are_said_with_what_was_looked_at():
-    assert said(Outcome(GRAPH, diagnosis(), 0), "a.html") == [
+    assert said(Outcome(GRAPH, diagnosis()), "a.html") == [
         "gradviz: no findings in 3 backward passes, 41 operations, 1 optimizer.",
         "gradviz: recorded 1 node, 0 edges: /tmp/a.html",
     ]
 
 
 def test_the_verdict_comes_first_and_the_files_last():
-    outcome = Outcome(GRAPH, diagnosis("A note.", findings=(FINDING,)), 1, "E: e")
+    outcome = Outcome(GRAPH, diagnosis("A note.", findings=(FINDING,)), "E: e")
     first, *rest, note, last = said(outcome, "a.html")
     assert first.startswith("gradviz: found 1 cause in 3 backward passes")
     assert first.endswith(" until the script raised.")
@@ -55,15 +55,15 @@ def test_what_a_log_has_dropped_is_not_called_looked_at():
 def test_a_script_without_tensors_gets_one_sentence():
     nothing = Diagnosis((), (), (), looked_at=LookedAt(0, 0, 0))
     words = "gradviz: the script called no operation of PyTorch or gradtape: /tmp/{}"
-    outcome = Outcome(ir.Snapshot("demo"), nothing, 0)
+    outcome = Outcome(ir.Snapshot("demo"), nothing)
     assert said(outcome, "a.html") == [words.format("a.html")]
-    assert said(Outcome(None, nothing, 0), "f.json") == [words.format("f.json")]
+    assert said(Outcome(None, nothing), "f.json") == [words.format("f.json")]
 
 
 def test_notes_are_said_once_and_not_without_end():
     notes = [f"Note {number}." for number in range(14)]
     snapshot = ir.Snapshot("demo", notes=(notes[0], "Of the graph.\x1b[31m", *notes))
-    text = said(Outcome(snapshot, diagnosis(notes[0], notes[0]), 0))
+    text = said(Outcome(snapshot, diagnosis(notes[0], notes[0])))
     lines = [line for line in text if line.startswith("note: ")]
     assert lines[:2] == ["note: Note 0.", r"note: Of the graph.\x1b[31m"]
     assert len(lines) == 12

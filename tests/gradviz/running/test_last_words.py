@@ -54,7 +54,7 @@ def test_an_end_past_python_is_told_before(
 ) -> None:
     left = recorded(tmp_path, gradviz, ending)
     assert left.status == status
-    said, counted = left.err.splitlines()
+    said, *_, counted = left.err.splitlines()
     assert f"the script ends the process by {by};" in said
     assert counted.startswith("gradviz: recorded 3 nodes")
     assert kept(tmp_path) == 3
@@ -131,7 +131,7 @@ def test_closed_streams_cost_no_recording(
 def test_a_full_disk_costs_two_sentences(tmp_path: Path, gradviz: Run) -> None:
     left = recorded(tmp_path, gradviz, "sys.exit(7)", limits={"FSIZE": 900})
     assert left.status == 7
-    here, elsewhere, counted = left.err.splitlines()
+    here, elsewhere, *_, counted = left.err.splitlines()
     assert f"{tmp_path / 'x.json'} cannot be written" in here
     assert "x.json cannot be written" in elsewhere
     assert counted.startswith("gradviz: recorded 3 nodes")
@@ -145,5 +145,20 @@ def test_out_of_memory_is_the_scripts_own_error(tmp_path: Path, gradviz: Run) ->
     assert left.status == 1
     trace, _, after = left.err.partition("\nMemoryError\n")
     assert trace.count("File") == 1
-    assert after.startswith("gradviz: recorded 3 nodes")
+    assert "\ngradviz: recorded 3 nodes" in after
+    assert kept(tmp_path) == 3
+
+
+def test_a_signal_while_files_are_written_waits_for_them(
+    tmp_path: Path, gradviz: Run
+) -> None:
+    text = """
+import gradviz.export as export
+write = export.write_bytes
+def told_to_end(*given):
+    signal.raise_signal(signal.SIGTERM)
+    return write(*given)
+export.write_bytes = told_to_end
+"""
+    assert recorded(tmp_path, gradviz, text).status == -signal.SIGTERM
     assert kept(tmp_path) == 3

@@ -28,6 +28,7 @@ def history(
             row,
             layer,
             norm=norm(layer, step),
+            zeros=0 if norm(layer, step) else 64,
             nans=nans(layer, step),
             weight_norm=10.0 if updates else None,
             update_norm=0.01 * (1 + layer) * min(norm(layer, step) or 0.0, 1.0)

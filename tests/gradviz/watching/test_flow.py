@@ -57,8 +57,17 @@ def test_a_recording_without_history_is_one_step():
 
 def verdicts(*norms: float | None, counts: int = 4) -> list[str]:
     layers = [ir.FlowLayer(f"{row}.weight", "", counts) for row in range(len(norms))]
-    points = [ir.FlowPoint(0, row, norm=norm) for row, norm in enumerate(norms)]
+    points = [
+        ir.FlowPoint(0, row, norm=norm, zeros=0 if norm else counts)
+        for row, norm in enumerate(norms)
+    ]
     return list(judge(layers, points))
+
+
+def test_a_process_without_elements_of_a_parameter_has_no_zero_gradient():
+    layers = [ir.FlowLayer(f"{row}.weight", "", 4) for row in range(2)]
+    points = [ir.FlowPoint(0, 0, norm=1.0), ir.FlowPoint(0, 1, norm=0.0)]
+    assert judge(layers, points) == ["", ""]
 
 
 def test_layers_of_one_step_are_compared():

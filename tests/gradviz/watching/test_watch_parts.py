@@ -146,6 +146,16 @@ def test_a_rank_writes_its_own_file(tmp_path: Path):
     run(tmp_path, "", "", RANK="1", WORLD_SIZE="2")
     snapshot = gradviz.load(tmp_path / "gradviz-watch-rank1.json")
     assert {step.rank for step in snapshot.flow_steps} == {1}
+    assert snapshot.processes == (ir.Process(1, size=2, steps=5),)
+    assert snapshot.events == ()
+
+
+def test_a_rank_that_raised_keeps_its_error_for_the_merge(tmp_path: Path):
+    ending = "raise ValueError('bad batch 7')"
+    done = run(tmp_path, ending, "", RANK="1", WORLD_SIZE="2")
+    assert "bad batch 7" in done.stderr
+    snapshot = gradviz.load(tmp_path / "gradviz-watch-rank1.json")
+    assert [each.text for each in snapshot.events] == ["ValueError: bad batch 7"]
 
 
 def test_no_page_means_no_file(tmp_path: Path):

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtape._debug import Tensor, internal_files, mode
 from gradviz._capture.adapters.gradtape.context import GradtapeContext
-from gradviz._capture.names.hooks import code_of, held_by
+from gradviz._capture.names.hooks import Owners, code_of, held_by
 from gradviz.program.events import HookRegistered, ModeSwitched
 
 
@@ -17,6 +17,7 @@ class Switches:
 
     def __init__(self, log: GradtapeContext) -> None:
         self._log = log
+        self._owners = Owners()
 
     def mode_switched(self, switch: Any, leaving: bool, caller: CodeType) -> None:
         """Note a switch, unless it is the engine's own doing."""
@@ -61,6 +62,7 @@ class Switches:
                 kind=kind,
                 hook=handle.id,
                 code=code_of(hook),
+                owner=self._owners.number(hook),
             )
             if isinstance(on, Tensor):
                 event.value = log.value(on)

@@ -80,6 +80,12 @@ class GradtapeReader:
 
         return distributed.get_rank() if distributed.is_initialized() else None
 
+    def size(self) -> int | None:
+        """Return how many processes train together."""
+        import gradtape.distributed as distributed
+
+        return distributed.get_world_size() if distributed.is_initialized() else None
+
 
 def _plain(array: Any) -> Any:
     if type(array) is SparseArray:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MOST_HOOKED = 50_000  # nodes of one pass whose gradients are summarized
 
 
+_MOST_NUMBERS = 4096  # of passes that nobody has read yet
+
+
 class TorchBackward:
     """Wraps the two ways into a backward pass, and the engine below them."""
 
@@ -38,6 +41,7 @@ class TorchBackward:
         self.log, self.graph = log, graph
         self.last: Backward | None = None  # the pass that ended last, where it was read
         self.over = 0  # passes that have ended
+        self.numbers: dict[int, int] = {}  # of passes in full, by their event's index
         self._peek = torch._C._autograd._get_sequence_nr
         self._patches = Patches()
 
@@ -263,6 +267,10 @@ class TorchBackward:
         if entry.arguments.create:
             self.graph.producers.add_between(entry.first, self._peek(), entry.index)
         log.loop.after_backward()
+        if log.samples and not log.brief:
+            self.numbers[entry.index] = self.over
+            if len(self.numbers) > _MOST_NUMBERS:
+                del self.numbers[next(iter(self.numbers))]
         self.last, self.over = entry.event or self.last, self.over + 1
         log.size.passed(self._peek())
         log.step_ended()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.adapters.pytorch.gradient_guard import OwnHook
 from gradviz._capture.adapters.pytorch.tensor_records import version_of
-from gradviz._capture.names.hooks import code_of, held_by, users_hooks
+from gradviz._capture.names.hooks import Owners, code_of, held_by, users_hooks
 from gradviz._capture.training_loop.patches import Patches, unseen
 from gradviz.program.events import HookRan, HookRegistered
 from gradviz.program.values import Value
@@ -33,6 +33,7 @@ class TorchHooks:
         self._events: weakref.WeakKeyDictionary[Any, HookRegistered]
         self._events = weakref.WeakKeyDictionary()  # by the handle
         self._count = 0
+        self._owners = Owners()
         self.own = OwnHook()
         self._node: int | None = None
 
@@ -110,6 +111,7 @@ class TorchHooks:
             value=value,
             target=value.node,
             holds=self._held_by(hook),
+            owner=self._owners.number(hook),
         )
         log.append(event)
 
@@ -133,6 +135,7 @@ class TorchHooks:
             code=code,
             target=self._node,
             holds=self._held_by(hook),
+            owner=self._owners.number(hook),
         )
         log.append(event)
 

@@ -144,6 +144,7 @@ class TorchLog(TorchFrames):
         regions = Regions(self, self.calls)
         self.compiled = TorchCompiled(torch, self, regions, keep=keep_compiled)
         self.scripted = TorchScripted(torch, self, regions)
+        self.pass_numbers = self.passes.numbers
         self.detailed = False
         self._pictured = 0  # so many steps, once a graph is recorded too
         self.watchful = self.samples

@@ -98,9 +98,13 @@ class Exports:
         return found
 
     def _print(self, tensor: Any) -> int | None:
-        """Return a fingerprint of all memory behind a tensor, on the CPU."""
+        """Return a fingerprint of all memory behind a tensor, on the CPU.
+
+        None where there is nothing to compare: FSDP gives the memory of whole
+        parameters back between passes.
+        """
         storage = tensor.untyped_storage()
-        if storage.nbytes() > LARGEST or storage.device.type != "cpu":
+        if not 0 < storage.nbytes() <= LARGEST or storage.device.type != "cpu":
             return None
         with Isolated(self.torch):
             data = self.torch.empty(0, dtype=self.torch.uint8).set_(storage)

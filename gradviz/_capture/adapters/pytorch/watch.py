@@ -181,7 +181,17 @@ class TorchReader:
 
     def rank(self) -> int | None:
         """Return the number of this process among those that train together."""
+        distributed = self._distributed()
+        return None if distributed is None else distributed.get_rank()
+
+    def size(self) -> int | None:
+        """Return how many processes train together."""
+        distributed = self._distributed()
+        return None if distributed is None else distributed.get_world_size()
+
+    def _distributed(self) -> Any:
+        """Return PyTorch's package for several processes, where they have met."""
         distributed = getattr(self._torch, "distributed", None)
         if distributed is None or not distributed.is_available():
             return None
-        return distributed.get_rank() if distributed.is_initialized() else None
+        return distributed if distributed.is_initialized() else None

@@ -73,4 +73,25 @@ PROGRAMS: list[Case] = [
         Clamp.apply(lin(torch.randn(4, 3))).sum().backward()
         """,
     ),
+    case(
+        "methods_of_two_objects",
+        """
+        import torch
+
+        class Scaled:
+            def __init__(self, factor):
+                self.factor = factor
+
+            def hook(self, g):
+                return g * self.factor
+
+            def put_on(self, tensor):
+                tensor.register_hook(self.hook)
+
+        w = torch.ones(3, requires_grad=True)
+        for scaled in [Scaled(0.5), Scaled(2.0)]:
+            scaled.put_on(w)
+        (w * 2).sum().backward()
+        """,
+    ),
 ]
