@@ -14,6 +14,7 @@ from gradviz.ir import columns as ir_columns
 from gradviz.ir import json as ir_json
 from gradviz.ir.bounds import MAX_FILE, check_file
 from gradviz.ir.validate import validate
+from gradviz.text.progress import Progress
 
 PathLike = str | os.PathLike[str]
 
@@ -27,10 +28,9 @@ def as_snapshot(x: object) -> ir.Snapshot:
     """Return the snapshot that ``x`` is, holds or leads to."""
     if not isinstance(x, ir.Snapshot):
         method = getattr(x, "snapshot", None)
-        if callable(method):
-            x = method()
-        else:
-            x = provided("capture")(x)
+        with Progress() as progress:
+            progress.says("making the picture of a graph")
+            x = method() if callable(method) else provided("capture")(x)
     snapshot = cast("ir.Snapshot", x)
     validate(snapshot)
     return snapshot

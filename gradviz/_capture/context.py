@@ -17,6 +17,7 @@ from gradviz.program.events import Call, Event
 from gradviz.program.log import Identities, UserFiles
 from gradviz.program.noted import Glance
 from gradviz.program.records import Program
+from gradviz.program.step_size import StepSize
 from gradviz.program.values import RawSite, Value
 
 
@@ -32,6 +33,7 @@ class LogContext(Protocol):
     muted: int  # pauses that are open
     next_index: int  # what the next event will get
     most: int  # events that are kept
+    size: StepSize
     watchful: Any  # true while each event is something to look at
     looks: bool  # values are looked at now
     skims: bool  # what was told often enough is passed over now

@@ -241,11 +241,13 @@ def _deliver(
     from gradviz.cli.closing import closing
     from gradviz.diagnosis import document
     from gradviz.export import FORMS
+    from gradviz.text.progress import Progress
 
     written: dict[str, Path] = {}
 
     def write(form: str, encode: Callable[[], bytes]) -> None:
-        with voice.failures(f"--{form}"):
+        with voice.failures(f"--{form}"), Progress(voice.stream) as progress:
+            progress.says(f"writing {getattr(options, form)}")
             written[form] = _write_somewhere(encode(), getattr(options, form), voice)
 
     diagnosis, snapshot = outcome.diagnosis, outcome.snapshot

@@ -94,6 +94,7 @@ class OpNode:
     elapsed_ns: int | None = None  # time the backward function took
     order: int = 0  # of differentiation: made by a create_graph pass over order - 1
     hook_sites: tuple[int, ...] = ()  # where each is defined, -1: lost. Added in 1.2
+    count: int = 1  # backward functions of one place that it stands for. Added in 1.3
 
 
 @dataclass(frozen=True, slots=True)

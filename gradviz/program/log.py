@@ -14,6 +14,7 @@ from typing import Any
 from gradviz.program.events import Call, Event
 from gradviz.program.noted import Glance
 from gradviz.program.records import Program, TensorFacts
+from gradviz.program.step_size import StepSize
 from gradviz.program.values import RawSite, Value
 
 MAX_EVENTS = 100_000
@@ -136,6 +137,7 @@ class Log:
         self.muted = 0
         self.next_index = 0  # what the next event will get
         self.most = MAX_EVENTS  # that are kept
+        self.size = StepSize(program.notes)
         self.watchful: Any = False  # true while each event is something to look at
         self.looks = program.scanned  # at values; a log may do so now and then
         self.skims = False  # what was told often enough is passed over now

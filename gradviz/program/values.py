@@ -161,6 +161,7 @@ class Node:
     sequence: int | None = None
     custom: CustomFunction | None = None  # the user's Function; not one of PyTorch's
     is_function: bool = False  # of any Function, PyTorch's own too
+    count: int = 1  # nodes that it stands for; 0: another one stands for it
 
 
 @dataclass(slots=True, eq=False)

@@ -26,6 +26,7 @@ from gradviz.running.last_words import Reserve, last_words
 from gradviz.running.main_module import Program, as_main, execute
 from gradviz.running.signals import Terminated, signals_as_errors, signals_held
 from gradviz.running.voice import Voice, descriptors_taken, flush
+from gradviz.text.progress import Progress
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -223,12 +224,15 @@ class _Recording:
         self._reserve.release()
         with descriptors_taken():
             diagnosis = snapshot = None
-            if self._wanted.findings:
-                with self._voice.failures("what was found"):
-                    diagnosis = self._recorder.diagnose()
-            if self._wanted.graph:
-                with self._voice.failures("the graph"):
-                    snapshot = _below_script(self._recorder.snapshot(), self._file)
+            with Progress(self._voice.stream) as progress:
+                if self._wanted.findings:
+                    progress.says("looking for causes in what was recorded")
+                    with self._voice.failures("what was found"):
+                        diagnosis = self._recorder.diagnose()
+                if self._wanted.graph:
+                    progress.says("making the picture of what was recorded")
+                    with self._voice.failures("the graph"):
+                        snapshot = _below_script(self._recorder.snapshot(), self._file)
             with self._voice.failures("the report"):
                 passes = self._recorder.passes
                 deliver(Outcome(snapshot, diagnosis, self._error, passes))

@@ -183,7 +183,9 @@ def size(nbytes: int) -> str:
 def summary(snapshot: ir.Snapshot) -> str:
     """Return one sentence: how much was recorded."""
     nodes, edges = len(snapshot.nodes), len(snapshot.edges)
-    graph = [counted(nodes, "node"), counted(edges, "edge")]
+    total = sum(node.count for node in snapshot.nodes)
+    drawn = f" (drawn as {nodes:,})" if total > nodes else ""
+    graph = [counted(total, "node") + drawn, counted(edges, "edge")]
     others = (len(snapshot.tensors), "tensor"), (len(snapshot.events), "event")
     return ", ".join(
         [

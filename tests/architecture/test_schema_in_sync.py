@@ -9,7 +9,7 @@ from tools import ir_typescript
 # Numbers that are not rows of a table. A new field of gradviz/ir belongs here or into
 # gradviz.ir.fields.REFERENCES; forgetting both would leave a reference unchecked.
 PLAIN = {
-    "OpNode": "iteration sequence elapsed_ns order",
+    "OpNode": "iteration sequence elapsed_ns order count",
     "Edge": "output input",
     "TensorMeta": "shape strides offset version",
     "Saved": "version_saved version_now",

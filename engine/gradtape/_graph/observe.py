@@ -249,9 +249,11 @@ class CallListener(Protocol):
     engine calls inside is part of that, except for passes, whose hooks are the user's.
     """
 
-    eager: bool
-    """Whether each call is announced when it begins, not only those that change what
-    they are given."""
+    @property
+    def eager(self) -> bool:
+        """Whether each call is announced when it begins, not only those that change
+        what they are given."""
+        ...
 
     @property
     def user_files(self) -> Mapping[str, bool]:

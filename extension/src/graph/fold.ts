@@ -199,7 +199,8 @@ const NAMES_ROOM = 8;
 function titleOf(run: Run, inside: Items, parts: Parts): string {
   const shown = namesOf(run, inside, parts);
   if (ownsParameters(run, inside)) return `${shown} ×${run.times}`;
-  const first = turnsBefore(run, inside, parts);
+  const turn = parts.turnOf(inside.items[run.start] ?? -1);
+  const first = turn ?? turnsBefore(run, inside, parts);
   return `${shown}  t = ${first}…${first + run.times - 1}`;
 }
 

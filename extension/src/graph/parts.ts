@@ -23,6 +23,8 @@ export interface Parts {
   inside(scope: number): Items;
   /** Whether a backward pass began at it, or in it: what is made later is another pass. */
   endsPass(item: number): boolean;
+  /** The turn of a loop that made a node, where others of its turns are one row. */
+  turnOf(item: number): number | null;
   /** "cell" of "cell#17", the class of "layers.3"; for a node its call. */
   nameOf(item: number): string;
 }
@@ -45,10 +47,11 @@ export function partsOf(snapshot: Snapshot): Parts {
   const numbers = new Numbers();
   const facts = factsOf(snapshot, order, numbers);
   const roots = rootItems(snapshot);
+  const isPart = nodes.some(({ count }) => count > 1); // of a graph too large to draw
   const wordOf = (item: number): number => {
     if (item < 0) return facts.word[-1 - item] ?? 0;
     const node = nodes[item];
-    return numbers.of(`node ${node?.name} ${node?.site}`);
+    return numbers.of(`node ${node?.name} ${node?.site} ${node?.count}`);
   };
   return {
     order,
@@ -73,6 +76,7 @@ export function partsOf(snapshot: Snapshot): Parts {
       };
     },
     endsPass: (item) => roots.has(item),
+    turnOf: (item) => (isPart ? (nodes[item]?.iteration ?? null) : null),
     nameOf(item) {
       if (item < 0) {
         const { name = "", kind = "" } = scopes[-1 - item] ?? {};

@@ -68,6 +68,8 @@ export interface OpNode {
   readonly order: number;
   /** where each is defined, -1: lost. Added in 1.2 */
   readonly hook_sites: readonly number[];
+  /** backward functions of one place that it stands for. Added in 1.3 */
+  readonly count: number;
 }
 
 /** A tensor on its way: forward from source to target, its gradient back again. */
@@ -450,6 +452,7 @@ export const TABLES: Readonly<
       refers: "sites",
       sparse: true,
     },
+    count: { kind: "int", optional: false, fallback: 1 },
   },
   edges: {
     source: { kind: "int", optional: false, refers: "nodes" },

@@ -12,7 +12,11 @@ export interface Label {
 }
 
 export function nodeLabel(snapshot: Snapshot, node: OpNode): Label {
-  return { title: nodeTitle(snapshot, node), subtitle: nodeSubtitle(snapshot, node) };
+  const title = nodeTitle(snapshot, node);
+  return {
+    title: node.count > 1 ? `${title} ×${node.count.toLocaleString("en")}` : title,
+    subtitle: nodeSubtitle(snapshot, node),
+  };
 }
 
 function nodeTitle(snapshot: Snapshot, node: OpNode): string {

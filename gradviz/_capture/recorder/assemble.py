@@ -92,6 +92,7 @@ class _Assembly:
             ),
             elapsed_ns=raw.elapsed_ns,
             order=orders.get(id(raw), 0),
+            count=raw.count,
         )
 
     def edges(self) -> tuple[ir.Edge, ...]:
@@ -281,14 +282,14 @@ def _iterations(nodes: list[RawNode]) -> dict[int, int]:
             code, lasti = raw.site
             place = (id(code), lasti, raw.name, _place(raw.scope))
             places.setdefault(place, []).append(raw)
-    return {
-        id(raw): number
-        for group in places.values()
-        if len(group) > 1
-        for number, raw in enumerate(
-            sorted(group, key=lambda raw: raw.sequence if raw.sequence else 0)
-        )
-    }
+    numbers: dict[int, int] = {}
+    for group in places.values():
+        number = 0
+        for raw in sorted(group, key=lambda raw: raw.sequence if raw.sequence else 0):
+            if len(group) > 1 and raw.count == 1:  # else it is no turn of a loop
+                numbers[id(raw)] = number
+            number += raw.count
+    return numbers
 
 
 def _place(scope: RawScope | None) -> tuple[str, ...]:

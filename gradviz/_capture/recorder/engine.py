@@ -15,6 +15,7 @@ from gradviz._capture.recorder.raw import RawNode, RawScope, RawStorage, RawTens
 from gradviz.program.events import Backward, Call
 from gradviz.program.log import Identities
 from gradviz.program.records import Program
+from gradviz.program.step_size import StepSize
 from gradviz.program.values import Node, Value
 
 
@@ -24,6 +25,7 @@ class RecordedLog(Protocol):
     program: Program
     tensors: Identities
     next_index: int
+    size: StepSize
     detail: Detail
     times: dict[int, int]
     """When events came, in nanoseconds since the log was made, by their index."""

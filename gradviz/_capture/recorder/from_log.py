@@ -96,7 +96,7 @@ class GraphFromLog:
 
     def _node(self, node: Node) -> RawNode:
         raw = RawNode(node.name, _kind(node))
-        raw.sequence, raw.site = node.sequence, node.site
+        raw.sequence, raw.site, raw.count = node.sequence, node.site, node.count
         raw.saved = [
             RawSaved(row.slot, self.tensor(row.value), row.value.version, row.hooked)
             for row in node.saved

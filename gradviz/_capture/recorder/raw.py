@@ -135,6 +135,7 @@ class RawNode:
     grad_outputs: Sequence[RawStatistics | None] = ()
     grad_inputs: Sequence[RawStatistics | None] = ()
     elapsed_ns: int | None = None
+    count: int = 1  # nodes that it stands for, see fold.py
 
     @property
     def edges(self) -> tuple[RawEdge, ...]:

@@ -13,6 +13,7 @@ from gradviz._capture.recorder.asides import without_asides
 from gradviz._capture.recorder.assemble import assemble
 from gradviz._capture.recorder.engine import RecordedEngine, RecordedLog
 from gradviz._capture.recorder.flow_of_log import FlowOfLog
+from gradviz._capture.recorder.fold import note_of
 from gradviz._capture.recorder.from_log import GraphFromLog
 from gradviz._capture.recorder.raw import KEPT_STEPS, RawEvent, Recording
 from gradviz._capture.recorder.steps import last_passes, of_passes
@@ -138,6 +139,10 @@ class Recorder:
         if note := log.detail.note():
             recording.notes.append(note)
         recording.notes += graph.facts.notes(graph.nodes, graph.bare)
+        counts = [raw.count for raw in recording.nodes if raw.count > 1]
+        if counts:
+            total = sum(raw.count for raw in recording.nodes)
+            recording.notes.append(note_of(total, counts))
         if not recording.nodes:
             recording.notes.append(NO_GRADIENTS)
         return assemble(recording)
@@ -187,7 +192,7 @@ class Recorder:
         kept = events
         if len(shown) < len(passes):
             kept = of_passes(events, {each.index for each in shown})
-        nodes = _nodes_of(kept, log.program.nodes)
+        nodes = _nodes_of(kept, log.program.nodes, log.size.unwalked)
         last = [root.node for event in shown[-1:] for root in event.roots]
         roots = [key for key in last if key is not None] or _ends(nodes)
         graph = GraphFromLog(log, facts, self._holders, self._hooks)
@@ -208,18 +213,22 @@ def _kept(count: int, shown: list[Backward], passes: list[Backward]) -> str:
     return f"{count:,} steps were recorded; the last {kept}{which} are kept."
 
 
-def _nodes_of(events: list[Event], known: dict[int, Node]) -> dict[int, Node]:
+def _nodes_of(
+    events: list[Event], known: dict[int, Node], unwalked: tuple[int, ...]
+) -> dict[int, Node]:
     """Return the nodes that these events made or walked, and the leaves they end at."""
-    found: dict[int, Node] = {}
+    found = {key: known[key] for key in unwalked if key in known}
     for event in events:
         keys: Any = getattr(event, "nodes", ())
         for key in keys:
-            if key in known:
+            if key in known and known[key].count:
                 found[key] = known[key]
     for node in list(found.values()):
         for edge in node.next:
             if edge is not None and edge[0] < 0 and edge[0] in known:
-                found[edge[0]] = known[edge[0]]
+                leaf = known[edge[0]]
+                if leaf.count:
+                    found[leaf.key] = leaf
     return found
 
 

@@ -30,9 +30,11 @@ from gradviz._capture.adapters.gradtape.backward_args import (
 from gradviz._capture.adapters.gradtape.calls import here
 from gradviz._capture.adapters.gradtape.context import GradtapeContext
 from gradviz._capture.adapters.gradtape.engine_events import Listener
+from gradviz._capture.adapters.gradtape.folding import folded_graph
 from gradviz._capture.adapters.gradtape.pass_preview import Ahead, unseen_writes
 from gradviz._capture.adapters.gradtape.runs import PassRuns
 from gradviz._capture.adapters.gradtape.saved_attributes import Slots
+from gradviz._capture.recorder.fold import Folded
 from gradviz.program.events import Backward, Call, HookRegistered
 from gradviz.program.noted import Glance
 from gradviz.program.values import Saved, StaleSaved, Value
@@ -178,10 +180,18 @@ class Passes:
             stale.extend(self._stale(key, node, slots, saved))
 
         collected = Collected(starts_of(roots))
-        numbers, leaves, freed = self.ahead.walk(roots, collected, check, self.since)
+        folded = self._folded(collected)
+        if folded is None:
+            found = self.ahead.walk(roots, collected, check, self.since)
+            count = len(found[0]) + len(found[1])
+        else:
+            log.size.counting = True  # its nodes are not heard of one by one
+            found = self.ahead.fold(folded, roots, check)
+            count = folded.total
+        numbers, leaves, freed = found
+        told = folded is not None or count <= MAX_NODES
         if freed:
             self._refused.update(freed)
-        count = len(numbers) + len(leaves)
         runs = PassRuns()
         index = log.note(
             "backward",
@@ -194,20 +204,38 @@ class Passes:
             gradients,
             _keeps(given),
             bool(given.get("create_graph")),
-            numbers if count <= MAX_NODES else None,
+            numbers if told else None,
             leaves,
             count,
             tuple(stale),
             tuple(freed),
             runs,
         )
-        self._running[index] = numbers if count <= MAX_NODES else ()
+        self._running[index] = numbers if told else ()
         self._runs.append(runs)
         self.runs = runs
         if hand_over:
             mode.now.collected = collected
         log.loop.before_backward(number + 1 for number in numbers)
         return index
+
+    def _folded(self, collected: Collected) -> Folded[Node] | None:
+        """Return the rows of a graph that is too large to be read node by node."""
+        if not (self.log.scan.on or self.log.details.on):
+            return None
+        return folded_graph(collected.starts, collected)
+
+    def fold_latest(self) -> None:
+        """Read the graph of a large step that no pass has walked, if it is alive."""
+        size = self.log.size
+        latest = None if size.latest is None else size.latest()
+        if latest is None:
+            return
+        size.latest = None
+        folded = folded_graph(starts_of([latest]))
+        if folded is not None:
+            numbers, leaves, _ = self.ahead.fold(folded, [latest], _ignored)
+            size.unwalked = (*[n + 1 for n in numbers], *[-n for n in leaves])
 
     # ---- before ---------------------------------------------------------------------
 
@@ -280,6 +308,8 @@ class Passes:
         if log.details.on:
             log.details.passed(index, next_sequence_nr())
         log.last_index, log.passes_over = index, log.passes_over + 1
+        if len(self._running) == 1:
+            log.size.passed(len(log.reader.makers))
         return self._running.pop(index)
 
     def _or_none(self, gradient: Any) -> Value | None:
@@ -311,6 +341,8 @@ class Passes:
                 event.error_node = None if node is None else self.log.reader.key(node)
             roots = roots_of(given)
             collected = Collected(starts_of(roots))
+            if self._folded(collected) is not None:
+                return  # what is left of it was read before
             self.ahead.walk(roots, collected, _ignored, self.since)
         except Exception as failure:
             self.log.give_up("after a backward pass that raised", failure)

@@ -14,7 +14,7 @@ class CallEvents:
     def __init__(
         self, log: GradtapeContext, calls: Calls, passes: Passes, switches: Switches
     ) -> None:
-        self.eager = log.scan.on  # later its arguments may be others
+        self._scans, self._size = log.scan.on, log.size
         self.user_files = log.user_files
         self.began, self.ended, self.raised = calls.begin, calls.end, calls.fail
         self.pass_began, self.pass_ended = passes.pass_began, passes.pass_ended
@@ -22,3 +22,8 @@ class CallEvents:
         self.mode_switched = switches.mode_switched
         self.hook_registered = switches.hook_registered
         self.hook_removed = switches.hook_removed
+
+    @property
+    def eager(self) -> bool:
+        """Whether calls are announced when they begin; later arguments may differ."""
+        return self._scans and not self._size.counting

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
+from weakref import ref
 
 from gradtape._debug import (
     PublicCall,
@@ -87,7 +88,7 @@ class Calls:
         self._scans = log.scan.on
         self.stacks = log.scan.on  # whether outer frames are noted too
         self._loop, self._lock = log.loop.here, log.lock
-        self._shared = log.exports.shared
+        self._shared, self._size = log.exports.shared, log.size
 
     def begin(self, call: PublicCall) -> None:
         """Describe what a call was given, before it writes."""
@@ -123,6 +124,8 @@ class Calls:
     def end(self, call: PublicCall, result: Any) -> None:
         """Note a call that returned."""
         doing = here.now
+        if self._size.counting and self._counted(doing, result):
+            return
         if call.kwargs or doing.given or self._scans or type(result) is not Tensor:
             self.finish(doing, call, result)
             return
@@ -133,6 +136,18 @@ class Calls:
             return
         if not brief:
             self.finish(doing, call, result)
+
+    def _counted(self, doing: Doing, result: Any) -> bool:
+        """Tell whether a call of a large step need not be noted."""
+        size = self._size
+        if type(result) is not Tensor or result._grad_fn is None:
+            return False
+        if doing.given is not None and not size.writes_too:
+            return False
+        size.latest = ref(result)
+        size.counted += 1
+        calling.now.call = doing.given = doing.writes = None
+        return True
 
     def finish(self, doing: Doing, call: PublicCall, result: Any) -> None:
         """Note a call in full."""

@@ -44,6 +44,8 @@ class Listener:
 
     def _on_enter(self, event: events.NodeEntered) -> None:
         log, key = self._log, event.node.seq + 1
+        if log.size.counting and key not in log.program.nodes:
+            return  # of a graph that is folded
         runs = log.passes.runs
         if runs is not None:
             place = runs.enter(key, event.gradients, log.scan)
@@ -97,6 +99,8 @@ class Listener:
 
     def _on_op(self, event: events.OpCalled) -> None:
         log = self._log
+        if log.size.counting:
+            return
         if log.details.on:
             log.details.op(event)
         if calling.now.depth or log.passes.runs is not None or log.muted:

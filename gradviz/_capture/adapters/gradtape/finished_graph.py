@@ -7,6 +7,7 @@ from types import FrameType
 
 from gradtape._debug import Node, Tensor, edge_of
 from gradviz import ir
+from gradviz._capture.adapters.gradtape.folding import folded_graph
 from gradviz._capture.adapters.gradtape.graph_walk import PRODUCER, EngineReader
 from gradviz._capture.names.tensors import names_in_frame
 from gradviz._capture.names.user_code import users_frame
@@ -37,7 +38,7 @@ def graph_of_ends(
     recording, _ = _walk(tensors, frame, title)
     used = {id(producer) for raw in recording.nodes for producer in raw.behind}
     recording.roots = [root for root in recording.roots if id(root) not in used]
-    recording.notes = []
+    recording.notes.remove(NOT_RECORDED)
     return assemble(recording)
 
 
@@ -46,9 +47,14 @@ def _walk(
 ) -> tuple[Recording, Callable[[Node], int | None]]:
     reader = EngineReader()
     reader.names = names_in_frame(frame, Tensor)
+    ends = [edge_of(loss) for loss in losses]
+    notes = [NOT_RECORDED]
+    found = folded_graph([node for node in ends if node is not None])
+    if found is not None:
+        reader.folded(found)
+        notes.append(found.note)
     roots: dict[int, RawNode] = {}
-    for loss in losses:
-        node = edge_of(loss)
+    for loss, node in zip(losses, ends, strict=True):
         assert node is not None  # it requires grad
         root = reader.node(node)
         roots[id(root)] = root
@@ -62,7 +68,5 @@ def _walk(
         reader.made, key=lambda raw: -1 if raw.sequence is None else raw.sequence
     )
     rows = {id(raw): row for row, raw in enumerate(nodes)}
-    recording = Recording(
-        PRODUCER, title, nodes, list(roots.values()), notes=[NOT_RECORDED]
-    )
-    return recording, lambda node: rows.get(id(reader.node(node)))
+    recording = Recording(PRODUCER, title, nodes, list(roots.values()), notes=notes)
+    return recording, lambda node: rows.get(id(reader.find(node)))

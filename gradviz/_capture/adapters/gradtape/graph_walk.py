@@ -40,6 +40,7 @@ from gradviz._capture.adapters.gradtape.op_facts import (
 )
 from gradviz._capture.names.holders import holders_in
 from gradviz._capture.names.weak_records import Known
+from gradviz._capture.recorder.fold import Folded
 from gradviz._capture.recorder.raw import (
     RawNode,
     RawSaved,
@@ -75,7 +76,7 @@ class EngineReader:
 
         ``outputs`` are the first ones, where they are known already.
         """
-        found = self._find(node)
+        found = self.find(node)
         if found is not None:
             return found
         first = self._begin(node, outputs)
@@ -84,7 +85,7 @@ class EngineReader:
             each, raw = waiting.pop()
             behind: list[RawNode | None] = []
             for producer in each.nodes:
-                known = None if producer is None else self._find(producer)
+                known = None if producer is None else self.find(producer)
                 if known is None and producer is not None:
                     known = self._begin(producer)
                     waiting.append((producer, known))
@@ -94,7 +95,19 @@ class EngineReader:
             raw.behind, raw.numbers = tuple(behind), each.numbers
         return first
 
-    def _find(self, node: Node) -> RawNode | None:
+    def folded(self, found: Folded[Node]) -> None:
+        """Read the rows of a graph that is too large to be read whole."""
+        made = [self.find(node) or self._begin(node) for node in found.rows]
+        for row, (raw, behind) in enumerate(zip(made, found.behind, strict=True)):
+            raw.count = found.counts.get(row, 1)
+            raw.behind = tuple([None if at is None else made[at[0]] for at in behind])
+            raw.numbers = tuple([0 if at is None else at[1] for at in behind])
+            for known in raw.behind:
+                if known is not None and known.kind == "accumulate":
+                    known.scope = known.scope or raw.scope  # with its first user
+
+    def find(self, node: Node) -> RawNode | None:
+        """Return the record of a node that was read."""
         found = self._nodes.get(node)
         if found is None and isinstance(node, AccumulateGrad):
             found = self._leaves.get(node.variable)

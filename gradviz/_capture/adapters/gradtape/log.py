@@ -54,6 +54,7 @@ class GradtapeLog(Log):
         super().__init__(Program("gradtape") if program is None else program)
         self.program.scanned = self.looks = scan
         self.most = MAX_EVENTS // 2 if scan else MOST_WITHOUT_VALUES
+        self.size.fits(self.most)
         self.scan = Scan(scan)
         self.detail = Detail("full")  # every step
         self.reader = Reader(self.program, self.tensors, self.scan)
@@ -114,6 +115,7 @@ class GradtapeLog(Log):
             around.muted -= 1
         self._open.remove(self)
         try:
+            self.passes.fold_latest()
             self.passes.finish()
             self.loop.__exit__(kind, error, trace)
         finally:
@@ -125,6 +127,7 @@ class GradtapeLog(Log):
     def refresh(self) -> None:
         """Bring names and tables up to date; the log stays open."""
         with self.quiet():
+            self.passes.fold_latest()
             self.passes.finish()
             self.loop.refresh()
 
@@ -155,6 +158,7 @@ class GradtapeLog(Log):
 
     def added(self, index: int, written: Sequence[int] = ()) -> None:
         """See to what an event changes: old ones go, shared memory is looked at."""
+        self.size.grew(len(self.reader.makers))
         if self.details.on:
             self.times[index] = time.perf_counter_ns() - self._begun_ns
         if len(self.program.raw) > self.most:
@@ -176,9 +180,12 @@ class GradtapeLog(Log):
             self.program.drop(half, kept)
             self.forgotten += half - len(kept)
             return
+        if self.size.counting:  # the beginning of a step tells more than its middle
+            self.program.drop(half, raw[: half // 2])
+            return
         self.passes.finish()
         oldest = self.program.drop(half)
-        self.reader.forget(oldest)
+        self.size.forgot(self.reader.forget(oldest))
         self.times = {at: ns for at, ns in self.times.items() if at >= oldest}
         for key, row in list(nodes.items()):
             last = row.call if row.freed_by is None else row.freed_by
@@ -261,7 +268,7 @@ class GradtapeLog(Log):
 
     def _wrote(self, target: Tensor, op: str, version: int) -> None:
         self.passes.since = next_sequence_nr()
-        if self.muted:
+        if self.muted or self.size.writes_too:
             self.reader.changed(self.reader.storage(target._data))
             return
         if calling.now.depth and calling.now.call is None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradtape._debug import Collected, Node, SavedTensor, Tensor
 from gradviz._capture.adapters.gradtape.saved_attributes import Slots, slots_of
+from gradviz._capture.recorder.fold import Folded
 from gradviz.program.values import Node as NodeRow
 from gradviz.program.values import RawSite, Saved, Write
 
@@ -63,6 +64,43 @@ class Ahead:
             if known or self._is_known(collected.starts, order):
                 return numbers, leaves, []
         return numbers, leaves, self._read(order, roots, check)
+
+    def fold(
+        self, folded: Folded[Node], roots: Sequence[Tensor], check: Stale
+    ) -> tuple[tuple[int, ...], tuple[int, ...], list[int]]:
+        """Read the rows of a graph that is too large; return what :meth:`walk` does."""
+        self.finish()
+        reader, rows = self._reader, self._reader.program.nodes
+        met: Met = {id(root._data): reader.look(root) for root in roots}
+        for node in folded.row_of:
+            known = rows.get(reader.key(node))
+            if known is not None:
+                known.count = 0  # unless it is a row itself
+        ends = [node for node in folded.row_of if node.accumulates and not node.dead]
+        self._leaves([node for node in folded.rows if node.accumulates])
+        keys = [reader.key(node) for node in folded.rows]
+        numbers: list[int] = []
+        freed: list[int] = []
+        for place, (node, key) in enumerate(zip(folded.rows, keys, strict=True)):
+            row = rows.get(key)
+            slots = slots_of(node) if node.keeps else []
+            if row is None:
+                if reader.detailed:
+                    reader.met_late(node, key)
+                row = reader.row(node, slots, met)
+            row.count = folded.counts.get(place, 1)
+            if node.accumulates:
+                continue
+            behind = folded.behind[place]
+            row.next = tuple([at and (keys[at[0]], at[1]) for at in behind])
+            numbers.append(node.seq)
+            if slots:
+                check(key, node, slots, row.saved)
+            elif node.keeps and node.saved is None:
+                freed.append(key)
+        reader.folded_to = max(reader.folded_to, numbers[-1])
+        leaves = tuple([reader.number(end.variable) for end in ends])
+        return tuple(reversed(numbers)), leaves, freed
 
     def _leaves(self, ends: Iterable[Node]) -> tuple[int, ...]:
         """Return the tensors that gradients are accumulated in, and see to rows."""

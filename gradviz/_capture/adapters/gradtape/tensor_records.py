@@ -62,6 +62,7 @@ class Reader:
         self._stored = self.storages.rows
         self._changes: dict[int, int] = {}  # of each storage, whoever counts them
         self.detailed = False  # a picture of the graph is made too
+        self.folded_to = 0  # nodes with lower numbers are read no more
         self.met_late: Callable[[Node, int], None] = _ignored
         """Told of nodes that were made before that."""
         self.sizes: dict[int, tuple[int, int]] = {}  # by storage, then: in all, of each
@@ -221,10 +222,12 @@ class Reader:
                 if node is not None and node.seq + 1 not in self.program.nodes:
                     self.read(node, outputs)
 
-    def forget(self, oldest: int) -> None:
-        """Forget which nodes were made by calls before an index."""
+    def forget(self, oldest: int) -> int:
+        """Forget which nodes were made by calls before an index; return how many."""
         makers = self.makers
-        del makers[: bisect_left(makers, oldest, key=itemgetter(2))]
+        count = bisect_left(makers, oldest, key=itemgetter(2))
+        del makers[:count]
+        return count
 
     def read(self, node: Node, outputs: Sequence[Tensor] = ()) -> None:
         """Add the rows of a node and of all behind it that have none yet."""
@@ -233,7 +236,7 @@ class Reader:
         waiting = [node]
         while waiting:
             node = waiting.pop()
-            if self.key(node) not in nodes:
+            if node.seq >= self.folded_to and self.key(node) not in nodes:
                 if self.detailed:
                     self.met_late(node, node.seq + 1)
                 self.row(node, slots_of(node), met)

@@ -272,6 +272,7 @@ class TorchBackward:
             if len(self.numbers) > _MOST_NUMBERS:
                 del self.numbers[next(iter(self.numbers))]
         self.last, self.over = entry.event or self.last, self.over + 1
+        log.size.passed(self._peek())
         log.step_ended()
 
     def _event_of(self, entry: _Pass) -> Backward | None:

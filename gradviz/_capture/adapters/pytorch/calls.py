@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from gradviz._capture.adapters.pytorch.call_arguments import (
     GivenTensors,
@@ -71,6 +72,19 @@ class TorchCalls:
                 op = Op(op.name, "pass")  # logged where it begins
             self.ops[func] = op
         return op
+
+    def counts(self, op: Op, caller: FrameType) -> bool:
+        """Tell whether a call of a large step need not be noted; remember its line."""
+        log, size = self.log, self.log.size
+        if log.muted or not log.on or (op.writes and not size.writes_too):
+            return False
+        size.counted += 1
+        frame: FrameType | None = caller
+        while frame is not None and not log.user_files[frame.f_code.co_filename]:
+            frame = frame.f_back
+        line = None if frame is None else (frame.f_code, frame.f_lasti)
+        size.lines.begins(self._peek(), line)
+        return True
 
     def end(self, op: Op, open_call: OpenCall, result: Any) -> None:
         """Describe what a call gave, and log it."""
@@ -214,6 +228,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
         fast_path_of(log, calls.graph.producers.recent),
         log.user_files,
     )
+    size, tensor_type = log.size, torch.Tensor
     told, is_aside = calls.repeated.counts.get, calls.repeated.is_aside
     ran, grad_enabled = calls.repeated.ran, torch.is_grad_enabled
     unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
@@ -236,7 +251,9 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             op, open_call, alone = known(func) or calls.op(func), None, False
             how, at = op.how, None
             if how == "record":
-                if not log.muted and log.on:
+                if size.counting and calls.counts(op, frame(1)):
+                    pass
+                elif not log.muted and log.on:
                     if log.skims and op.fast:
                         caller, graph = frame(1), grad_enabled()
                         at = id(caller.f_code), caller.f_lasti, id(func), graph
@@ -277,6 +294,8 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                             log.try_(calls.repeated.told, at, open_call)
             elif how == "hook":
                 calls.hooks.registered(func, args, result)
+            elif size.counting and type(result) is tensor_type and how == "record":
+                size.latest = ref(result)
             return result
 
     return ProgramMode()

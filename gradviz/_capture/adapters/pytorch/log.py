@@ -150,10 +150,13 @@ class TorchLog(TorchFrames):
         self.watchful = self.samples
         whole = scan and not self.samples
         self.most = MAX_EVENTS if whole else MOST_WITHOUT_VALUES
+        self.size.fits(self.most)
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()
         self._pauses: list[Any] = []  # our mode where it stepped aside, or None
+        self._next_number = self.torch._C._autograd._get_sequence_nr
+        self.size.began = self._next_number()
         self._depth = torch._C._len_torch_function_stack
         self._at = torch._C._get_function_stack_at
         self._pop = torch._C._pop_torch_function_stack
@@ -317,6 +320,8 @@ class TorchLog(TorchFrames):
 
     def added(self, index: int) -> None:
         """Note when an event came; drop the oldest half when there are too many."""
+        if not self.brief:
+            self.size.grew(self._next_number())
         if self.detailed:
             self.times[index] = time.perf_counter_ns() - self._begun_ns
         if self.samples and not self.brief:
@@ -344,6 +349,9 @@ class TorchLog(TorchFrames):
         kept = [each for each in raw[:half] if not is_noted_aside(each)]
         if len(kept) < half // 2:
             self.program.drop(half, kept)
+            return
+        if self.size.counting:  # the beginning of a step tells more than its middle
+            self.program.drop(half, raw[: half // 2])
             return
         steps = of_passes(raw[:half], self._shown()) if self._pictured else []
         first = index_of(raw[half])

@@ -76,11 +76,17 @@ class Op:
     shares: bool = False  # the result may lie in an argument's memory, and be no view
     sets: bool = False  # an attribute: the result is the tensor as it is afterwards
 
+    writes: bool = field(init=False)
+    """What it is given is changed."""
+
     fast: bool = field(init=False)
     """Nothing is to be known of such calls besides their arguments and result."""
 
     def __post_init__(self) -> None:
         flags = self.exports, self.uninitialized, self.touches_flags, self.shares
+        in_place = self.name.endswith("_") and not self.name.endswith("__")
+        writes = in_place or self.sets or self.name == "__setitem__"
+        object.__setattr__(self, "writes", writes)
         object.__setattr__(self, "fast", not (self.sets or any(flags)))
 
 

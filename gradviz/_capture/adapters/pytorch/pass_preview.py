@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz._capture.adapters.pytorch.pass_cache import PassCache, WalkedNodes
 from gradviz._capture.adapters.pytorch.saved_attributes import NO_SEQUENCE
+from gradviz._capture.recorder import fold
 from gradviz.program.events import Backward
 from gradviz.program.values import RawSite
 
@@ -95,6 +96,8 @@ class PassPreview:
             return known  # sound, as the one was that the same calls made
         producers.settle()
         found, leaves = self._walk(roots)
+        if len(found) + len(leaves) > fold.MOST_DRAWN:
+            return None  # it is folded, and made such that it can be freed
         walked = WalkedNodes(tuple(found))
         if not self._are_sound(walked) or not self._was_read_before(found, site):
             return None

@@ -60,6 +60,9 @@ class GraphColumns:
         default_factory=dict[int, Any]
     )
     """By id of the tensor."""
+    counts: dict[int, int] = field(default_factory=dict[int, int])
+    """Of nodes that stand for several: how many."""
+    folded: str = ""  # what is said of that
 
     def edges_of(self, number: int) -> list[Edge]:
         """Return the inputs of a node."""

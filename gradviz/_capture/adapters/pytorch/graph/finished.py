@@ -41,7 +41,8 @@ class TorchFinished:
     def snapshot(self) -> ir.Snapshot:
         """Return the graph as rows."""
         if self._snapshot is None:
-            notes = notes_of(self.columns)
+            folded = self.columns.folded
+            notes = [*notes_of(self.columns), *([folded] if folded else [])]
             with collector_paused():
                 rows = TorchRows(self.columns)
                 self._snapshot = rows.snapshot(self.producer, self.title, notes)

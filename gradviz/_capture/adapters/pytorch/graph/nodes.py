@@ -7,6 +7,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture.adapters.pytorch.graph.folding import folded_graph
 from gradviz._capture.adapters.pytorch.graph.producers import Producers
 from gradviz._capture.adapters.pytorch.graph.tensor_table import output_key
 from gradviz._capture.adapters.pytorch.isolation import unheard
@@ -27,6 +28,7 @@ from gradviz._capture.adapters.pytorch.saved_attributes import (
 )
 from gradviz._capture.adapters.pytorch.view_strides import view_arguments
 from gradviz._capture.names.tensors import grad_fn_of
+from gradviz._capture.recorder.fold import Folded
 from gradviz.program.events import Backward
 from gradviz.program.values import Node, RawSite, Saved, StaleSaved, Value
 
@@ -47,8 +49,10 @@ class TorchGraph:
         self.values = log.values
         self.nodes = log.program.nodes
         self.tensor_type = torch.Tensor
+        self._next_number = torch._C._autograd._get_sequence_nr
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
+        self._folded_to = 0  # nodes with lower keys are read no more
         self.ahead = PassPreview(torch, log.tensors)
         self.producers = Producers(self.ahead.made)
         self.spent = self.ahead.freed
@@ -153,11 +157,54 @@ class TorchGraph:
     def inspect_pass(self, roots: list[Any], event: Backward) -> dict[int, Any]:
         """Tell an event what its pass will find."""
         self._current = event
-        return self.walk(roots, event)
+        folded = self._folded(roots)
+        if folded is None:
+            return self.walk(roots, event)
+        self.log.size.counting = True
+        return self._read_rows(folded, event)
+
+    def _folded(self, roots: Sequence[Any]) -> Folded[Any] | None:
+        """Return the rows of a graph that is too large to be read node by node."""
+        lines = self.log.size.lines
+        lines.settle(self._next_number())
+        there = [root for root in roots if root is not None]
+        return folded_graph(there, lambda fn: (type(fn), lines.at(fn._sequence_nr())))
+
+    def _read_rows(self, folded: Folded[Any], event: Backward) -> dict[int, Any]:
+        """Read the rows of a large graph; return those that are one node, by key."""
+        stale: list[StaleSaved] = []
+        freed: list[int] = []
+        nodes, key_of, lines = self.nodes, self.values.node_key, self.log.size.lines
+        leaves: list[int] = []
+        for fn in folded.row_of:
+            key = key_of(fn)
+            if key < 0:
+                leaves.append(-key)
+            if key in nodes:
+                nodes[key].count = 0  # unless it is a row itself
+        keys = [key_of(fn) for fn in folded.rows]
+        for row, (fn, key) in enumerate(zip(folded.rows, keys, strict=True)):
+            behind = folded.behind[row]
+            edges = tuple([at and (keys[at[0]], at[1]) for at in behind])
+            node = nodes.get(key) or self._read(fn, key, edges)
+            node.count = folded.counts.get(row, 1)
+            if key > 0:
+                node.next = edges
+                if node.site is None:
+                    node.site = lines.at(key - 1)
+                self._look(fn, node, stale, freed)
+        event.stale, event.freed = tuple(stale), tuple(freed)
+        event.node_count, event.leaves = folded.total, tuple(leaves)
+        event.nodes = tuple(keys)
+        self._folded_to = max(self._folded_to, *keys)
+        pairs = enumerate(zip(keys, folded.rows, strict=True))
+        return {key: fn for row, (key, fn) in pairs if row not in folded.counts}
 
     def inspect_failed(self, roots: list[Any], event: Backward) -> None:
         """Read what is left after a pass that failed."""
         self._current = event
+        if event.node_count > len(event.nodes):
+            return  # what there is to know of a large graph was read before
         if event.stale or event.freed:
             for root in roots:
                 self.read(root)
@@ -173,7 +220,7 @@ class TorchGraph:
             if fn is None:
                 continue
             key = self.values.node_key(fn)
-            if key in self.nodes:
+            if key in self.nodes or 0 < key <= self._folded_to:
                 continue
             edges: list[tuple[int, int] | None] = []
             for each, number in fn.next_functions:
@@ -183,9 +230,25 @@ class TorchGraph:
 
     def read_living(self) -> None:
         """Read the graphs that tensors still hold; rules look for those never used."""
+        if self.log.size.counting:
+            self._read_large()
         for _, tensor in list(self.log.tensors.alive())[-_MOST_LIVING:]:
             if isinstance(tensor, self.tensor_type):
                 self.read(grad_fn_of(tensor))
+
+    def _read_large(self) -> None:
+        """Read the graph of a large step that no pass has walked."""
+        living = [tensor for _, tensor in self.log.tensors.alive()]
+        latest = self.log.size.latest
+        found = [*living[-_MOST_LIVING:], None if latest is None else latest()]
+        ends = [
+            grad_fn_of(each) for each in found if isinstance(each, self.tensor_type)
+        ]
+        folded = self._folded(list(dict.fromkeys(ends)))
+        if folded is not None:
+            event = Backward(index=-1)
+            self._read_rows(folded, event)
+            self.log.size.unwalked = event.nodes
 
     def passed(self, event: Backward) -> None:
         """Note what a pass freed; one for some inputs only is looked up when needed."""

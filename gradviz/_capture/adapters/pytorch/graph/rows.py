@@ -93,6 +93,7 @@ class TorchRows:
             hooks=tuple([hook.name for hook in hooks]),
             hook_sites=self._sites.definitions(hook.code for hook in hooks),
             flags=self._flags(number),
+            count=seen.counts.get(number, 1),
         )
 
     def _flags(self, number: int) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from gradviz._capture.adapters.pytorch.graph.anomaly_stacks import users_lines
 from gradviz._capture.adapters.pytorch.graph.columns import GraphColumns, Result
+from gradviz._capture.adapters.pytorch.graph.folding import folded_graph
 from gradviz._capture.adapters.pytorch.graph.node_classes import (
     NodeClass,
     class_of,
@@ -25,6 +26,8 @@ from gradviz._capture.adapters.pytorch.saved_attributes import (
     unpacks,
 )
 from gradviz._capture.names.hooks import hooks_in, hooks_of
+from gradviz._capture.recorder import fold
+from gradviz._capture.recorder.fold import Folded
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 _OUTPUTS = ("_saved_result", "_saved_output")  # slots that hold what the node gave
@@ -41,7 +44,11 @@ def read_columns(
     saved, only its own tensor tells how it lies in memory.
     """
     reader = _GraphReader()
-    reader.walk(roots)
+    if not reader.walk(roots):
+        reader = _GraphReader()
+        folded = folded_graph(roots)
+        assert folded is not None  # the walk met too many nodes
+        reader.read(roots, folded)
     for name, tensor in named:
         reader.name(tensor, name)
     return reader.done()
@@ -67,13 +74,19 @@ class _GraphReader:
                 outputs.setdefault((numbers[fn], output), place)
         return self.columns
 
-    def walk(self, roots: list[Any]) -> None:
-        """Read the nodes in the order in which they are found."""
+    def walk(self, roots: list[Any]) -> bool:
+        """Read the nodes in the order in which they are found.
+
+        Stops, and says so by False, where there are more than can be drawn.
+        """
+        most = fold.MOST_DRAWN
         columns, numbers, classes = self.columns, self.numbers, self._classes
         columns.roots, found = len(roots), list(roots)
         edges, ends = columns.edges, columns.edge_ends
         numbers.update((fn, number) for number, fn in enumerate(found))
         for number, fn in enumerate(found):
+            if number == most:
+                return False
             cls = classes.get(type(fn)) or self._class_of(fn)
             columns.classes.append(cls)
             columns.sequences.append(fn._sequence_nr())
@@ -87,16 +100,51 @@ class _GraphReader:
                     found.append(behind)
                 edges += (at, output)
             ends.append(len(edges))
-            if cls.slots:
-                self._saved(number, fn, cls)
-            elif cls.leaf:
-                self._leaf(number, fn)
-            elif cls.view is not None:
-                columns.views[number] = tuple([getattr(fn, slot) for slot in cls.view])
-            columns.saved_ends.append(len(columns.saved))
-            columns.results.append(_KNOWN if cls.leaf else self._results(number, fn))
-            if fn.metadata and (stack := fn.metadata.get("traceback_")) is not None:
-                columns.stacks[number] = stack
+            self._describe_node(number, fn, cls)
+        return True
+
+    def read(self, roots: list[Any], folded: Folded[Any]) -> None:
+        """Read the rows of a graph that is too large to be read whole."""
+        columns, rows = self.columns, folded.rows
+        first = dict.fromkeys(roots)
+        found = [*first, *(fn for fn in rows if fn not in first)]
+        self.numbers.update((fn, number) for number, fn in enumerate(found))
+        columns.roots, columns.folded = len(roots), folded.note
+        behind = {fn: folded.behind[row] for row, fn in enumerate(rows)}
+        sizes = {rows[row]: count for row, count in folded.counts.items()}
+        for number, fn in enumerate(found):
+            edges = [
+                (None, 0) if at is None else (rows[at[0]], at[1]) for at in behind[fn]
+            ]
+            self._node(number, fn, edges)
+            if fn in sizes:
+                columns.counts[number] = sizes[fn]
+
+    def _node(self, number: int, fn: Any, behind: Iterable[tuple[Any, int]]) -> None:
+        """Read a node; all that is behind it has a number."""
+        columns = self.columns
+        cls = self._classes.get(type(fn)) or self._class_of(fn)
+        columns.classes.append(cls)
+        columns.sequences.append(fn._sequence_nr())
+        for producer, output in behind:
+            at = _NO_EDGE if producer is None else (self.numbers[producer], output)
+            columns.edges += at
+        columns.edge_ends.append(len(columns.edges))
+        self._describe_node(number, fn, cls)
+
+    def _describe_node(self, number: int, fn: Any, cls: NodeClass) -> None:
+        """Look at what a node saved and gave."""
+        columns = self.columns
+        if cls.slots:
+            self._saved(number, fn, cls)
+        elif cls.leaf:
+            self._leaf(number, fn)
+        elif cls.view is not None:
+            columns.views[number] = tuple([getattr(fn, slot) for slot in cls.view])
+        columns.saved_ends.append(len(columns.saved))
+        columns.results.append(_KNOWN if cls.leaf else self._results(number, fn))
+        if fn.metadata and (stack := fn.metadata.get("traceback_")) is not None:
+            columns.stacks[number] = stack
 
     def name(self, tensor: Any, name: str | None) -> None:
         """Meet a tensor of the user's, if it is one of the graph."""
