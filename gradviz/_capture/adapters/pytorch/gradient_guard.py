@@ -35,6 +35,13 @@ _HARMLESS = (
 """Classes of nodes that make no NaN and no Inf of finite gradients, as long as what
 they saved is finite too. Where that is not, the result of a call was noticed before."""
 
+_PRODUCTS = (
+    *("MulBackward", "MmBackward", "AddmmBackward", "BmmBackward", "BaddbmmBackward"),
+    *("LinearBackward", "ExpBackward", "MeanBackward", "DotBackward", "MvBackward"),
+    *("ConvolutionBackward", "EmbeddingBackward", "AddcmulBackward"),
+)
+"""Those that make Inf of large gradients alone: their products overflow."""
+
 
 class OwnHook:
     """Names a hook of ours while it is put on nodes: nobody needs a handle of it."""
@@ -46,7 +53,7 @@ class OwnHook:
 
 
 class GradientGuard:
-    """The hooks of one pass. They hold no node and no tensor."""
+    """The hooks of one pass. After it they hold no node and no tensor."""
 
     def __init__(
         self, torch: Any, log: TorchContext, graph: TorchGraph, index: int
@@ -55,6 +62,7 @@ class GradientGuard:
         self._index = index  # of the event
         self._event: Backward | None = None  # once something was noticed
         self._on = True
+        self._leaves: list[Any] = []  # that the pass reaches, while it runs
         self._current = torch._C._current_autograd_node
 
     def install(self, roots: list[Any], own: OwnHook) -> None:
@@ -62,7 +70,10 @@ class GradientGuard:
         if self._log.nonfinite.is_observed():
             return
         own.hook = hook = self._hook()
-        harmless, found = _harmless, set[Any]()
+        nonfinite, words = self._log.nonfinite, self._log.values.words
+        near = nonfinite.near_overflow or self._torch.float16 in words
+        harmless, found = (_harmless if near else _bounded), set[Any]()
+        leaf, leaves = self._torch._C._functions.AccumulateGrad, self._leaves
         waiting = [fn for fn in roots if fn is not None]
         while waiting and len(found) < _MOST_NODES:
             fn = waiting.pop()
@@ -70,7 +81,10 @@ class GradientGuard:
                 continue
             found.add(fn)
             kind = type(fn)
-            if not (harmless[kind] if kind in harmless else _is_harmless(kind)):
+            if kind is leaf:
+                leaves.append(fn.variable)
+                continue
+            if not (harmless[kind] if kind in harmless else _is_harmless(kind, near)):
                 fn.register_hook(hook)
             for each, _ in fn.next_functions:
                 if each is not None:
@@ -79,7 +93,10 @@ class GradientGuard:
 
     def remove(self) -> None:
         """Be done. The hooks stay on the nodes, which mostly die with the pass."""
-        self._on, self._event = False, None
+        if self._event is None:
+            given = [leaf.grad for leaf in self._leaves]
+            self._log.nonfinite.of_leaves([each for each in given if each is not None])
+        self._on, self._event, self._leaves = False, None, []
 
     def _hook(self) -> Any:
         norm, finite, look = self._log.nonfinite.norm, math.isfinite, self._look
@@ -138,8 +155,11 @@ class GradientGuard:
 
 
 _harmless: dict[type, bool] = {}
+_bounded: dict[type, bool] = {}  # the same where no product overflows
 
 
-def _is_harmless(kind: type) -> bool:
-    found = _harmless[kind] = kind.__name__.startswith(_HARMLESS)
-    return found
+def _is_harmless(kind: type, near_overflow: bool) -> bool:
+    name = kind.__name__
+    _harmless[kind] = found = name.startswith(_HARMLESS)
+    _bounded[kind] = bounded = found or name.startswith(_PRODUCTS)
+    return found if near_overflow else bounded

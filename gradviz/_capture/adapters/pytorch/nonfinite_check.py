@@ -23,6 +23,9 @@ from gradviz.program.events import Call
 from gradviz.program.noted import Glance, Noted
 from gradviz.program.records import Program
 
+LARGE = 1e15
+"""Norm of a leaf's gradient from which on an overflow is near, in float32."""
+
 _MOST_PENDING = 256  # norms on a device, before somebody waits for them
 
 
@@ -48,6 +51,7 @@ class NonfiniteCheck:
 
     def __init__(self, torch: Any, log: SampledLog) -> None:
         self._torch, self._log = torch, log
+        self.near_overflow = False  # gradients are so large that products may be Inf
         self._met = set[tuple[Any, ...]]()  # places, with whether it was NaN
         self._pending: list[Any] = []  # norms that a device still computes
         self.norm = norm_of(torch, self._pending)
@@ -90,6 +94,18 @@ class NonfiniteCheck:
         self._log.notice()
         self._log.read_graph(grad_fn_of(result))
         self._tell(noted[1])
+
+    def of_leaves(self, gradients: list[Any]) -> None:
+        """Look at what a pass has brought to the leaves, at all of it at once."""
+        plain = [each for each in gradients if type(each) is self._torch.Tensor]
+        strided = [each for each in plain if each.layout is self._torch.strided]
+        if not strided or self.is_observed():
+            return
+        norms = [float(self.norm(each)) for each in strided]
+        self.near_overflow = max(norms) > LARGE
+        bad = [each for each in norms if not math.isfinite(each)]
+        if bad and self.is_news(("leaves", math.isnan(bad[0]))):
+            self._log.notice()
 
     def of_untold(self, place: tuple[Any, ...], result: Any) -> None:
         """Look at the result of a call that is not in the log."""

@@ -237,3 +237,21 @@ def test_numpy_writes_are_found_in_a_late_step():
                 array[:] = 0
             out.sum().backward()
     assert any(f.slug == "numpy-alias-write" for f in recorder.diagnose().findings)
+
+
+def test_products_are_watched_once_gradients_are_large():
+    net, _ = model()
+    with gradviz.record(engine="torch") as recorder:
+        for step in range(LATE + 3):
+            out = net(torch.randn(4, 8))
+            if step < LATE:
+                loss = out.sum() * 1e16
+            else:  # finite, but its slope is 1e30 * 1e25
+                loss = (out * 1e-30 * 1e25).sum() * 1e30
+            net.zero_grad()
+            loss.backward()
+    log = recorder._parts[0].log
+    passes = [each for each in log.program.events if isinstance(each, Backward)]
+    (unusual,) = [each for each in passes if each.unusual]
+    made = [run for run in unusual.runs if any(g and g.infs for g in run.outgoing)]
+    assert log.program.nodes[made[0].node].name == "MulBackward0"
