@@ -144,8 +144,10 @@ class TorchBackward:
 
         Those of a loss that is not finite are not either: it was noticed before.
         """
-        norm = self.log.nonfinite.norm
-        if self.log.samples and all(map(isfinite, map(norm, entry.arguments.roots))):
+        log, norm = self.log, self.log.nonfinite.norm
+        if not (log.samples and log.program.scanned):
+            return
+        if all(map(isfinite, map(norm, entry.arguments.roots))):
             entry.guard = GradientGuard(self.torch, self.log, self.graph, entry.index)
             entry.guard.install(nodes, self.own)
 

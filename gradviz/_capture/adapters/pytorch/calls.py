@@ -249,7 +249,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             if kwargs is None:
                 kwargs = {}
             op, open_call, alone = known(func) or calls.op(func), None, False
-            how, at = op.how, None
+            how, at, over = op.how, None, False
             if how == "record":
                 if size.counting and calls.counts(op, frame(1)):
                     pass
@@ -257,15 +257,11 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                     if log.skims and op.fast:
                         caller, graph = frame(1), grad_enabled()
                         at = id(caller.f_code), caller.f_lasti, id(func), graph
-                        if told(at, 0) >= ENOUGH:
-                            if not graph:
-                                return func(*args, **kwargs)
-                            if is_aside(at, args):
-                                result = func(*args, **kwargs)
-                                log.try_(ran, at, result)
-                                return result
+                        over = told(at, 0) >= ENOUGH and is_aside(at, args)
                     alone = not (types or others())
-                    if alone:
+                    if over:
+                        pass
+                    elif alone:
                         open_call = begin(op, args, kwargs, frame(1))
                     else:
                         with unasked():
@@ -292,6 +288,9 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                         end(op, open_call, result)
                         if at is not None:
                             log.try_(calls.repeated.told, at, open_call)
+            elif over:
+                if at is not None and at[3]:
+                    log.try_(ran, at, result)
             elif how == "hook":
                 calls.hooks.registered(func, args, result)
             elif size.counting and type(result) is tensor_type and how == "record":

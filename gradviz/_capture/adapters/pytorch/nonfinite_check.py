@@ -62,9 +62,10 @@ class NonfiniteCheck:
         """Return what looks at the result of a call that was just noted."""
         log, norm_of, pending = self._log, self.norm, self._pending
         plain, finite, observed = self._torch.Tensor, math.isfinite, self.is_observed
+        scanned = log.program.scanned  # values are wanted at all
 
         def check(noted: Noted, result: Any) -> None:
-            if not log.samples or observed():
+            if not (log.samples and scanned) or observed():
                 return
             wrote = noted[0] == "call" and noted[5]
             for each in (result,) if type(result) is plain else result:

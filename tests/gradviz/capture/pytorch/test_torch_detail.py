@@ -255,3 +255,16 @@ def test_products_are_watched_once_gradients_are_large():
     (unusual,) = [each for each in passes if each.unusual]
     made = [run for run in unusual.runs if any(g and g.infs for g in run.outgoing)]
     assert log.program.nodes[made[0].node].name == "MulBackward0"
+
+
+def test_a_call_that_fails_is_told_however_often_it_did_not():
+    net, _ = model()
+    with pytest.raises(RuntimeError), gradviz.record(engine="torch") as recorder:
+        for step in range(40):
+            net(torch.randn(4, 8)).sum().backward()
+            left = torch.ones(2, 3 if step < 30 else 4)
+            left @ torch.ones(3, 2)
+    calls = [e for e in recorder._parts[0].log.program.events if isinstance(e, Call)]
+    (failed,) = [each for each in calls if each.error]
+    assert failed.op == "matmul"
+    assert [value.shape for value in failed.inputs] == [(2, 4), (3, 2)]
