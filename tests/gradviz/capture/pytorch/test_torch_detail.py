@@ -259,11 +259,16 @@ def test_products_are_watched_once_gradients_are_large():
 
 def test_a_call_that_fails_is_told_however_often_it_did_not():
     net, _ = model()
-    with pytest.raises(RuntimeError), gradviz.record(engine="torch") as recorder:
+
+    def run() -> None:
         for step in range(40):
             net(torch.randn(4, 8)).sum().backward()
             left = torch.ones(2, 3 if step < 30 else 4)
             left @ torch.ones(3, 2)
+
+    recorder = gradviz.record(engine="torch")
+    with pytest.raises(RuntimeError), recorder:
+        run()
     calls = [e for e in recorder._parts[0].log.program.events if isinstance(e, Call)]
     (failed,) = [each for each in calls if each.error]
     assert failed.op == "matmul"
