@@ -12,6 +12,7 @@ COMMANDS = (
     ("-m", "tests.benchmarks.bench_diagnosis"),
     ("-m", "tests.benchmarks.bench_loader"),
     ("-m", "tests.benchmarks.bench_torch_log"),
+    ("-m", "tests.benchmarks.bench_detail", "--processes", "3"),
     ("-m", "tests.benchmarks.bench_watch"),
     ("-m", "tests.benchmarks.bench_merge"),
     ("-m", "tests.benchmarks.bench_torch_capture"),

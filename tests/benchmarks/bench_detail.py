@@ -7,9 +7,9 @@ Each workload runs in processes of its own that take turns: plain, recorded as
 steps, the first ones included, as ratios; printed are the median and the extremes.
 ``--large`` adds a language model of 124 million parameters, and its memory.
 
-Measured on two busy cores, Python 3.11 and PyTorch 2.13, 300 steps: a loop over an
-LSTMCell x3.0 to x3.4 (x28 in full), an MLP step of 0.33 ms x2.1 to x2.4 (x14), a
-transformer block x1.2 to x1.5 (x7).
+Measured on two cores of a shared server, Python 3.11 and PyTorch 2.13, in three
+processes: a loop over an LSTMCell x3.3 (x30 in full), MLP steps of 0.33 ms x2.2 (x17),
+a transformer block x1.34 (x6.8), a policy that plays x3.4 (x17): above its bound.
 """
 
 from __future__ import annotations

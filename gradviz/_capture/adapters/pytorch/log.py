@@ -277,6 +277,7 @@ class TorchLog(TorchFrames):
     def watch_details(self, steps: int = KEPT_STEPS) -> None:
         """Note also times, sizes, moments: what a picture of the last steps needs."""
         self._pictured, self.samples = steps, self.detail.how == "auto"
+        self.graph.ahead.few = 1  # besides those that are looked at in full
         self.look_in_full(True)
 
     def look_in_full(self, full: bool) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_NODES = 20_000  # of one backward pass that its event lists
 
-_FEW = 4  # graphs of a kind that are read
+_FEW = 4  # graphs of a kind that are read, where no pass is looked at in full
 
 
 PreviewedPass: TypeAlias = tuple[WalkedNodes, tuple[int, ...]]
@@ -38,6 +38,7 @@ class PassPreview:
         self._number = tensors.of
         self._leaf_class = torch._C._functions.AccumulateGrad
         self._cache = PassCache(torch)
+        self.few = _FEW
         self._passes = 0
         self._kinds: dict[int, int] = {}  # of graphs, and how many came by
         # Made by calls that we saw, and no hook packed: from the first to the last key.
@@ -144,7 +145,7 @@ class PassPreview:
         """Tell whether graphs of the same nodes and place were read before."""
         key = hash((site and site[1], *found.values()))
         times = self._kinds[key] = self._kinds.get(key, 0) + 1
-        return times > _FEW
+        return times > self.few
 
 
 class _NumberSet:
