@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from gradviz import _capture, ir
+from gradviz._capture import detail
 from gradviz.diagnosis.diagnose import Diagnosis
 from gradviz.render import html
 from tests.gradviz import samples
@@ -37,6 +38,12 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text("globalThis.gradviz = { mountPage: () => 0 };", encoding="utf-8")
     monkeypatch.setattr(html, "BUNDLE", path)
     return path
+
+
+@pytest.fixture(autouse=True)
+def every_step_in_full(monkeypatch: pytest.MonkeyPatch):
+    """Let no test hang on how fast the machine is: steps in brief have their own."""
+    monkeypatch.setattr(detail, "_AT_ONCE", 1e9)
 
 
 class FakeRecorder:

@@ -19,7 +19,8 @@ def check(case: Case, engine: Engine) -> Diagnosis:
 
     Under PyTorch it runs without a recording too, which must make no difference.
     """
-    session = gradviz.record(engine=engine)
+    # In full: which steps are looked at in brief depends on how fast the machine is.
+    session = gradviz.record(engine=engine, detail="full")
     session.script = case.file
     if engine == "torch":
         plain = untouched.left_by(case, nullcontext())
