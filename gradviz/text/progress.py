@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import TextIO
 FIRST = 2.0  # seconds before the first word
 _OVERWRITTEN = 0.5  # seconds between words in one line of a terminal
 _LINES = 5.0  # and between lines elsewhere: a file, a notebook
+_PATIENCE = 1.0  # seconds for its last word
 
 _UNUSABLE = OSError, ValueError, AttributeError, MemoryError, RuntimeError
 
@@ -29,15 +31,15 @@ class Progress:
         self._doing = ""
         self._over = threading.Event()
         self._began = time.monotonic()
-        self._thread: threading.Thread | None = None
+        self._gone = threading.Event()
+        self._runs = False
         self._written = 0  # characters of a terminal's line
 
     def __enter__(self) -> Progress:
+        # Thread.start() waits for ever for a thread that finds no memory to begin with.
         with suppress(*_UNUSABLE):
-            self._thread = threading.Thread(
-                target=self._run, name="gradviz-progress", daemon=True
-            )
-            self._thread.start()
+            _thread.start_new_thread(self._run, ())
+            self._runs = True
         return self
 
     def __exit__(
@@ -48,8 +50,8 @@ class Progress:
     ) -> None:
         self._over.set()
         with suppress(*_UNUSABLE):
-            if self._thread is not None:
-                self._thread.join()
+            if self._runs:
+                self._gone.wait(_PATIENCE)
             if self._written:
                 self._write("\r" + " " * self._written + "\r")
 
@@ -58,6 +60,12 @@ class Progress:
         self._doing = doing
 
     def _run(self) -> None:
+        try:
+            self._tell()
+        finally:
+            self._gone.set()
+
+    def _tell(self) -> None:
         with suppress(*_UNUSABLE):
             overwrites = self._stream.isatty()
             wait = self._first
