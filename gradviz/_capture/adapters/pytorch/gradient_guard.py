@@ -111,22 +111,22 @@ class GradientGuard:
         def after(outgoing: tuple[Any, ...], incoming: tuple[Any, ...]) -> None:
             if not self._on:
                 return
-            with unasked():
-                if self._event is not None or (
-                    not all_finite(outgoing) and all_finite(incoming)
-                ):
-                    look(outgoing, incoming)
+            try:  # what fails here would fail the user's pass
+                with unasked():
+                    if self._event is not None or (
+                        not all_finite(outgoing) and all_finite(incoming)
+                    ):
+                        look(outgoing, incoming)
+            except Exception as error:
+                self._log.stop(error)
 
         return after
 
     def _look(self, outgoing: tuple[Any, ...], incoming: tuple[Any, ...]) -> None:
-        try:
-            if self._event is None:
-                self._notice()
-            if self._event is not None:
-                self._note(self._event, outgoing, incoming)
-        except Exception as error:
-            self._log.stop(error)
+        if self._event is None:
+            self._notice()
+        if self._event is not None:
+            self._note(self._event, outgoing, incoming)
 
     def _notice(self) -> None:
         """Read this node and all behind it, unless it did the same before."""

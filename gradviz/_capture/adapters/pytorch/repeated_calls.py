@@ -67,6 +67,7 @@ class RepeatedCalls:
         if count < 0:
             return
         if len(self.counts) > _MOST_PLACES:
+            self._ends.clear()
             self.counts.clear()
             self._compares.clear()
         if type(noted) is not tuple or noted[0] != "call" or noted[4] or noted[5]:

@@ -56,9 +56,7 @@ class TorchGraph:
         self.ahead = PassPreview(torch, log.tensors)
         self.producers = Producers(self.ahead.made)
         self.spent = self.ahead.freed
-        self.lent = set[
-            int
-        ]()  # nodes, of late, of calls that met memory lent to others
+        self.lent = set[int]()  # nodes, of late, that may have saved memory lent out
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 
