@@ -151,6 +151,7 @@ def _modal(history: History, module: Module) -> list[Module]:
     frozen = bool(own) and not own & _leaves.trained(history)
     named = any(word in module.kind for word in _MODAL)
     found = [module] if named and not frozen else []
-    for key in module.children.values():
-        found += _modal(history, history.program.modules[key])
+    rows = map(history.program.modules.get, module.children.values())
+    for child in filter(None, rows):
+        found += _modal(history, child)
     return found

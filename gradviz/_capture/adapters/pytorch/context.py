@@ -73,6 +73,10 @@ class TorchContext(LogContext, Protocol):
         """Read what is not known yet of the graph behind a node."""
         ...
 
+    def came(self, index: int) -> None:
+        """Note when an event came, where a graph is recorded too."""
+        ...
+
     # ---- our function mode -----------------------------------------------------------
 
     def step_out(self) -> Any:

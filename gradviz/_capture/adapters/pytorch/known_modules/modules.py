@@ -100,7 +100,7 @@ class KnownModules:
         """Remember what a module did, where that is one call and nothing else."""
         found = self._table.rows.get(id(module))
         if found is None or found.reference() is not module:
-            found = self._table.rows[id(module)] = KnownModule(module)
+            found = self._table.add(module)
         runs = found.runs
         if len(runs) >= _MOST_KINDS:
             runs.clear()
