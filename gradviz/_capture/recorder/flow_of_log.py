@@ -70,8 +70,8 @@ class FlowOfLog:
         if every == 1:
             return None
         return (
-            f"Gradients of leaves are kept of every {every:,}th step, and of the last "
-            f"{FULL_STEPS}: all together are {KEPT_FLOW_POINTS:,} at most."
+            f"Gradients of leaves are kept of 1 in {every:,} steps and of the last "
+            f"{FULL_STEPS}, so that there are {KEPT_FLOW_POINTS:,} at most."
         )
 
     def steps(self) -> Sequence[RawFlowStep]:

@@ -128,4 +128,4 @@ def test_old_points_make_room_and_all_of_a_run_stays_in_sight(
     numbers = [step.number for step in snapshot.flow_steps]
     assert numbers == [0, 8, 16, 24, 32, 40, *range(42, 50)]
     assert len(snapshot.flow) == len(numbers)
-    assert any("every 8th step" in note for note in snapshot.notes)
+    assert any("1 in 8 steps" in note for note in snapshot.notes)
