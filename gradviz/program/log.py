@@ -102,7 +102,7 @@ class Gone:
     ([7], [])
     """
 
-    def __init__(self, most: int = MOST_GONE) -> None:
+    def __init__(self, most: int) -> None:
         self._most, self._keys = most, deque[int]()
 
     def add(self, key: int) -> None:

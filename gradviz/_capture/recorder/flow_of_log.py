@@ -14,7 +14,6 @@ from gradviz._capture.recorder.gradient_flow import (
 from gradviz._capture.recorder.raw import RawFlowStep, RawNode, as_tuple
 from gradviz.program.events import Backward, OptimizerCall
 
-
 _MOST_LEAVES = 2 * KEPT_FLOW_POINTS
 
 

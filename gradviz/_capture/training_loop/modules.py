@@ -15,7 +15,7 @@ from typing import Any
 from gradviz._capture.names.tensors import locals_of
 from gradviz._capture.training_loop.patches import Anything, Part, Place, unseen
 from gradviz.program.events import HookRegistered, TrainingSwitched
-from gradviz.program.log import Gone
+from gradviz.program.log import MOST_GONE, Gone
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite
 
@@ -44,7 +44,7 @@ class ModulePart(Part):
         self.on = True
         self.rows: dict[int, tuple[weakref.ref[Any], Module]] = {}
         self._count = 0
-        self._gone = Gone()
+        self._gone = Gone(MOST_GONE)
         self._changed: list[int] = []
         self.forwards: dict[type, CodeType] = {}  # of the library's own modules
         self._told: dict[tuple[int, bool], int] = {}  # by module and training

@@ -21,7 +21,7 @@ from gradviz._capture.training_loop.patches import (
     unseen,
 )
 from gradviz.program.events import Call, OptimizerCall
-from gradviz.program.log import Gone
+from gradviz.program.log import MOST_GONE, Gone
 from gradviz.program.noted import Glance
 from gradviz.program.records import Optimizer
 from gradviz.program.values import ParameterState, RawSite, Value
@@ -64,7 +64,7 @@ class OptimizerPart(Part):
         self.step_site: RawSite | None = None
         self._seen: dict[int, _Seen] = {}
         self._count = 0
-        self._gone = Gone()
+        self._gone = Gone(MOST_GONE)
         base, module = self.lib.optim.Optimizer, self.lib.nn.Module
         self.patches.set(base, "__init__", self._wrap_init(base.__init__))
         for owner, clear in ((base, self._clear), (module, self._clear_module)):

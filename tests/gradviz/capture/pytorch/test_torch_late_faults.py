@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -233,13 +234,9 @@ def gradients_never_cleared(start: int, steps: int) -> None:
 
 def findings(program: Fault, start: int, how: Any = "auto") -> list[tuple[str, Any]]:
     recorder = gradviz.record(engine="torch", detail=how)
-    try:
-        with recorder:
-            program(start, start + AFTER)
-    except RuntimeError:
-        pass  # some of them end the program
-    finally:
-        torch.set_grad_enabled(True)
+    with contextlib.suppress(RuntimeError), recorder:  # some of them end the program
+        program(start, start + AFTER)
+    torch.set_grad_enabled(True)
     diagnosis = recorder.diagnose()
     lines = [None if site is None else site.line for site in diagnosis.sites]
     return [
