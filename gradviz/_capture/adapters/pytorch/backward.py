@@ -136,6 +136,8 @@ class TorchBackward:
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
         else:
+            entry.told = event.ran = LeafGradients()
+            log.came(event.index)
             self._guard(entry, nodes)
         return entry
 

@@ -36,6 +36,7 @@ from gradviz._capture.recorder.steps import (
     begins_step,
     index_of,
     last_passes,
+    next_step,
     of_passes,
 )
 from gradviz._capture.training_loop.log import LoopLog
@@ -359,6 +360,7 @@ class TorchLog(TorchFrames):
         if self.size.counting:  # the beginning of a step tells more than its middle
             self.program.drop(half, raw[: half // 2])
             return
+        half = next_step(raw, half)
         steps = of_passes(raw[:half], self._shown()) if self._pictured else []
         first = index_of(raw[half])
         if len(steps) > half // 2:

@@ -15,9 +15,9 @@ from gradviz._capture import detail
 from gradviz._capture.adapters.pytorch import log
 
 EARLY, LATE = 10, 120
-AFTER = 8  # steps, from the fault on
+AFTER = 12  # steps, from the fault on
 
-Fault = Callable[[int, int], None]
+Fault = Callable[[int, int], Any]  # what it returns lives as long as the recording
 FAULTS: list[Fault] = []
 
 
@@ -54,7 +54,7 @@ def log_of_zero(start: int, steps: int) -> None:
 
 
 @fault
-def graphs_kept_by_losses(start: int, steps: int) -> None:
+def graphs_kept_by_losses(start: int, steps: int) -> list[Any]:
     (net, optimizer), (x, y), losses = mlp(), batch(), list[Any]()
     for step in range(steps):
         loss = (net(x) - y).pow(2).mean()
@@ -63,6 +63,7 @@ def graphs_kept_by_losses(start: int, steps: int) -> None:
         optimizer.step()
         if step >= start:
             losses.append(loss)
+    return losses
 
 
 @fault
@@ -235,7 +236,7 @@ def gradients_never_cleared(start: int, steps: int) -> None:
 def findings(program: Fault, start: int, how: Any = "auto") -> list[tuple[str, Any]]:
     recorder = gradviz.record(engine="torch", detail=how)
     with contextlib.suppress(RuntimeError), recorder:  # some of them end the program
-        program(start, start + AFTER)
+        kept = program(start, start + AFTER)  # noqa: F841 - it is to live
     torch.set_grad_enabled(True)
     diagnosis = recorder.diagnose()
     lines = [None if site is None else site.line for site in diagnosis.sites]
