@@ -235,11 +235,13 @@ def gradients_never_cleared(start: int, steps: int) -> None:
 
 def findings(program: Fault, start: int, how: Any = "auto") -> list[tuple[str, Any]]:
     recorder = gradviz.record(engine="torch", detail=how)
+    kept = list[Any]()
     with contextlib.suppress(RuntimeError), recorder:  # some of them end the program
-        kept = program(start, start + AFTER)  # noqa: F841 - it is to live
+        kept = [program(start, start + AFTER)]
     torch.set_grad_enabled(True)
     diagnosis = recorder.diagnose()
-    lines = [None if site is None else site.line for site in diagnosis.sites]
+    lines = [site.line for site in diagnosis.sites]
+    kept.clear()
     return [
         (each.code, None if each.culprit is None else lines[each.culprit])
         for each in diagnosis.findings
