@@ -17,7 +17,7 @@ from gradviz._capture.recorder.raw import (
 )
 from gradviz.flow.table import point_of
 
-KEPT_FLOW_POINTS = 25_000
+KEPT_FLOW_POINTS = 15_000
 """Beyond this many points, every other of the older steps is left out."""
 
 FULL_STEPS = 8
