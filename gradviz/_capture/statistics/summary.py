@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -220,8 +221,13 @@ def _means(xp: Any, flat: Any, low: float, high: float) -> tuple[_Means, list[in
 
 def _places(size: int) -> Any:
     """Return places spread evenly over so many, in step with no row of an array."""
+    return (_fractions() * size).astype(np.intp)
+
+
+@cache
+def _fractions() -> Any:
     golden = (math.sqrt(5) - 1) / 2
-    return (np.arange(SAMPLE) * golden % 1 * size).astype(np.intp)
+    return np.arange(SAMPLE) * golden % 1
 
 
 def _sums(xp: Any, flat: Any, low: float, high: float) -> tuple[_Sums, list[int]]:
