@@ -133,8 +133,8 @@ class TorchCalls:
                 self._read_what_ends(met, made)
             if op.exports:
                 log.exports.add(met, outputs)
-            exports, saving = log.exports, bool(nodes) or header[9] is not None
-            if exports.watched and exports.look(index, met, outputs, saving):
+            exports, saving = log.exports, nodes or op.exports or header[9] is not None
+            if exports.watched and exports.look(index, met, outputs, bool(saving)):
                 self.graph.lent.update(nodes)
             if not op.uninitialized:
                 results = outputs or [tensor for tensor, _ in met[:1] if writes]
