@@ -178,7 +178,8 @@ class Statistics:
     nans: int = 0
     infs: int = 0
     first_bad: tuple[int, ...] | None = None  # index of the first NaN or Inf
-    histogram: tuple[int, ...] = ()  # 32 equal bins; () when no element is finite
+    # 32 equal bins, of a sample where they count less; () when no element is finite
+    histogram: tuple[int, ...] = ()
     histogram_low: float | None = None  # left edge of the first bin
     histogram_high: float | None = None  # right edge of the last bin
 

@@ -150,6 +150,8 @@ class NonfiniteCheck:
 
     def of_untold(self, place: tuple[Any, ...], result: Any) -> None:
         """Look at the result of a call that is not in the log."""
+        if not result.is_floating_point() and not result.is_complex():
+            return
         if result._is_view() or self.is_observed():
             return
         norm = self.norm(result)
