@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts, is_dead
@@ -22,6 +23,7 @@ class Words:
     culprit: RawSite | None
     line: int | None = None
     related: tuple[Related, ...] = ()
+    edit: Remedy | None = None
 
 
 def cut_rule(
@@ -77,6 +79,7 @@ def make(
         severity=severity,
         explains=explains,
         line=words.line,
+        edit=words.edit,
         certainty=0.6 if _is_usual(history, cut) else _certainty(cut, lost),
     )
 

@@ -57,7 +57,8 @@ def _message(history: History, found: Overwrite) -> str:
 def _fix(history: History, found: Overwrite) -> str:
     return (
         "Append each step's result to a list and `torch.stack` it after the loop; let "
-        "the next step read the last item of the list."
+        "the next step read the last item of the list. Or write each step to a copy: "
+        "`clone()` the buffer just before."
     )
 
 

@@ -33,6 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.calls import with_keyword
+from gradviz.diagnosis.edits.training import into_loop
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
     SecondPass,
@@ -85,6 +87,9 @@ def check(history: History) -> Iterator[Hit]:
             ),
             nodes=(built.key, found.freed.key),
             explains=history.ended_by(found.second),
+            edit=with_keyword(found.first.site, "retain_graph", "True", of=("grad",))
+            if asks
+            else into_loop(made, found.second.site),
         )
 
 

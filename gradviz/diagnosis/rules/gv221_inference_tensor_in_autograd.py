@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames, loop_site, name_of
 from gradviz.diagnosis.rules._modes import decorator_line
@@ -74,6 +75,9 @@ def check(history: History) -> Iterator[Hit]:
         tensors=() if tensor is None else (tensor.tensor,),
         explains=True,
         line=line,
+        edit=renamed(
+            mode and (mode.site or culprit), {"inference_mode": "no_grad"}, line=line
+        ),
     )
 
 

@@ -19,6 +19,7 @@ References
 from __future__ import annotations
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.numbers import divisor, dtype_of, epsilon
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.op_families import numbers_in
 from gradviz.program import History
@@ -27,12 +28,14 @@ from gradviz.program import History
 @words.birth_rule("GV407", "nan-zero-division", "division")
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the divisions by zero."""
+    small = epsilon(dtype_of(birth.call), "1e-8")
     what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
     return words.Told(
         f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
         f"{words.how_many(birth)}: {_why(history, birth)}.",
-        "Keep the divisor away from 0: `d.clamp(min=1e-8)` or `d + 1e-8` for what "
-        "is positive, `torch.where(d == 0, 1.0, d)` otherwise.",
+        f"Keep the divisor away from 0: `d.clamp(min={small})` for what is positive, "
+        "`torch.where(d == 0, 1.0, d)` otherwise; of a root, inside of it.",
+        None if birth.call is None else divisor(birth.call, birth.site),
     )
 
 

@@ -38,6 +38,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.statements import called_at
+from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
@@ -93,6 +96,14 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
         ),
         tensors=tuple(mixed),
         line=line,
+        edit=None
+        if moment.what == "update"
+        else first_of(
+            called_at(site, line) if line is not None else None,
+            beside_pass(
+                leaf.backward.site, _optimizer(history, moment), "zero_grad", safe=True
+            ),
+        ),
     )
 
 

@@ -1,0 +1,360 @@
+"""Edits of writes in place: out of place, to a copy, or unrecorded."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEdit
+from gradviz.diagnosis.edits.remedy import remedy
+from gradviz.diagnosis.edits.syntax import (
+    Place,
+    Source,
+    called,
+    is_module_name,
+    keyword,
+    place,
+)
+from gradviz.program import History, RawSite
+
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.MatMult: "@",
+    ast.Pow: "**",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
+
+
+def rewritten(source: Source, statement: ast.stmt) -> str | None:
+    """Return a statement without its write: ``y = y + 1`` for ``y += 1``, or None."""
+    if isinstance(statement, ast.AugAssign):
+        operator = _OPERATORS.get(type(statement.op))
+        if operator is None or not isinstance(statement.target, ast.Name):
+            return None
+        name, value = statement.target.id, source.of(statement.value)
+        if isinstance(statement.value, ast.BinOp | ast.IfExp | ast.Lambda):
+            value = f"({value})"
+        return f"{name} = {name} {operator} {value}"
+    if not isinstance(statement, ast.Expr | ast.Assign | ast.Return):
+        return None
+    call = statement.value
+    made = _out_of_place(source, call) if isinstance(call, ast.Call) else None
+    if made is None:
+        return None
+    receiver, new = made
+    if isinstance(statement, ast.Return):
+        return f"return {new}"
+    if isinstance(statement, ast.Assign):
+        return f"{source.of(statement.targets[0])} = {new}"
+    if not isinstance(receiver, ast.Name | ast.Attribute):
+        return None  # of h[0].mul_(2), nothing would keep the result
+    return f"{source.of(receiver)} = {new}"
+
+
+def _out_of_place(source: Source, call: ast.Call) -> tuple[ast.expr, str] | None:
+    """Return who is written by ``x.mul_(2)``, and the expression without the write."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or not _writes(function.attr):
+        return None
+    if is_module_name(function.value):
+        return None
+    receiver = source.of(function.value)
+    given = [*call.args, *call.keywords]
+    arguments = ", ".join(source.of(each) for each in given)
+    plain = function.attr.removesuffix("_")
+    if plain in ("zero", "fill"):
+        filled = "zeros" if plain == "zero" else "full"
+        after = f", {arguments}" if arguments else ""
+        return function.value, f"torch.{filled}_like({receiver}{after})"
+    if plain == "copy":
+        return function.value, arguments
+    return function.value, f"{receiver}.{plain}({arguments})"
+
+
+def _writes(name: str) -> bool:
+    return name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
+
+
+@remedy
+def out_of_place(history: History, site: RawSite | None) -> Edit:
+    """Make a new tensor: ``y = y + 1`` for ``y += 1``, without ``inplace=True``."""
+    found = place(history, site)
+    source, node, statement = found
+    if (call := _with_flag(node)) is not None:
+        return _without_flag(found, call)
+    new = rewritten(source, statement)
+    if new is None:
+        return _inside(found)
+    target = _target(statement)
+    if target is not None:
+        _refuse_loss(source, statement, target)
+    draft = Draft(source).put(source.range(statement), new)
+    return draft.edit(safe=target is None or not _is_shared(source, statement, target))
+
+
+def _with_flag(node: ast.AST) -> ast.Call | None:
+    """Return the call around or in a node that is given ``inplace=True``."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call) and keyword(each, "inplace") is not None:
+            return each
+    return None
+
+
+def _without_flag(found: Place, call: ast.Call) -> Edit:
+    flag = keyword(call, "inplace")
+    assert flag is not None
+    parent = found.source.parent(call)
+    if isinstance(parent, ast.Expr) and call.args and "." in found.source.of(call.func):
+        first = call.args[0]
+        if called(call)[:1].islower():  # F.relu(x, inplace=True): keep what it gives
+            if not isinstance(first, ast.Name):
+                raise NoEdit("nothing would keep the result")
+            _refuse_loss(found.source, found.statement, first.id)
+            draft = Draft(found.source).drop_argument(call, flag)
+            return draft.wrap(call, f"{first.id} = ", "").edit(safe=True)
+    return Draft(found.source).drop_argument(call, flag).edit(safe=True)
+
+
+def _inside(found: Place) -> Edit:
+    """Rewrite a call inside of a longer expression: ``f(x.mul_(2))``."""
+    function = found.node.func if isinstance(found.node, ast.Call) else None
+    if not isinstance(function, ast.Attribute) or not _writes(function.attr):
+        raise NoEdit("the statement shows no write that has another form")
+    if is_module_name(function.value) or function.attr in ("copy_", "zero_", "fill_"):
+        raise NoEdit("it has no form that gives a new tensor")
+    if isinstance(found.source.parent(found.node), ast.Expr):
+        raise NoEdit("nothing would keep the result")
+    draft = Draft(found.source).rename(function, function.attr.removesuffix("_"))
+    return draft.edit(safe=False)
+
+
+def _target(statement: ast.stmt) -> str | None:
+    """Return the name that a rewritten statement binds instead of writing to it."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        return statement.target.id
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            return function.value.id
+    return None
+
+
+def _refuse_loss(source: Source, statement: ast.stmt, name: str) -> None:
+    """Refuse to bind a name that nobody reads again: the write is for another name."""
+    for each in source.around(statement):
+        if isinstance(each, ast.For) and name in _bound(each.target):
+            raise NoEdit(f"the loop gives {name} to this turn only")
+    scope = source.scope(statement)
+    loops = [
+        each
+        for each in source.around(statement)
+        if isinstance(each, ast.For | ast.While)
+    ]
+    read = any(
+        isinstance(each, ast.Name)
+        and each.id == name
+        and isinstance(each.ctx, ast.Load)
+        and (each.lineno > (statement.end_lineno or 0) or _is_in(source, each, loops))
+        for each in ast.walk(scope)
+    )
+    if not read:
+        raise NoEdit(f"nobody reads {name} afterwards")
+
+
+def _is_in(source: Source, node: ast.AST, loops: list[ast.For | ast.While]) -> bool:
+    return any(each in loops for each in source.around(node))
+
+
+def _bound(target: ast.expr) -> set[str]:
+    return {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
+
+
+def _is_shared(source: Source, statement: ast.stmt, name: str) -> bool:
+    """Tell whether the caller of a function knows the tensor too."""
+    scope = source.scope(statement)
+    if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return False
+    given = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
+    return any(each.arg == name for each in given)
+
+
+@remedy
+def copied_first(history: History, site: RawSite | None) -> Edit:
+    """Write to a copy: ``h = h.clone()`` before ``h[0] = 1``."""
+    source, _, statement = place(history, site)
+    written = next(_written(statement), None)
+    while isinstance(written, ast.Subscript):
+        written = written.value
+    if not isinstance(written, ast.Name | ast.Attribute):
+        raise NoEdit("what is written has no name")
+    name = source.of(written)
+    if isinstance(written, ast.Name):
+        _refuse_loss(source, statement, name)
+    return Draft(source).before(statement, f"{name} = {name}.clone()").edit(safe=False)
+
+
+def _written(statement: ast.stmt) -> Iterator[ast.expr]:
+    """Yield what a statement writes to, in whichever form."""
+    if isinstance(statement, ast.AugAssign):
+        yield statement.target
+    elif isinstance(statement, ast.Assign):
+        yield from (t for t in statement.targets if isinstance(t, ast.Subscript))
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        if isinstance(function, ast.Attribute) and _writes(function.attr):
+            yield function.value
+
+
+@remedy
+def unrecorded(history: History, site: RawSite | None) -> Edit:
+    """Put a statement that writes to a leaf under ``torch.no_grad()``."""
+    source, _, statement = place(history, site)
+    if not isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign):
+        raise NoEdit("it is no plain statement")
+    return (
+        Draft(source).wrap_block([statement], "with torch.no_grad():").edit(safe=True)
+    )
+
+
+@remedy
+def updated_in_place(
+    history: History, site: RawSite | None, *, clear: bool = True
+) -> Edit:
+    """Update the leaf itself: ``w -= step`` under no_grad for ``w = w - step``."""
+    source, _, statement = place(history, site)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        raise NoEdit("it assigns to several names")
+    target, value = statement.targets[0], statement.value
+    if not isinstance(target, ast.Name | ast.Attribute) or not source.is_alone(
+        statement
+    ):
+        raise NoEdit("what it assigns to is no name")
+    name, space = source.of(target), source.indent(statement)
+    if (
+        isinstance(value, ast.BinOp)
+        and isinstance(value.op, ast.Sub | ast.Add)
+        and source.of(value.left) == name
+    ):
+        sign = "-" if isinstance(value.op, ast.Sub) else "+"
+        new = f"{name} {sign}= {source.of(value.right)}"
+    else:
+        new = f"{name}.copy_({source.of(value)})"
+    text = f"with torch.no_grad():\n{space}{source.deeper()}{new}"
+    if clear:
+        text += f"\n{space}{name}.grad = None"
+    return Draft(source).put(source.range(statement), text).edit(safe=False)
+
+
+@remedy
+def copies(
+    history: History, site: RawSite | None, *after: str, suffix: str = ".clone()"
+) -> Edit:
+    """Let what an expression makes be a copy: ``.clone()`` behind one of these calls.
+
+    Without names it follows the expression at the site.
+    """
+    source, node, statement = place(history, site)
+    inside = [each for each in ast.walk(statement) if isinstance(each, ast.Call)]
+    if after:
+        inside = [each for each in inside if called(each) in after]
+        if len(inside) != 1:
+            raise NoEdit("there is not exactly one such call")
+        node = inside[0]
+    if isinstance(node, ast.Return | ast.Assign) and node.value is not None:
+        node = node.value
+    if not isinstance(node, ast.expr):
+        raise NoEdit("there is no expression to copy")
+    return Draft(source).append(node, suffix).edit(safe=True)
+
+
+EXPANDING = ("expand", "expand_as", "broadcast_to", "as_strided", "unfold")
+
+
+@remedy
+def reads_copy(history: History, site: RawSite | None) -> Edit:
+    """Read from a copy what a statement writes at once: ``x[1:] += x[:-1].clone()``."""
+    source, _, statement = place(history, site)
+    if isinstance(statement, ast.AugAssign | ast.Assign):
+        return Draft(source).append(statement.value, ".clone()").edit(safe=True)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        if statement.value.args:
+            first = statement.value.args[0]
+            return Draft(source).append(first, ".clone()").edit(safe=True)
+    raise NoEdit("what is read is not written here")
+
+
+@remedy
+def rows_added(history: History, site: RawSite | None) -> Edit:
+    """Add to rows that an index may name twice: ``h = h.index_add(0, index, values)``."""
+    source, _, statement = place(history, site)
+    match statement:
+        case ast.AugAssign(target=ast.Subscript() as rows, op=ast.Add(), value=value):
+            pass
+        case ast.Assign(
+            targets=[ast.Subscript() as rows],
+            value=ast.BinOp(left=ast.Subscript() as old, op=ast.Add(), right=value),
+        ) if source.of(old) == source.of(rows):
+            pass
+        case _:
+            raise NoEdit("it is no addition to rows")
+    if not isinstance(rows.value, ast.Name | ast.Attribute) or not isinstance(
+        rows.slice, ast.Name | ast.Attribute
+    ):
+        raise NoEdit("the rows are not named by one index")
+    name, index = source.of(rows.value), source.of(rows.slice)
+    new = f"{name} = {name}.index_add(0, {index}, {source.of(value)})"
+    return Draft(source).put(source.range(statement), new).edit(safe=False)
+
+
+@remedy
+def added_without_graph(history: History, site: RawSite | None) -> Edit:
+    """Add a number's worth without its graph: ``total += loss.detach()``."""
+    source, _, statement = place(history, site)
+    value = None
+    if isinstance(statement, ast.AugAssign):
+        value = statement.value
+    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        value = statement.value
+        if isinstance(value.op, ast.Add):
+            names = {source.of(each) for each in statement.targets}
+            value = value.right if source.of(value.left) in names else value
+    if value is None:
+        raise NoEdit("nothing is added here")
+    return Draft(source).append(value, ".detach()").edit(safe=True)
+
+
+@remedy
+def kept_without_graph(
+    history: History,
+    site: RawSite | None,
+    names: Collection[str],
+    line: int | None = None,
+) -> Edit:
+    """Keep what a statement stores without its graph: ``losses.append(loss.detach())``.
+
+    Of a tuple or dict of things, what has one of these names.
+    """
+    source, _, statement = place(history, site, line or None)
+    match statement:
+        case ast.Expr(value=ast.Call(args=[*_, kept])):
+            pass
+        case ast.Assign(value=kept):
+            pass
+        case ast.AugAssign(value=ast.List(elts=[kept]) | ast.Tuple(elts=[kept])):
+            pass
+        case _:
+            raise NoEdit("nothing is stored here")
+    parts = [kept]
+    if isinstance(kept, ast.Dict | ast.Tuple | ast.List):
+        parts = [
+            each
+            for each in ast.walk(kept)
+            if isinstance(each, ast.Name | ast.Attribute) and source.of(each) in names
+        ]
+    if len(parts) != 1 or isinstance(parts[0], ast.ListComp | ast.Constant):
+        raise NoEdit("what is kept has no name here")
+    return Draft(source).append(parts[0], ".detach()").edit(safe=True)
