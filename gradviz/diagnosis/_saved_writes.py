@@ -367,7 +367,7 @@ def overwrite_rule(
 
 def unwritten(history: History, found: Overwrite) -> Remedy | None:
     """Return what does without a write, or writes to a copy."""
-    if found.step is not None:
+    if found.kind in ("step", "stale weights"):
         return None
     site = _culprit(history, found)
     return first_of(out_of_place(site), copied_first(site))

@@ -127,7 +127,11 @@ def without_method(
 ) -> Edit:
     """Leave out ``.detach()``, ``.data``, ``.item()`` where a site marks it."""
     found = place(history, site)
-    return Draft(found.source).drop_method(_method(found, names)).edit(safe=safe)
+    method = _method(found, names)
+    parent = found.source.parent(method)
+    if isinstance(parent, ast.Attribute) and parent.attr in ("numpy", "requires_grad_"):
+        raise NoEdit("what follows needs a tensor without a graph")
+    return Draft(found.source).drop_method(method).edit(safe=safe)
 
 
 def _method(found: Place, names: Collection[str]) -> ast.expr:

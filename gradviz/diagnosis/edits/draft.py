@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -345,7 +346,24 @@ class Draft:
         tree = parsed(changed)
         if tree is None or ast.dump(tree) == ast.dump(self.source.tree):
             raise NoEdit("the change gives no other program")
+        if unknown := _named(tree) - _named(self.source.tree) - _bound(tree):
+            raise NoEdit(f"the file knows no {', '.join(unknown)}")
         return Edit(made, safe, unified(self.source.text, changed, file))
+
+
+def _named(tree: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+
+
+def _bound(tree: ast.AST) -> set[str]:
+    """Return the names that a file imports, and those of Python itself."""
+    imported = {
+        alias.asname or alias.name.split(".")[0]
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Import | ast.ImportFrom)
+        for alias in each.names
+    }
+    return imported | set(dir(builtins))
 
 
 def _of_dot(rest: str) -> int:

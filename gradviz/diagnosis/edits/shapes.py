@@ -58,6 +58,14 @@ def operand_followed_by(
     given = operands(found)
     if number >= len(given):
         raise NoEdit("that operand is not written here")
+    read = [each.id for each in ast.walk(given[number]) if isinstance(each, ast.Name)]
+    whole = [
+        each.id for each in ast.walk(found.statement) if isinstance(each, ast.Name)
+    ]
+    if not isinstance(given[number], ast.Name) and any(
+        whole.count(each) > read.count(each) for each in read
+    ):
+        raise NoEdit("the statement computes with it elsewhere, too")
     return Draft(found.source).append(given[number], suffix).edit(safe=False)
 
 

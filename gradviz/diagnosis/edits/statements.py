@@ -36,6 +36,7 @@ def moved(
     to: RawSite | None,
     *,
     after: bool = False,
+    beside: bool = False,
     safe: bool = False,
 ) -> Edit:
     """Move a statement before, or behind, another of its function.
@@ -45,6 +46,8 @@ def moved(
     """
     source, _, statement = place(history, site)
     other, _, target = place(history, to)
+    if beside and source.block(statement) is not source.block(target):
+        raise NoEdit("they stand in different blocks")
     if source is not other or source.scope(statement) is not source.scope(target):
         raise NoEdit("they stand in different functions")
     target = _beside(source, target, statement)
@@ -75,10 +78,25 @@ def called_at(history: History, site: RawSite | None, line: int | None = None) -
 
 
 @remedy
-def unblocked(history: History, site: RawSite | None, line: int | None = None) -> Edit:
-    """Let a block run with gradients: without its ``with torch.no_grad():``."""
-    found = place(history, site, line)
+def unblocked(
+    history: History, site: RawSite | None, backward: RawSite | None = None
+) -> Edit:
+    """Let a block run with gradients: without its ``with torch.no_grad():``.
+
+    Not where a loop runs passes through what the block computes once.
+    """
+    found = place(history, site)
     block = _switching(found)
+    if backward is not None:
+        walked = place(history, backward)
+        for each in walked.source.around(walked.statement):
+            if each is walked.source.scope(walked.statement):
+                break
+            inside = each in found.source.around(block)
+            if isinstance(each, ast.For | ast.While) and not inside:
+                same = walked.source.scope(each) is found.source.scope(block)
+                if walked.source is found.source and same:
+                    raise NoEdit("one graph would be walked again and again")
     draft = Draft(found.source)
     items = [each for each in block.items if _is_switch(each.context_expr)]
     if len(block.items) > 1:

@@ -38,14 +38,24 @@ def beside_pass(
     method: str,
     *,
     after: bool = False,
+    step: RawSite | None = None,
     safe: bool = False,
 ) -> Edit:
-    """Call a method of an optimizer before, or behind, the line of a pass."""
+    """Call a method of an optimizer before, or behind, the line of a pass.
+
+    Behind its step, where only some turns of a loop come to that.
+    """
     if not optimizer:
         raise NoEdit("the optimizer has no name")
     source, _, statement = place(history, site)
     text = f"{known(source, statement, optimizer)}.{method}()"
     draft = Draft(source)
+    if step is not None:
+        other = place(history, step)
+        block = source.block(statement)
+        inside = other.source is source and other.statement not in block
+        if inside and source.statement_in(other.statement, block) is not None:
+            return draft.after(other.statement, text).edit(safe=safe)
     put = draft.after if after else draft.before
     return put(statement, text).edit(safe=safe)
 
@@ -159,9 +169,15 @@ def trained_again(
     scope = source.scope(call)
     if target.source is source and source.scope(target.statement) is scope:
         return draft.before(target.statement, f"{model}.train()").edit(safe=True)
+    called_model = dotted(target.node.func) if isinstance(target.node, ast.Call) else ""
+    if called_model and target.source is source:
+        return draft.before(target.statement, f"{called_model}.train()").edit(safe=True)
     if not isinstance(scope, ast.FunctionDef):
         raise NoEdit("the evaluation has no end")
     last = scope.body[-1]
+    ends = [each for each in ast.walk(scope) if isinstance(each, ast.Return)]
+    if ends not in ([], [last]):
+        raise NoEdit("the evaluation ends in several places")
     put = draft.before if isinstance(last, ast.Return) else draft.after
     return put(last, f"{model}.train()").edit(safe=True)
 
@@ -216,10 +232,19 @@ def optimizer_name(history: History, key: int) -> str | None:
 
 
 def carried_cut(
-    history: History, made: RawSite | None, second: Backward, *, retained: bool = False
+    history: History,
+    made: RawSite | None,
+    second: Backward,
+    use: RawSite | None,
+    *,
+    retained: bool = False,
 ) -> Remedy | None:
-    """Return what cuts the graph of a state that a loop carries along."""
+    """Return what cuts the graph of a state that a loop carries along by its name."""
     targets = history.places.targets(made)
+    reader = history.places.statement(use)
+    names = [] if reader is None else [dotted(each) for each in ast.walk(reader)]
+    if targets and targets[-1] not in names:
+        return None
     calls = [call for call in history.calls if call.site == made and call.outputs]
     if not targets or not calls:
         return None

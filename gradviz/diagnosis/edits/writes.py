@@ -86,7 +86,7 @@ def out_of_place(history: History, site: RawSite | None) -> Edit:
     source, node, statement = found
     if (call := _with_flag(node)) is not None:
         return _without_flag(found, call)
-    new = rewritten(source, statement)
+    new = None if _is_chain(node) else rewritten(source, statement)
     if new is None:
         return _inside(found)
     target = _target(statement)
@@ -94,6 +94,16 @@ def out_of_place(history: History, site: RawSite | None) -> Edit:
         _refuse_loss(source, statement, target)
     draft = Draft(source).put(source.range(statement), new)
     return draft.edit(safe=target is None or not _is_shared(source, statement, target))
+
+
+def _is_chain(node: ast.AST) -> bool:
+    """Tell whether a write goes to what another one gave: ``f(x).mul_(2).add_(1)``."""
+    inner = (
+        node.func.value
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        else None
+    )
+    return _writes(called(node)) and inner is not None and _writes(called(inner))
 
 
 def _with_flag(node: ast.AST) -> ast.Call | None:
@@ -128,7 +138,11 @@ def _inside(found: Place) -> Edit:
         raise NoEdit("it has no form that gives a new tensor")
     if isinstance(found.source.parent(found.node), ast.Expr):
         raise NoEdit("nothing would keep the result")
-    draft = Draft(found.source).rename(function, function.attr.removesuffix("_"))
+    draft = Draft(found.source)
+    while isinstance(function, ast.Attribute) and _writes(function.attr):
+        draft.rename(function, function.attr.removesuffix("_"))
+        inner = function.value
+        function = inner.func if isinstance(inner, ast.Call) else None
     return draft.edit(safe=False)
 
 
@@ -197,6 +211,33 @@ def copied_first(history: History, site: RawSite | None) -> Edit:
     return Draft(source).before(statement, f"{name} = {name}.clone()").edit(safe=False)
 
 
+@remedy
+def reads_copies(
+    history: History, site: RawSite | None, *, first: bool = False
+) -> Edit:
+    """Compute with copies of what a statement reads of the buffer that it writes.
+
+    With ``first``, the buffer itself has to be a copy, too.
+    """
+    source, _, statement = place(history, site)
+    written = next(_written(statement), None)
+    if not isinstance(written, ast.Subscript) or not isinstance(statement, ast.Assign):
+        raise NoEdit("it writes no part of a buffer")
+    name, draft = source.of(written.value), Draft(source)
+    reads = [
+        each
+        for each in ast.walk(statement.value)
+        if isinstance(each, ast.Subscript) and source.of(each.value) == name
+    ]
+    if not reads:
+        raise NoEdit("it reads no part of the buffer")
+    for each in reads:
+        draft.append(each, ".clone()")
+    if first:
+        draft.before(statement, f"{name} = {name}.clone()")
+    return draft.edit(safe=True)
+
+
 def _written(statement: ast.stmt) -> Iterator[ast.expr]:
     """Yield what a statement writes to, in whichever form."""
     if isinstance(statement, ast.AugAssign):
@@ -213,8 +254,9 @@ def _written(statement: ast.stmt) -> Iterator[ast.expr]:
 def unrecorded(history: History, site: RawSite | None) -> Edit:
     """Put a statement that writes to a leaf under ``torch.no_grad()``."""
     source, _, statement = place(history, site)
-    if not isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign):
-        raise NoEdit("it is no plain statement")
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if next(_written(statement), None) is None or (call and not _writes(called(call))):
+        raise NoEdit("the statement itself writes nothing")
     return (
         Draft(source).wrap_block([statement], "with torch.no_grad():").edit(safe=True)
     )
@@ -224,29 +266,53 @@ def unrecorded(history: History, site: RawSite | None) -> Edit:
 def updated_in_place(
     history: History, site: RawSite | None, *, clear: bool = True
 ) -> Edit:
-    """Update the leaf itself: ``w -= step`` under no_grad for ``w = w - step``."""
+    """Update the leaf itself: ``w -= step`` under no_grad for ``w = w - step``.
+
+    So are its neighbours that are updated in the same way, and what binds its name
+    again behind it.
+    """
     source, _, statement = place(history, site)
+    updated = _update(source, statement)
+    if updated is None:
+        raise NoEdit("it is no update of one name")
+    block = source.block(statement)
+    names = {updated[0]}
+    rows = [statement]
+    for each in block[block.index(statement) + 1 :]:
+        found = _update(source, each)
+        if found is not None and (found[0] in names or f"{found[0]}.grad" in found[1]):
+            names.add(found[0])
+            rows.append(each)
+    draft, last = Draft(source), {}
+    for each in rows:
+        name, new = _update(source, each) or updated
+        last[name] = each
+        if not source.is_alone(each):
+            raise NoEdit("statements share a line")
+        space = source.indent(each)
+        text = f"with torch.no_grad():\n{space}{source.deeper()}{new}"
+        draft.put(source.range(each), text)
+    for name, each in last.items() if clear else ():
+        draft.after(each, f"{name}.grad = None")
+    return draft.edit(safe=False)
+
+
+def _update(source: Source, statement: ast.stmt) -> tuple[str, str] | None:
+    """Return the name that ``w = w - step`` binds anew, and ``w -= step``."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        raise NoEdit("it assigns to several names")
+        return None
     target, value = statement.targets[0], statement.value
-    if not isinstance(target, ast.Name | ast.Attribute) or not source.is_alone(
-        statement
-    ):
-        raise NoEdit("what it assigns to is no name")
-    name, space = source.of(target), source.indent(statement)
+    if not isinstance(target, ast.Name | ast.Attribute):
+        return None
+    name = source.of(target)
     if (
         isinstance(value, ast.BinOp)
         and isinstance(value.op, ast.Sub | ast.Add)
         and source.of(value.left) == name
     ):
         sign = "-" if isinstance(value.op, ast.Sub) else "+"
-        new = f"{name} {sign}= {source.of(value.right)}"
-    else:
-        new = f"{name}.copy_({source.of(value)})"
-    text = f"with torch.no_grad():\n{space}{source.deeper()}{new}"
-    if clear:
-        text += f"\n{space}{name}.grad = None"
-    return Draft(source).put(source.range(statement), text).edit(safe=False)
+        return name, f"{name} {sign}= {source.of(value.right)}"
+    return name, f"{name}.copy_({source.of(value)})"
 
 
 @remedy

@@ -79,7 +79,7 @@ def check(history: History) -> Iterator[Hit]:
                 kept_without_graph(culprit, history.places.targets(culprit), stored)
                 if stored
                 else None,
-                carried_cut(history, culprit, found.second),
+                carried_cut(history, culprit, found.second, bridge),
             ),
             line=stored or None,
         )

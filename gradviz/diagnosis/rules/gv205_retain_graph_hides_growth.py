@@ -86,5 +86,5 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
             Related("used in the next turn", bridge),
         ),
         nodes=(crossing.node.key,),
-        edit=carried_cut(history, culprit, second, retained=True),
+        edit=carried_cut(history, culprit, second, bridge, retained=True),
     )

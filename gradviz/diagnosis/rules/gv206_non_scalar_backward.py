@@ -77,7 +77,7 @@ def check(history: History) -> Iterator[Hit]:
             tensors=(root.tensor,),
             explains=history.ended_by(backward),
             edit=None
-            if _is_complex(root)
+            if _is_complex(root) or backward.api == "grad"
             else followed_by(made or backward.site, ".mean()"),
         )
 

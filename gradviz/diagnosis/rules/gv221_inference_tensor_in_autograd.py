@@ -75,9 +75,9 @@ def check(history: History) -> Iterator[Hit]:
         tensors=() if tensor is None else (tensor.tensor,),
         explains=True,
         line=line,
-        edit=renamed(
-            mode and (mode.site or culprit), {"inference_mode": "no_grad"}, line=line
-        ),
+        edit=None
+        if mode is None or line is not None
+        else renamed(mode.site, {"inference_mode": "no_grad"}),
     )
 
 

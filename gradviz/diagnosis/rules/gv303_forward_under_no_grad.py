@@ -62,5 +62,5 @@ def words(history: History, cut: Cut) -> Words:
         move,
         site,
         related=(ran,),
-        edit=unblocked(site),
+        edit=unblocked(site, cut.backward.site),
     )

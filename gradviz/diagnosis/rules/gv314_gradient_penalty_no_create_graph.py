@@ -215,8 +215,8 @@ def _hit(history: History, grad: Backward, root: Backward, term: Call | None) ->
         "Pass `create_graph=True`.",
         symptom=root.site,
         related=related,
-        edit=with_keyword(
-            grad.site, "create_graph", "True", of=("grad", "backward", "penalty_grad")
-        ),
+        edit=with_keyword(grad.site, "create_graph", "True", of=("grad",))
+        if grad.api == "grad"
+        else None,
         explains=history.ended_by(root),
     )

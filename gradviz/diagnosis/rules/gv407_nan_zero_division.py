@@ -50,6 +50,9 @@ def _why(history: History, birth: Birth) -> str:
         name = history.name(divisors[0], "the divisor")
         extent = words.extent(divisors[0])
         summary = divisors[0].summary
+        if summary is not None and not summary.zeros:
+            size = f", which {extent}," if extent else ""
+            return f"the quotient by {name}{size} is too large for {divisors[0].dtype}"
         if summary is not None and summary.count == 1:
             return f"{name} is 0"
         return f"{name} has a 0 there{f' (it {extent})' if extent else ''}"

@@ -151,5 +151,5 @@ def _hit(
         symptom=first.site,
         related=(Related("took its parameters here", first.site, fix),),
         tensors=tuple(sorted(tensors)),
-        edit=moved(first.site, site, after=True),
+        edit=moved(first.site, site, after=True, beside=True),
     )

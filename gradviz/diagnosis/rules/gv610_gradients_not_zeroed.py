@@ -73,7 +73,7 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     site, line, slip = or_uncalled(history, leaf.backward.site, "zero_grad")
     clear = (
         f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
-        "`backward()`."
+        "the first `backward()` or after `step()`."
     )
     other = None if slip else _cleared(history, mixed)
     how = "but not in every turn"
@@ -101,7 +101,11 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
         else first_of(
             called_at(site, line) if line is not None else None,
             beside_pass(
-                leaf.backward.site, _optimizer(history, moment), "zero_grad", safe=True
+                leaf.backward.site,
+                _optimizer(history, moment),
+                "zero_grad",
+                step=moment.event.site,
+                safe=True,
             ),
         ),
     )
