@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from gradviz import ir
 from gradviz.diagnosis._words import begun_large
 from gradviz.diagnosis.edits.draft import Edit
+from gradviz.diagnosis.measured import Measured, measured
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, Rule, Severity
 from gradviz.diagnosis.rules import all_rules
 from gradviz.program import History, Program, Raised, RawSite
@@ -50,6 +51,7 @@ class Diagnosis:
     notes: tuple[str, ...] = ()  # rules that failed, things that could not be seen
     looked_at: LookedAt | None = None  # None: at a finished graph
     replacements: tuple[ir.Replacement, ...] = ()  # of the edits
+    measured: Measured | None = None  # None: at a finished graph
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -109,6 +111,7 @@ def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis
         tuple(notes),
         _looked_at(history),
         tuple(replacements),
+        measured(history),
     )
 
 
