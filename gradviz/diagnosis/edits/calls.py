@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEdit
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
 from gradviz.diagnosis.edits.syntax import Place, called, dotted, keyword, place
 from gradviz.program import History, RawSite
@@ -32,7 +32,7 @@ def call_at(found: Place, names: Collection[str] = ()) -> ast.Call:
     if isinstance(node, ast.Expr | ast.Assign | ast.Return | ast.AnnAssign):
         if isinstance(node.value, ast.Call) and not names:
             return node.value
-    raise NoEdit("there is not exactly one such call")
+    raise NoEditError("there is not exactly one such call")
 
 
 @remedy
@@ -52,7 +52,7 @@ def with_keyword(
     known = keyword(call, name)
     others = [each for each in call.keywords if each.arg in instead_of]
     if any(each.arg is None for each in call.keywords):
-        raise NoEdit("it takes keywords from elsewhere")
+        raise NoEditError("it takes keywords from elsewhere")
     if known is not None:
         draft.replace(known.value, value)
     elif others:
@@ -72,7 +72,7 @@ def without_keyword(
     for call in calls:
         if (gone := keyword(call, name)) is not None:
             return Draft(found.source).drop_argument(call, gone).edit(safe=safe)
-    raise NoEdit(f"no call is given {name}")
+    raise NoEditError(f"no call is given {name}")
 
 
 @remedy
@@ -91,7 +91,7 @@ def renamed(
     assert isinstance(function, ast.Name | ast.Attribute)
     new = names[called(call)]
     if isinstance(function, ast.Name):
-        raise NoEdit("the other name may not be imported")
+        raise NoEditError("the other name may not be imported")
     return Draft(found.source).rename(function, new).edit(safe=safe)
 
 
@@ -113,7 +113,7 @@ def followed_by(
     if isinstance(node, ast.Assign | ast.Return | ast.AnnAssign):
         node = node.value
     if not isinstance(node, ast.expr) or isinstance(node, ast.Tuple):
-        raise NoEdit("there is no expression that it could follow")
+        raise NoEditError("there is no expression that it could follow")
     return Draft(found.source).append(node, suffix).edit(safe=safe)
 
 
@@ -130,7 +130,7 @@ def without_method(
     method = _method(found, names)
     parent = found.source.parent(method)
     if isinstance(parent, ast.Attribute) and parent.attr in ("numpy", "requires_grad_"):
-        raise NoEdit("what follows needs a tensor without a graph")
+        raise NoEditError("what follows needs a tensor without a graph")
     return Draft(found.source).drop_method(method).edit(safe=safe)
 
 
@@ -148,7 +148,7 @@ def _method(found: Place, names: Collection[str]) -> ast.expr:
         return found.node
     inside = [each for each in ast.walk(found.statement) if is_one(each)]
     if len(inside) != 1 or not isinstance(inside[0], ast.expr):
-        raise NoEdit("there is not exactly one of them")
+        raise NoEditError("there is not exactly one of them")
     return inside[0]
 
 
@@ -171,12 +171,12 @@ def unwrapped(
         if not (isinstance(parent, ast.Call) and len(parent.args) > 1):
             if isinstance(parent, ast.Assign):
                 return draft.replace(call, "torch.nn.Identity()").edit(safe=safe)
-            raise NoEdit("the layer is no part of a list")
+            raise NoEditError("the layer is no part of a list")
         return draft.drop_argument(parent, call).edit(safe=safe)
     if isinstance(function, ast.Attribute) and not _is_namespace(function.value):
         return draft.drop_method(call).edit(safe=safe)
     if not call.args:
-        raise NoEdit("it has no operand")
+        raise NoEditError("it has no operand")
     return draft.replace(call, found.source.of(call.args[0])).edit(safe=safe)
 
 
@@ -211,7 +211,7 @@ def operand_of(found: Place, names: Collection[str] = ()) -> ast.expr:
     if isinstance(function, ast.Attribute) and not _is_namespace(function.value):
         return function.value
     if not call.args or isinstance(call.args[0], ast.Starred):
-        raise NoEdit("its operand is not written here")
+        raise NoEditError("its operand is not written here")
     return call.args[0]
 
 
@@ -239,7 +239,7 @@ def straight_through(history: History, site: RawSite | None) -> Edit:
     call = call_at(found, names)
     node = operand_of(Place(found.source, call, found.statement), names)
     if any(isinstance(each, ast.Call) for each in ast.walk(node)):
-        raise NoEdit("the operand would be computed twice")
+        raise NoEditError("the operand would be computed twice")
     draft = Draft(found.source)
     x = draft.operand(node)
     new = f"{x} + ({found.source.of(call)} - {x}).detach()"
@@ -291,7 +291,7 @@ def of_tensors(history: History, site: RawSite | None) -> Edit:
         "np",
         "numpy",
     ):
-        raise NoEdit("it is no function of Python's")
+        raise NoEditError("it is no function of Python's")
     return Draft(found.source).replace(function.value, "torch").edit(safe=False)
 
 
@@ -306,10 +306,10 @@ def renamed_all(
         draft = draft or Draft(found.source)
         call = call_at(found, names)
         if found.source is not draft.source or not isinstance(call.func, ast.Attribute):
-            raise NoEdit("the other name may not be imported")
+            raise NoEditError("the other name may not be imported")
         if called(call).islower() and dotted(call.func.value) == "torch":
-            raise NoEdit("torch has no such function")
+            raise NoEditError("torch has no such function")
         draft.rename(call.func, names[called(call)])
     if draft is None:
-        raise NoEdit("there is no place")
+        raise NoEditError("there is no place")
     return draft.edit(safe=False)

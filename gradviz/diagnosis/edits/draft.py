@@ -38,7 +38,7 @@ class Edit:
         return self.replacements[0].file
 
 
-class NoEdit(LookupError):
+class NoEditError(LookupError):
     """What is written there cannot be changed by a certain edit."""
 
 
@@ -111,7 +111,7 @@ class Draft:
                 self.source.between(where._replace(line=where.end_line, column=start))
                 != node.attr
             ):
-                raise NoEdit("the name is not written out")
+                raise NoEditError("the name is not written out")
             where = where._replace(line=where.end_line, column=start)
         self._rows.append((where, name))
         return self
@@ -120,7 +120,7 @@ class Draft:
         """Leave out the last call or attribute: ``x.f().detach()`` → ``x.f()``."""
         function = call.func if isinstance(call, ast.Call) else call
         if not isinstance(function, ast.Attribute):
-            raise NoEdit("it is no method")
+            raise NoEditError("it is no method")
         value, where = function.value, self.source.range(call)
         kept = self._closing(self.source.range(value), where)
         self._rows.append((kept, ""))
@@ -154,7 +154,7 @@ class Draft:
         rest = Range(last.end_line, last.end_column, close.line, close.column)
         tail = self.source.between(rest)
         if len(given) == 1 and isinstance(given[0], ast.GeneratorExp):
-            raise NoEdit("a bare generator takes no argument beside it")
+            raise NoEditError("a bare generator takes no argument beside it")
         code = "".join(line.partition("#")[0] for line in tail.split("\n"))
         if "," in code and "\n" in tail:  # the last of several lines ends in a comma
             first = tail.split("\n")[0]
@@ -170,7 +170,7 @@ class Draft:
         elif ")" in code:  # brackets of the last argument's own
             place = tail.rindex(")") + 1
             if "\n" in tail:
-                raise NoEdit("the brackets are spread over lines")
+                raise NoEditError("the brackets are spread over lines")
             at = Range(at.line, at.column + place, at.line, at.column + place)
         self._rows.append((at, text))
         return self
@@ -188,7 +188,9 @@ class Draft:
             before = self.source.range(given[at - 1])
             where = own._replace(line=before.end_line, column=before.end_column)
             if ")" in self.source.between(where._replace(end_line=own.line, end_column=own.column)):  # fmt: skip
-                raise NoEdit("the argument before it stands in brackets of its own")
+                raise NoEditError(
+                    "the argument before it stands in brackets of its own"
+                )
         else:
             where = own
         self._rows.append((where, ""))
@@ -212,7 +214,7 @@ class Draft:
         if not self._begins_line(statement):
             where = self.source.range(statement)
             if self._follows_colon(statement) and any(":" in each for each in lines):
-                raise NoEdit("a block cannot stand there")
+                raise NoEditError("a block cannot stand there")
             at = Range(where.line, where.column, where.line, where.column)
             self._rows.append((at, "".join(f"{each}; " for each in lines)))
             return self
@@ -240,7 +242,7 @@ class Draft:
         """Take a statement and its lines away."""
         where = self.source.range(statement)
         if not self.source.is_alone(statement):
-            raise NoEdit("it shares its line")
+            raise NoEditError("it shares its line")
         if len(self.source.block(statement)) == 1:
             self._rows.append((where, "pass"))
             return self
@@ -261,9 +263,9 @@ class Draft:
         target = before or after
         assert target is not None
         if not (self.source.is_alone(statement) and self.source.is_alone(target)):
-            raise NoEdit("statements share a line")
+            raise NoEditError("statements share a line")
         if len(self.source.block(statement)) == 1:
-            raise NoEdit("nothing would stay in its block")
+            raise NoEditError("nothing would stay in its block")
         self._refuse_texts(statement)
         lines = self.source.lines[statement.lineno - 1 : statement.end_lineno]
         moved = _indented(
@@ -283,7 +285,7 @@ class Draft:
     def wrap_block(self, statements: Sequence[ast.stmt], header: str) -> Draft:
         """Put statements that follow each other into a block: ``with …:``."""
         if not all(self.source.is_alone(each) for each in statements):
-            raise NoEdit("statements share a line")
+            raise NoEditError("statements share a line")
         for each in statements:
             self._refuse_texts(each)
         first, last = statements[0], statements[-1]
@@ -306,7 +308,7 @@ class Draft:
             self._rows.append((head, ""))
             return self
         if not (self.source.is_alone(block) and self.source.is_alone(first)):
-            raise NoEdit("statements share a line")
+            raise NoEditError("statements share a line")
         for each in block.body:
             self._refuse_texts(each)
         header = block.items[-1].context_expr.end_lineno or block.lineno
@@ -330,24 +332,24 @@ class Draft:
         for each in ast.walk(statement):
             if isinstance(each, ast.Constant | ast.JoinedStr):
                 if each.end_lineno != each.lineno:
-                    raise NoEdit("a text of several lines would be indented")
+                    raise NoEditError("a text of several lines would be indented")
 
     # ---- the whole ----------------------------------------------------------------
 
     def edit(self, *, safe: bool) -> Edit:
-        """Return the edit; NoEdit if it does not give another program that parses."""
+        """Return the edit; NoEditError if it does not give another program that parses."""
         rows = sorted(self._rows, key=lambda row: (row[0][:2], row[0][2:]))
         for (one, _), (two, _) in zip(rows, rows[1:], strict=False):
             if one[2:] > two[:2]:
-                raise NoEdit("two changes meet")
+                raise NoEditError("two changes meet")
         file = self.source.file
         made = tuple(ir.Replacement(file, *where, text) for where, text in rows)
         changed = applied(self.source.text, made)
         tree = parsed(changed)
         if tree is None or ast.dump(tree) == ast.dump(self.source.tree):
-            raise NoEdit("the change gives no other program")
+            raise NoEditError("the change gives no other program")
         if unknown := _named(tree) - _named(self.source.tree) - _bound(tree):
-            raise NoEdit(f"the file knows no {', '.join(unknown)}")
+            raise NoEditError(f"the file knows no {', '.join(unknown)}")
         return Edit(made, safe, unified(self.source.text, changed, file))
 
 
@@ -376,7 +378,7 @@ def _of_dot(rest: str) -> int:
                 break
         place += 1
     if place >= len(rest) or place < 0:
-        raise NoEdit("there is no dot")
+        raise NoEditError("there is no dot")
     return place
 
 

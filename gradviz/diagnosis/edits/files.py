@@ -6,10 +6,10 @@ import codecs
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterable
 
 from gradviz import ir
-from gradviz.diagnosis.edits.draft import applied
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -28,31 +28,22 @@ def patched(data: bytes, replacements: Iterable[ir.Replacement]) -> bytes:
     """
     encoding = _encoding(data)
     mark = codecs.BOM_UTF8 if encoding == "utf-8-sig" else b""
+    encoding = encoding.removesuffix("-sig")
     text = data[len(mark) :].decode(encoding)
-    ends = _LINE_END.findall(text)
-    usual = max(ends, key=ends.count, default="\n")
-    lines = _LINE_END.split(text)
-    marked = "\n".join(lines)
-    rows = list(replacements)
-    changed = applied(marked, rows)
-    if len(set(ends)) <= 1:
-        return mark + changed.replace("\n", usual).encode(encoding)
-    return mark + _with_ends(marked, changed, ends, usual).encode(encoding)
-
-
-def _with_ends(before: str, after: str, ends: list[str], usual: str) -> str:
-    """Give each line that was there before the end that it had."""
-    import difflib
-
-    old, new = before.split("\n"), after.split("\n")
-    made = [usual] * len(new)
-    matches = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for block in matches.get_matching_blocks():
-        for each in range(block.size):
-            if block.a + each < len(ends):
-                made[block.b + each] = ends[block.a + each]
-    made[-1] = ""
-    return "".join(line + end for line, end in zip(new, made, strict=True))
+    ends = list(_LINE_END.finditer(text))
+    starts = [0, *(each.end() for each in ends), len(text)]
+    usual = Counter(each[0] for each in ends).most_common(1)
+    parts: list[str] = []
+    place = 0
+    for row in replacements:
+        start = starts[row.line - 1] + row.column - 1
+        end = ends[row.line - 1][0] if row.line <= len(ends) else ""
+        end = end or (usual[0][0] if usual else "\n")
+        parts += [text[place:start], row.text.replace("\n", end)]
+        place = min(
+            starts[min(row.end_line, len(starts)) - 1] + row.end_column - 1, len(text)
+        )
+    return mark + "".join([*parts, text[place:]]).encode(encoding)
 
 
 def _encoding(data: bytes) -> str:

@@ -6,7 +6,7 @@ import ast
 import re
 
 from gradviz.diagnosis.edits.calls import call_at
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEdit
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
 from gradviz.diagnosis.edits.syntax import Place, Source, called, dotted, keyword, place
 from gradviz.program import History, RawSite
@@ -18,7 +18,7 @@ def value_at(found: Place) -> ast.expr:
     if isinstance(statement, ast.Assign | ast.Return | ast.AnnAssign):
         if statement.value is not None and not isinstance(statement.value, ast.Tuple):
             return statement.value
-    raise NoEdit("the statement gives no single value")
+    raise NoEditError("the statement gives no single value")
 
 
 @remedy
@@ -88,7 +88,7 @@ def switched_off(history: History, site: RawSite | None) -> Edit:
         assert isinstance(statement.value.func, ast.Attribute)
         target = statement.value.func.value
     if not isinstance(target, ast.Name | ast.Attribute):
-        raise NoEdit("the tensor has no name")
+        raise NoEditError("the tensor has no name")
     name = source.of(target)
     return (
         Draft(source).replace(statement, f"{name} = {name}.detach()").edit(safe=False)
@@ -103,10 +103,10 @@ def attribute_named(
     found = place(history, site, line)
     statement = found.statement
     if not isinstance(statement, ast.Assign):
-        raise NoEdit("it sets no attribute")
+        raise NoEditError("it sets no attribute")
     target = statement.targets[0]
     if not isinstance(target, ast.Attribute):
-        raise NoEdit("it sets no attribute")
+        raise NoEditError("it sets no attribute")
     return Draft(found.source).rename(target, name).edit(safe=False)
 
 
@@ -116,10 +116,10 @@ def switched_by_call(history: History, site: RawSite | None) -> Edit:
     found = place(history, site)
     statement, source = found.statement, found.source
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        raise NoEdit("it sets no attribute")
+        raise NoEditError("it sets no attribute")
     target = statement.targets[0]
     if not isinstance(target, ast.Attribute):
-        raise NoEdit("it sets no attribute")
+        raise NoEditError("it sets no attribute")
     new = f"{source.of(target.value)}.requires_grad_({source.of(statement.value)})"
     return Draft(source).put(source.range(statement), new).edit(safe=False)
 
@@ -137,7 +137,7 @@ def registered(
     if is_empty:
         return draft.replace(value, f"{name}()").edit(safe=True)
     if isinstance(value, ast.Name | ast.Attribute) and "Parameter" not in container:
-        raise NoEdit("the list is made elsewhere")
+        raise NoEditError("the list is made elsewhere")
     return draft.wrap(value, f"{name}(", ")").edit(safe=True)
 
 
@@ -161,7 +161,7 @@ def importing(draft: Draft, name: str) -> Draft:
         future = isinstance(each, ast.ImportFrom) and each.module == "__future__"
         if not is_text and not future:
             return draft.before(each, f"import {name}")
-    raise NoEdit("the file is empty")
+    raise NoEditError("the file is empty")
 
 
 @remedy
@@ -177,7 +177,7 @@ def copied_model(
     if isinstance(value, ast.ListComp):
         return draft.append(value.elt, ".clone()").edit(safe=True)
     if called(value) in ("dict", "list", "OrderedDict", "items", "values"):
-        raise NoEdit("it copies the container already")
+        raise NoEditError("it copies the container already")
     importing(draft, "copy")
     return draft.wrap(value, "copy.deepcopy(", ")").edit(safe=True)
 
@@ -192,7 +192,7 @@ def values_copied(history: History, site: RawSite | None) -> Edit:
             new = f"{source.of(target)}.copy_({source.of(value)})"
             return Draft(source).put(source.range(statement), new).edit(safe=True)
         case _:
-            raise NoEdit("it sets no data")
+            raise NoEditError("it sets no data")
 
 
 @remedy
@@ -201,7 +201,7 @@ def shared_parameter(history: History, site: RawSite | None) -> Edit:
     found = place(history, site)
     statement, source, draft = found.statement, found.source, Draft(found.source)
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        raise NoEdit("it is no plain assignment")
+        raise NoEditError("it is no plain assignment")
     target, value = statement.targets[0], statement.value
     if called(value) == "Parameter" and isinstance(value, ast.Call) and value.args:
         value = value.args[0]
@@ -215,7 +215,7 @@ def shared_parameter(history: History, site: RawSite | None) -> Edit:
 def _undotted(source: Source, node: ast.expr) -> str:
     if isinstance(node, ast.Attribute) and node.attr == "data":
         return source.of(node.value)
-    raise NoEdit("it is not the data of a parameter")
+    raise NoEditError("it is not the data of a parameter")
 
 
 @remedy
@@ -225,7 +225,7 @@ def random_start(history: History, site: RawSite | None) -> Edit:
     draft = Draft(found.source)
     call = call_at(found, ("zeros", "zeros_"))
     if not isinstance(call.func, ast.Attribute):
-        raise NoEdit("the other name may not be imported")
+        raise NoEditError("the other name may not be imported")
     if called(call) == "zeros":
         return draft.rename(call.func, "randn").edit(safe=False)
     draft.rename(call.func, "normal_")
@@ -244,7 +244,7 @@ def started_at_zero(history: History, site: RawSite | None) -> Edit:
         and isinstance(each.operand, ast.Constant)
     ]
     if len(low) != 1:
-        raise NoEdit("there is not one such number")
+        raise NoEditError("there is not one such number")
     return Draft(found.source).replace(low[0], "0.0").edit(safe=False)
 
 
@@ -254,10 +254,10 @@ def retained(history: History, site: RawSite | None, line: int | None) -> Edit:
     found = place(history, site, line)
     statement = found.statement
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        raise NoEdit("it has no name of its own")
+        raise NoEditError("it has no name of its own")
     target = statement.targets[0]
     if not isinstance(target, ast.Name | ast.Attribute):
-        raise NoEdit("it has no name of its own")
+        raise NoEditError("it has no name of its own")
     text = f"{found.source.of(target)}.retain_grad()"
     return Draft(found.source).after(statement, text).edit(safe=True)
 
@@ -278,7 +278,7 @@ def tensor_itself(history: History, site: RawSite | None, *, several: bool) -> E
     found = place(history, site)
     call = call_at(found, _COPYING)
     if len(call.args) != 1:
-        raise NoEdit("its operand is not written here")
+        raise NoEditError("its operand is not written here")
     source, text = found.source, found.source.of(call.args[0])
     new = f"torch.stack({text})" if several else text
     return Draft(source).replace(call, new).edit(safe=False)
@@ -291,16 +291,16 @@ def kept_as_tensors(
     """Keep tensors where numbers were taken out and put in again."""
     out, back = place(history, export), place(history, entry)
     if out.source is not back.source:
-        raise NoEdit("the numbers cross files")
+        raise NoEditError("the numbers cross files")
     exports = call_at(out, ("item", "tolist"))
     call = call_at(back, _COPYING)
     if len(call.args) != 1:
-        raise NoEdit("its operand is not written here")
+        raise NoEditError("its operand is not written here")
     draft = Draft(out.source)
     text = out.source.of(call.args[0])
     if exports in out.source.around(call) or exports in ast.walk(call):
         if exports is not call.args[0]:
-            raise NoEdit("numbers and tensors are mixed in one expression")
+            raise NoEditError("numbers and tensors are mixed in one expression")
         assert isinstance(exports.func, ast.Attribute)
         return draft.replace(call, out.source.of(exports.func.value)).edit(safe=False)
     draft.drop_method(exports)
@@ -335,7 +335,7 @@ def in_double(history: History, site: RawSite | None) -> Edit:
         if isinstance(each, ast.Call) and called(each) in _FACTORIES
     ]
     if len(makers) != 1:
-        raise NoEdit("there is not one line that makes it")
+        raise NoEditError("there is not one line that makes it")
     known = keyword(makers[0], "dtype")
     if known is not None:
         return draft.replace(known.value, "torch.float64").edit(safe=True)
@@ -350,11 +350,11 @@ def returns_none(
     found = place(history, site, line)
     statement = found.statement
     if more < 1 or not isinstance(statement, ast.Return) or statement.value is None:
-        raise NoEdit("which gradient is one too many is not known")
+        raise NoEditError("which gradient is one too many is not known")
     source, value = found.source, statement.value
     text = source.of(value)
     if isinstance(value, ast.Tuple) and text.startswith("("):
-        raise NoEdit("it stands in brackets")
+        raise NoEditError("it stands in brackets")
     new = text + ", None" * more
     return Draft(source).put(source.range(value), new).edit(safe=False)
 
@@ -365,7 +365,7 @@ def marked_dirty(history: History, site: RawSite | None) -> Edit:
     found = place(history, site)
     source, function = found.source, found.source.scope(found.node)
     if not isinstance(function, ast.FunctionDef) or len(function.args.args) < 2:
-        raise NoEdit("it is not written in forward itself")
+        raise NoEditError("it is not written in forward itself")
     ctx, *inputs = (each.arg for each in function.args.args)
     read = [
         each.id
@@ -373,9 +373,9 @@ def marked_dirty(history: History, site: RawSite | None) -> Edit:
         if isinstance(each, ast.Name) and each.id in inputs
     ]
     if not read:
-        raise NoEdit("the input has another name there")
+        raise NoEditError("the input has another name there")
     returned = [each for each in ast.walk(function) if isinstance(each, ast.Return)]
     if any(dotted(each.value) != read[0] for each in returned):
-        raise NoEdit("the input is not what it returns")
+        raise NoEditError("the input is not what it returns")
     text = f"{ctx}.mark_dirty({read[0]})"
     return Draft(source).after(found.statement, text).edit(safe=False)

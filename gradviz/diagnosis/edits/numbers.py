@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradviz.diagnosis.edits.calls import call_at, operand_of
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEdit
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import Remedy, remedy
 from gradviz.diagnosis.edits.syntax import Place, called, dotted, place
 from gradviz.program import Call, History, RawSite
@@ -37,7 +37,7 @@ def _root(found: Place) -> ast.expr:
             return each.left
         if isinstance(each, ast.Call) and called(each) in _ROOTS:
             return operand_of(Place(found.source, each, found.statement), _ROOTS)
-    raise NoEdit("no root is written here")
+    raise NoEditError("no root is written here")
 
 
 @remedy
@@ -99,7 +99,7 @@ def divided_exactly(history: History, site: RawSite | None) -> Edit:
             if isinstance(each, ast.BinOp) and isinstance(each.op, ast.FloorDiv)
         ]
         if len(found_) != 1:
-            raise NoEdit("there is not one such division")
+            raise NoEditError("there is not one such division")
         node = found_[0]
     left, right = source.range(node.left), source.range(node.right)
     gap = left._replace(
@@ -108,7 +108,7 @@ def divided_exactly(history: History, site: RawSite | None) -> Edit:
     )  # fmt: skip
     text = source.between(gap)
     if text.count("//") != 1 or "#" in text:
-        raise NoEdit("the sign stands among comments")
+        raise NoEditError("the sign stands among comments")
     return Draft(source).put(gap, text.replace("//", "/")).edit(safe=False)
 
 
@@ -127,7 +127,7 @@ def divisor(history: History, call: Call, site: RawSite | None) -> Edit:
         return inside_root(maker.site, dtype)(history)
     node = _divisor(found)
     if getattr(found.source.scope(node), "name", "") == "backward":
-        raise NoEdit("the formula of a derivative is the user's")
+        raise NoEditError("the formula of a derivative is the user's")
     low = None if divided.summary is None else divided.summary.minimum
     draft = Draft(found.source)
     if low is not None and low >= 0:
@@ -137,7 +137,7 @@ def divisor(history: History, call: Call, site: RawSite | None) -> Edit:
         return draft.append(node, f".clamp(min={number})").edit(safe=False)
     text = found.source.of(node)
     if any(isinstance(each, ast.Call) for each in ast.walk(node)):
-        raise NoEdit("it would be computed twice")
+        raise NoEditError("it would be computed twice")
     return draft.replace(node, f"torch.where({text} == 0, 1.0, {text})").edit(
         safe=False
     )
@@ -151,7 +151,7 @@ def _divisor(found: Place) -> ast.expr:
         return node.right
     call = call_at(found, ("div", "div_", "divide", "true_divide"))
     if not call.args:
-        raise NoEdit("the divisor is not written here")
+        raise NoEditError("the divisor is not written here")
     return call.args[-1]
 
 
@@ -164,7 +164,7 @@ def inside_log(history: History, site: RawSite | None, dtype: str) -> Edit:
     node = operand_of(found, names)
     draft = Draft(found.source)
     if len([each for each in ast.walk(found.statement) if called(each) in names]) > 1:
-        raise NoEdit("a function of the library computes such a loss safely")
+        raise NoEditError("a function of the library computes such a loss safely")
     if (
         isinstance(node, ast.Call)
         and called(node) == "softmax"
@@ -204,7 +204,7 @@ def safe_exponential(history: History, site: RawSite | None) -> Edit:
                 )
                 text = f"torch.nn.functional.softplus({found.source.of(operand)})"
                 return Draft(found.source).replace(each, text).edit(safe=True)
-    raise NoEdit("there is no function that is safe by itself for this")
+    raise NoEditError("there is no function that is safe by itself for this")
 
 
 def _one_plus(node: ast.expr) -> ast.expr | None:
@@ -223,7 +223,7 @@ def selected_before(
     found, choice = place(history, site), place(history, select)
     where = call_at(choice, ("where",))
     if not (len(where.args) == 3 and dotted(where.func)):
-        raise NoEdit("the condition is not written here")
+        raise NoEditError("the condition is not written here")
     source = found.source
     condition, one, other = where.args
     inside = [each for each in (one, other) if each in source.around(found.node)]
@@ -235,14 +235,14 @@ def selected_before(
     else:
         target = operand_of(found)
     if not inside and not _follows(choice, found):
-        raise NoEdit("the condition is not known there")
+        raise NoEditError("the condition is not known there")
     test, text = source.of(condition), source.of(target)
     taken = one if inside[:1] == [one] or (not inside and _names(one, found)) else other
     new = f"torch.where({test}, {text}, 1.0)"
     if taken is other:
         new = f"torch.where({test}, 1.0, {text})"
     if not isinstance(condition, ast.Name | ast.Compare) or _calls(condition):
-        raise NoEdit("the condition would be computed twice")
+        raise NoEditError("the condition would be computed twice")
     return Draft(source).replace(target, new).edit(safe=True)
 
 
@@ -286,5 +286,5 @@ def masked(history: History, site: RawSite | None) -> Edit:
         each for each in call.args if isinstance(each, ast.Constant | ast.UnaryOp)
     ]
     if len(numbers) != 1:
-        raise NoEdit("the number is not written here")
+        raise NoEditError("the number is not written here")
     return Draft(found.source).replace(numbers[0], 'float("-inf")').edit(safe=False)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from gradviz.diagnosis.edits.calls import call_at
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEdit
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
 from gradviz.diagnosis.edits.syntax import Place, keyword, place
 from gradviz.program import History, RawSite
@@ -46,7 +46,7 @@ def operands(found: Place) -> Sequence[ast.expr]:
         isinstance(each, ast.Starred) for each in node.args
     ):
         return node.args
-    raise NoEdit("its operands are not written here")
+    raise NoEditError("its operands are not written here")
 
 
 @remedy
@@ -57,7 +57,7 @@ def operand_followed_by(
     found = place(history, site)
     given = operands(found)
     if number >= len(given):
-        raise NoEdit("that operand is not written here")
+        raise NoEditError("that operand is not written here")
     read = [each.id for each in ast.walk(given[number]) if isinstance(each, ast.Name)]
     whole = [
         each.id for each in ast.walk(found.statement) if isinstance(each, ast.Name)
@@ -65,7 +65,7 @@ def operand_followed_by(
     if not isinstance(given[number], ast.Name) and any(
         whole.count(each) > read.count(each) for each in read
     ):
-        raise NoEdit("the statement computes with it elsewhere, too")
+        raise NoEditError("the statement computes with it elsewhere, too")
     return Draft(found.source).append(given[number], suffix).edit(safe=False)
 
 
@@ -77,7 +77,7 @@ def first_size(history: History, site: RawSite | None, size: int) -> Edit:
     given = keyword(call, "in_features")
     node = given.value if given is not None else (call.args or [None])[0]
     if not isinstance(node, ast.Constant):
-        raise NoEdit("the size is computed")
+        raise NoEditError("the size is computed")
     return Draft(found.source).replace(node, str(size)).edit(safe=False)
 
 
@@ -87,7 +87,7 @@ def without_index(history: History, site: RawSite | None) -> Edit:
     found = place(history, site)
     node = found.node
     if not isinstance(node, ast.Subscript):
-        raise NoEdit("it is no index")
+        raise NoEditError("it is no index")
     source = found.source
     inner, outer = source.range(node.value), source.range(node)
     rest = inner._replace(
@@ -96,5 +96,5 @@ def without_index(history: History, site: RawSite | None) -> Edit:
     )  # fmt: skip
     text = source.between(rest)
     if not text.startswith("["):
-        raise NoEdit("its operand stands in brackets of its own")
+        raise NoEditError("its operand stands in brackets of its own")
     return Draft(source).put(rest, "").edit(safe=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEdit
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
 from gradviz.diagnosis.edits.syntax import Place, Range, Source, called, place
 from gradviz.program import History, RawSite
@@ -47,9 +47,9 @@ def moved(
     source, _, statement = place(history, site)
     other, _, target = place(history, to)
     if beside and source.block(statement) is not source.block(target):
-        raise NoEdit("they stand in different blocks")
+        raise NoEditError("they stand in different blocks")
     if source is not other or source.scope(statement) is not source.scope(target):
-        raise NoEdit("they stand in different functions")
+        raise NoEditError("they stand in different functions")
     target = _beside(source, target, statement)
     draft = Draft(source)
     draft.move(statement, **{"after" if after else "before": target})
@@ -65,7 +65,7 @@ def _beside(source: Source, target: ast.stmt, statement: ast.stmt) -> ast.stmt:
                 return found
         if each is source.scope(statement):
             break
-    raise NoEdit("no block holds both")
+    raise NoEditError("no block holds both")
 
 
 @remedy
@@ -73,7 +73,7 @@ def called_at(history: History, site: RawSite | None, line: int | None = None) -
     """Add the parentheses that a statement lacks: ``opt.step()`` for ``opt.step``."""
     source, _, statement = place(history, site, line)
     if not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call):
-        raise NoEdit("it is called already")
+        raise NoEditError("it is called already")
     return Draft(source).append(statement.value, "()").edit(safe=True)
 
 
@@ -96,16 +96,16 @@ def unblocked(
             if isinstance(each, ast.For | ast.While) and not inside:
                 same = walked.source.scope(each) is found.source.scope(block)
                 if walked.source is found.source and same:
-                    raise NoEdit("one graph would be walked again and again")
+                    raise NoEditError("one graph would be walked again and again")
     draft = Draft(found.source)
     items = [each for each in block.items if _is_switch(each.context_expr)]
     if len(block.items) > 1:
-        raise NoEdit("the block is of several things")
+        raise NoEditError("the block is of several things")
     call = items[0].context_expr
     if isinstance(call, ast.Call) and any(
         not isinstance(each, ast.Constant) for each in call.args
     ):
-        raise NoEdit("a condition decides")
+        raise NoEditError("a condition decides")
     return draft.unwrap_block(block).edit(safe=False)
 
 
@@ -117,7 +117,7 @@ def _switching(found: Place) -> ast.With:
             return each
         if each is found.source.scope(found.node):
             break
-    raise NoEdit("no block around it switches gradients off")
+    raise NoEditError("no block around it switches gradients off")
 
 
 def _is_switch(node: ast.expr) -> bool:
@@ -137,7 +137,7 @@ def undecorated(history: History, site: RawSite | None, line: int | None) -> Edi
                     .put(Range(mark.lineno, 1, end, 1), "")
                     .edit(safe=False)
                 )
-    raise NoEdit("there is no such decorator")
+    raise NoEditError("there is no such decorator")
 
 
 @remedy
@@ -150,7 +150,7 @@ def under_no_grad(
         around = source.around(statement)
         statement = next((s for s in around if isinstance(s, ast.For)), statement)
     if isinstance(statement, ast.Return | ast.FunctionDef | ast.ClassDef):
-        raise NoEdit("it is no statement to be put into a block")
+        raise NoEditError("it is no statement to be put into a block")
     return (
         Draft(source).wrap_block([statement], "with torch.no_grad():").edit(safe=True)
     )

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Sequence
 
 from gradviz.diagnosis.edits.calls import call_at
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEdit
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import Remedy, remedy
 from gradviz.diagnosis.edits.syntax import Place, Source, called, dotted, keyword, place
 from gradviz.program import Backward, History, RawSite
@@ -15,7 +15,7 @@ Loop = ast.For | ast.While
 
 
 def known(source: Source, node: ast.AST, name: str) -> str:
-    """Return a name if the code around a node can read it; NoEdit if not."""
+    """Return a name if the code around a node can read it; NoEditError if not."""
     root = name.split(".")[0].split("[")[0]
     scopes = [source.scope(node), source.tree]
     for scope in scopes:
@@ -27,7 +27,7 @@ def known(source: Source, node: ast.AST, name: str) -> str:
                 and scope is not source.tree
             ):
                 return name
-    raise NoEdit(f"{name} is not known there")
+    raise NoEditError(f"{name} is not known there")
 
 
 @remedy
@@ -46,7 +46,7 @@ def beside_pass(
     Behind its step, where only some turns of a loop come to that.
     """
     if not optimizer:
-        raise NoEdit("the optimizer has no name")
+        raise NoEditError("the optimizer has no name")
     source, _, statement = place(history, site)
     text = f"{known(source, statement, optimizer)}.{method}()"
     draft = Draft(source)
@@ -68,7 +68,7 @@ def loop_around(source: Source, node: ast.AST) -> Loop:
             return each
         if each is scope:
             break
-    raise NoEdit("there is no loop around it")
+    raise NoEditError("there is no loop around it")
 
 
 @remedy
@@ -92,12 +92,12 @@ def into_loop(history: History, site: RawSite | None, of: RawSite | None) -> Edi
     source, _, statement = place(history, site)
     other = place(history, of)
     if other.source is not source:
-        raise NoEdit("they stand in two files")
+        raise NoEditError("they stand in two files")
     loop = loop_around(source, other.statement)
     if source.scope(loop) is not source.scope(statement) or loop in source.around(
         statement
     ):
-        raise NoEdit("the loop is another function's")
+        raise NoEditError("the loop is another function's")
     return Draft(source).move(statement, before=loop.body[0]).edit(safe=False)
 
 
@@ -115,9 +115,9 @@ def detached_after(
     source, _, statement = place(history, backward)
     other = place(history, made)
     if not name.isidentifier() or other.source is not source:
-        raise NoEdit("the state has no name of its own")
+        raise NoEditError("the state has no name of its own")
     if source.scope(statement) is not source.scope(other.statement):
-        raise NoEdit("the pass is in another function")
+        raise NoEditError("the pass is in another function")
     new = f"tuple(each.detach() for each in {name})" if several else f"{name}.detach()"
     draft = Draft(source)
     if retained is not None:
@@ -125,7 +125,7 @@ def detached_after(
         call = call_at(found, ("backward", "grad"))
         flag = keyword(call, "retain_graph")
         if found.source is not source or flag is None:
-            raise NoEdit("the graph is not retained here")
+            raise NoEditError("the graph is not retained here")
         draft.drop_argument(call, flag)
     return draft.after(statement, f"{name} = {new}").edit(safe=False)
 
@@ -142,7 +142,7 @@ def given(
     found = place(history, site)
     call, source = call_at(found), found.source
     if not modules or not call.args or isinstance(call.args[0], ast.Starred):
-        raise NoEdit("what it is given is not written here")
+        raise NoEditError("what it is given is not written here")
     names = [known(source, call, each) for each in modules]
     texts = [f"{each}.parameters()" for each in names]
     if beside:
@@ -151,7 +151,7 @@ def given(
         texts[0] if len(texts) == 1 else f"[{', '.join(f'*{each}' for each in texts)}]"
     )
     if beside and isinstance(call.args[0], ast.List):
-        raise NoEdit("it is given groups, perhaps")
+        raise NoEditError("it is given groups, perhaps")
     return Draft(source).replace(call.args[0], new).edit(safe=False)
 
 
@@ -173,11 +173,11 @@ def trained_again(
     if called_model and target.source is source:
         return draft.before(target.statement, f"{called_model}.train()").edit(safe=True)
     if not isinstance(scope, ast.FunctionDef):
-        raise NoEdit("the evaluation has no end")
+        raise NoEditError("the evaluation has no end")
     last = scope.body[-1]
     ends = [each for each in ast.walk(scope) if isinstance(each, ast.Return)]
     if ends not in ([], [last]):
-        raise NoEdit("the evaluation ends in several places")
+        raise NoEditError("the evaluation ends in several places")
     put = draft.before if isinstance(last, ast.Return) else draft.after
     return put(last, f"{model}.train()").edit(safe=True)
 
@@ -196,7 +196,7 @@ def unscaled(
     scaling = place(history, scale)
     call = call_at(scaling, ("scale",))
     if not isinstance(call.func, ast.Attribute) or scaling.source is not source:
-        raise NoEdit("the scaler has no name here")
+        raise NoEditError("the scaler has no name here")
     scaler = source.of(call.func.value)
     name = known(source, statement, optimizer)
     draft = Draft(source)
@@ -214,7 +214,7 @@ def listed_once(history: History, site: RawSite | None) -> Edit:
     call, source = call_at(found), found.source
     name = call.args[0] if call.args else None
     if not isinstance(name, ast.Name):
-        raise NoEdit("it is given no name")
+        raise NoEditError("it is given no name")
     for each in ast.walk(source.scope(call)):
         if isinstance(each, ast.Assign) and dotted(each.targets[0]) == name.id:
             if (
@@ -222,7 +222,7 @@ def listed_once(history: History, site: RawSite | None) -> Edit:
                 and called(each.value) != "list"
             ):
                 return Draft(source).wrap(each.value, "list(", ")").edit(safe=True)
-    raise NoEdit("the name is bound elsewhere")
+    raise NoEditError("the name is bound elsewhere")
 
 
 def optimizer_name(history: History, key: int) -> str | None:
@@ -277,6 +277,6 @@ def scheduled_of(history: History, site: RawSite | None, name: str | None) -> Ed
     found = place(history, site)
     call = call_at(found)
     if not name or not call.args:
-        raise NoEdit("the optimizer has no name")
+        raise NoEditError("the optimizer has no name")
     new = known(found.source, call, name)
     return Draft(found.source).replace(call.args[0], new).edit(safe=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEdit
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
 from gradviz.diagnosis.edits.syntax import (
     Place,
@@ -122,7 +122,7 @@ def _without_flag(found: Place, call: ast.Call) -> Edit:
         first = call.args[0]
         if called(call)[:1].islower():  # F.relu(x, inplace=True): keep what it gives
             if not isinstance(first, ast.Name):
-                raise NoEdit("nothing would keep the result")
+                raise NoEditError("nothing would keep the result")
             _refuse_loss(found.source, found.statement, first.id)
             draft = Draft(found.source).drop_argument(call, flag)
             return draft.wrap(call, f"{first.id} = ", "").edit(safe=True)
@@ -133,11 +133,11 @@ def _inside(found: Place) -> Edit:
     """Rewrite a call inside of a longer expression: ``f(x.mul_(2))``."""
     function = found.node.func if isinstance(found.node, ast.Call) else None
     if not isinstance(function, ast.Attribute) or not _writes(function.attr):
-        raise NoEdit("the statement shows no write that has another form")
+        raise NoEditError("the statement shows no write that has another form")
     if is_module_name(function.value) or function.attr in ("copy_", "zero_", "fill_"):
-        raise NoEdit("it has no form that gives a new tensor")
+        raise NoEditError("it has no form that gives a new tensor")
     if isinstance(found.source.parent(found.node), ast.Expr):
-        raise NoEdit("nothing would keep the result")
+        raise NoEditError("nothing would keep the result")
     draft = Draft(found.source)
     while isinstance(function, ast.Attribute) and _writes(function.attr):
         draft.rename(function, function.attr.removesuffix("_"))
@@ -161,7 +161,7 @@ def _refuse_loss(source: Source, statement: ast.stmt, name: str) -> None:
     """Refuse to bind a name that nobody reads again: the write is for another name."""
     for each in source.around(statement):
         if isinstance(each, ast.For) and name in _bound(each.target):
-            raise NoEdit(f"the loop gives {name} to this turn only")
+            raise NoEditError(f"the loop gives {name} to this turn only")
     scope = source.scope(statement)
     loops = [
         each
@@ -176,7 +176,7 @@ def _refuse_loss(source: Source, statement: ast.stmt, name: str) -> None:
         for each in ast.walk(scope)
     )
     if not read:
-        raise NoEdit(f"nobody reads {name} afterwards")
+        raise NoEditError(f"nobody reads {name} afterwards")
 
 
 def _is_in(source: Source, node: ast.AST, loops: list[ast.For | ast.While]) -> bool:
@@ -204,7 +204,7 @@ def copied_first(history: History, site: RawSite | None) -> Edit:
     while isinstance(written, ast.Subscript):
         written = written.value
     if not isinstance(written, ast.Name | ast.Attribute):
-        raise NoEdit("what is written has no name")
+        raise NoEditError("what is written has no name")
     name = source.of(written)
     if isinstance(written, ast.Name):
         _refuse_loss(source, statement, name)
@@ -222,7 +222,7 @@ def reads_copies(
     source, _, statement = place(history, site)
     written = next(_written(statement), None)
     if not isinstance(written, ast.Subscript) or not isinstance(statement, ast.Assign):
-        raise NoEdit("it writes no part of a buffer")
+        raise NoEditError("it writes no part of a buffer")
     name, draft = source.of(written.value), Draft(source)
     reads = [
         each
@@ -230,7 +230,7 @@ def reads_copies(
         if isinstance(each, ast.Subscript) and source.of(each.value) == name
     ]
     if not reads:
-        raise NoEdit("it reads no part of the buffer")
+        raise NoEditError("it reads no part of the buffer")
     for each in reads:
         draft.append(each, ".clone()")
     if first:
@@ -256,7 +256,7 @@ def unrecorded(history: History, site: RawSite | None) -> Edit:
     source, _, statement = place(history, site)
     call = statement.value if isinstance(statement, ast.Expr) else None
     if next(_written(statement), None) is None or (call and not _writes(called(call))):
-        raise NoEdit("the statement itself writes nothing")
+        raise NoEditError("the statement itself writes nothing")
     return (
         Draft(source).wrap_block([statement], "with torch.no_grad():").edit(safe=True)
     )
@@ -274,7 +274,7 @@ def updated_in_place(
     source, _, statement = place(history, site)
     updated = _update(source, statement)
     if updated is None:
-        raise NoEdit("it is no update of one name")
+        raise NoEditError("it is no update of one name")
     block = source.block(statement)
     names = {updated[0]}
     rows = [statement]
@@ -288,7 +288,7 @@ def updated_in_place(
         name, new = _update(source, each) or updated
         last[name] = each
         if not source.is_alone(each):
-            raise NoEdit("statements share a line")
+            raise NoEditError("statements share a line")
         space = source.indent(each)
         text = f"with torch.no_grad():\n{space}{source.deeper()}{new}"
         draft.put(source.range(each), text)
@@ -328,12 +328,12 @@ def copies(
     if after:
         inside = [each for each in inside if called(each) in after]
         if len(inside) != 1:
-            raise NoEdit("there is not exactly one such call")
+            raise NoEditError("there is not exactly one such call")
         node = inside[0]
     if isinstance(node, ast.Return | ast.Assign) and node.value is not None:
         node = node.value
     if not isinstance(node, ast.expr):
-        raise NoEdit("there is no expression to copy")
+        raise NoEditError("there is no expression to copy")
     return Draft(source).append(node, suffix).edit(safe=True)
 
 
@@ -350,7 +350,7 @@ def reads_copy(history: History, site: RawSite | None) -> Edit:
         if statement.value.args:
             first = statement.value.args[0]
             return Draft(source).append(first, ".clone()").edit(safe=True)
-    raise NoEdit("what is read is not written here")
+    raise NoEditError("what is read is not written here")
 
 
 @remedy
@@ -366,11 +366,11 @@ def rows_added(history: History, site: RawSite | None) -> Edit:
         ) if source.of(old) == source.of(rows):
             pass
         case _:
-            raise NoEdit("it is no addition to rows")
+            raise NoEditError("it is no addition to rows")
     if not isinstance(rows.value, ast.Name | ast.Attribute) or not isinstance(
         rows.slice, ast.Name | ast.Attribute
     ):
-        raise NoEdit("the rows are not named by one index")
+        raise NoEditError("the rows are not named by one index")
     name, index = source.of(rows.value), source.of(rows.slice)
     new = f"{name} = {name}.index_add(0, {index}, {source.of(value)})"
     return Draft(source).put(source.range(statement), new).edit(safe=False)
@@ -389,7 +389,7 @@ def added_without_graph(history: History, site: RawSite | None) -> Edit:
             names = {source.of(each) for each in statement.targets}
             value = value.right if source.of(value.left) in names else value
     if value is None:
-        raise NoEdit("nothing is added here")
+        raise NoEditError("nothing is added here")
     return Draft(source).append(value, ".detach()").edit(safe=True)
 
 
@@ -413,7 +413,7 @@ def kept_without_graph(
         case ast.AugAssign(value=ast.List(elts=[kept]) | ast.Tuple(elts=[kept])):
             pass
         case _:
-            raise NoEdit("nothing is stored here")
+            raise NoEditError("nothing is stored here")
     parts = [kept]
     if isinstance(kept, ast.Dict | ast.Tuple | ast.List):
         parts = [
@@ -422,5 +422,5 @@ def kept_without_graph(
             if isinstance(each, ast.Name | ast.Attribute) and source.of(each) in names
         ]
     if len(parts) != 1 or isinstance(parts[0], ast.ListComp | ast.Constant):
-        raise NoEdit("what is kept has no name here")
+        raise NoEditError("what is kept has no name here")
     return Draft(source).append(parts[0], ".detach()").edit(safe=True)
