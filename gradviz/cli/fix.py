@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import wrap
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 _FIX = """\
 Runs SCRIPT with its arguments, recorded as by `gradviz run`, and shows what to write
-instead of the lines to blame, as a unified diff on stderr. Nothing is changed unless you
-say so:
+instead of the lines to blame, as a unified diff on stderr. Nothing is changed unless
+you say so:
 
   gradviz fix train.py            show every change that a finding proposes
   gradviz fix --try train.py      run the script again with each change, and say what
@@ -56,6 +57,7 @@ _FLAGS = {"--write", "--unsafe", "--try"}
 _GREEN, _RED, _CYAN, _BOLD, _PLAIN = (
     "\x1b[32m", "\x1b[31m", "\x1b[36m", "\x1b[1m", "\x1b[0m",
 )  # fmt: skip
+_WIDTH = 88
 _LEAST_S = 60  # that a trial may take; more if the script takes more
 
 
@@ -189,7 +191,7 @@ class _Job:
             self.voice.say(f"gradviz: wrote {changes} to {_shown_path(file)}")
         if late:
             self.voice.say(
-                f"gradviz: {len(late)} more would change the same lines; run this again."
+                f"gradviz: {len(late)} more would change the same lines; run it again."
             )
         left = len(found) - sum(written.values())
         if left and not late:
@@ -229,7 +231,7 @@ def shown(proposal: Proposal, *, color: bool) -> str:
     finding = proposal.finding
     mark = "safe" if finding.safe else "unsafe"
     head = f"{proposal.name}  {proposal.place}  ({mark})"
-    lines = [paint(head, _BOLD), f"  {clean(finding.fix, 300)}"]
+    lines = [paint(head, _BOLD), *_wrapped(finding.fix)]
     name = _shown_path(proposal.file)
     for line in unified(proposal.before, proposal.after, name).split("\n"):
         first = line[:1]
@@ -260,16 +262,28 @@ def _shown_path(file: str) -> str:
 
 def _without_edit(finding: ir.Finding, diagnosis: Diagnosis) -> str:
     from gradviz.text.findings import place_of
-    from gradviz.text.words import clean
 
     place = ""
     if finding.culprit is not None:
         place = f"  {place_of(diagnosis.sites[finding.culprit], diagnosis.sources)}"
-    return f"{finding.code} {finding.slug}{place}\n  {clean(finding.fix, 300)}"
+    head = f"{finding.code} {finding.slug}{place}"
+    return "\n".join([head, *_wrapped(finding.fix)])
+
+
+def _wrapped(text: str) -> list[str]:
+    from gradviz.text.words import clean
+
+    return wrap(
+        clean(text, 1_000),
+        _WIDTH,
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+    )
 
 
 def compared(proposal: Proposal, before: Trial, after: Trial) -> tuple[list[str], bool]:
-    """Return what changed between two runs, in sentences, and whether it helped."""
+    """Return what changed between two runs, and whether it helped."""
     if after.failure is not None:
         return [f"tried: not done, {after.failure}."], False
     mine = proposal.finding.code
@@ -350,7 +364,7 @@ def written_all(
 
 
 def _meet(one: ir.Replacement, two: ir.Replacement) -> bool:
-    """Tell whether two changes touch the same lines: then one is made after a new run."""
+    """Tell whether two changes touch the same lines: then one waits for a new run."""
     return one.line <= two.end_line and two.line <= one.end_line
 
 

@@ -33,7 +33,7 @@ _MOST = 2_000  # files and folders that are copied or linked one by one
 _SKIPPED = frozenset(("__pycache__", ".git", ".venv", "venv", "node_modules"))
 
 
-class RefusedWrite(PermissionError):
+class RefusedWriteError(PermissionError):
     """The program would write to a file of the user's; a trial does not."""
 
 
@@ -228,11 +228,11 @@ def _refuse_writes(folder: Path, *theirs: str) -> None:
             if mode is None:
                 writes = bool(bits & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
             if writes and is_outside(path):
-                raise RefusedWrite(f"a trial does not write {path}")
+                raise RefusedWriteError(f"a trial does not write {path}")
         elif event in _CHANGING:
             for path in given[:2]:
                 if is_outside(path):
-                    raise RefusedWrite(f"a trial does not change {path}")
+                    raise RefusedWriteError(f"a trial does not change {path}")
 
     sys.addaudithook(hook)
 

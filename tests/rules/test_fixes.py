@@ -23,6 +23,7 @@ WRONG = [
 SECOND_FAULTS = {
     "adversarial_noise_clamped": "nothing clears the gradient of the image",
     "view_in_a_custom_backward": "the formula is wrong, too",
+    "loss_before_the_loop": "nothing clears the gradient",
     "scaled_at_birth": "nothing clears the gradient",
     "moved_after_the_leaf": "nothing clears the gradient",
     "hidden_state_in_double": "the state carries its graph along",

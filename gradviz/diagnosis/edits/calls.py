@@ -29,9 +29,9 @@ def call_at(found: Place, names: Collection[str] = ()) -> ast.Call:
         ]
     if names and len(inside) == 1:
         return inside[0]
-    if isinstance(node, ast.Expr | ast.Assign | ast.Return | ast.AnnAssign):
-        if isinstance(node.value, ast.Call) and not names:
-            return node.value
+    value = getattr(node, "value", None) if isinstance(node, ast.stmt) else None
+    if isinstance(value, ast.Call) and not names:
+        return value
     raise NoEditError("there is not exactly one such call")
 
 

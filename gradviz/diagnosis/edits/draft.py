@@ -7,6 +7,7 @@ import builtins
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePath
 
 from gradviz import ir
@@ -84,21 +85,21 @@ class Draft:
         return f"({text})" if bare and not text.startswith("(") else text
 
     def append(self, node: ast.expr, suffix: str) -> Draft:
-        """Let a method or index follow an expression: ``x + y`` → ``(x + y).mean()``."""
+        """Let a method follow an expression: ``x + y`` → ``(x + y).mean()``."""
         where = self.source.range(node)
-        end = Range(where.end_line, where.end_column, where.end_line, where.end_column)
+        end = _after(where)
         if isinstance(node, _ATOMS):
             self._rows.append((end, suffix))
         else:
-            start = Range(where.line, where.column, where.line, where.column)
+            start = _before(where)
             self._rows += [(start, "("), (end, f"){suffix}")]
         return self
 
     def wrap(self, node: ast.expr, before: str, after: str) -> Draft:
         """Put text around an expression, ``before`` ending in an open bracket."""
         where = self.source.range(node)
-        start = Range(where.line, where.column, where.line, where.column)
-        end = Range(where.end_line, where.end_column, where.end_line, where.end_column)
+        start = _before(where)
+        end = _after(where)
         self._rows += [(start, before), (end, after)]
         return self
 
@@ -144,9 +145,7 @@ class Draft:
         """Add an argument, positional or ``name=value``, behind the others."""
         where = self.source.range(call)
         given = [*call.args, *(each.value for each in call.keywords)]
-        close = Range(
-            where.end_line, where.end_column - 1, where.end_line, where.end_column - 1
-        )
+        close = _after(where, -1)
         if not given:
             self._rows.append((close, text))
             return self
@@ -158,13 +157,13 @@ class Draft:
         code = "".join(line.partition("#")[0] for line in tail.split("\n"))
         if "," in code and "\n" in tail:  # the last of several lines ends in a comma
             first = tail.split("\n")[0]
-            at = Range(last.end_line, last.end_column + len(first), last.end_line, last.end_column + len(first))  # fmt: skip
+            at = _after(last, len(first))
             line = self.source.lines[last.line - 1]
             space = line[: len(line) - len(line.lstrip())]
             self._rows.append((at, f"\n{space}{text},"))
             return self
         text = f" {text}" if code.rstrip().endswith(",") else f", {text}"
-        at = Range(last.end_line, last.end_column, last.end_line, last.end_column)
+        at = _after(last)
         if "," in code:
             at = close
         elif ")" in code:  # brackets of the last argument's own
@@ -187,7 +186,8 @@ class Draft:
         elif at > 0:
             before = self.source.range(given[at - 1])
             where = own._replace(line=before.end_line, column=before.end_column)
-            if ")" in self.source.between(where._replace(end_line=own.line, end_column=own.column)):  # fmt: skip
+            gap = where._replace(end_line=own.line, end_column=own.column)
+            if ")" in self.source.between(gap):
                 raise NoEditError(
                     "the argument before it stands in brackets of its own"
                 )
@@ -215,7 +215,7 @@ class Draft:
             where = self.source.range(statement)
             if self._follows_colon(statement) and any(":" in each for each in lines):
                 raise NoEditError("a block cannot stand there")
-            at = Range(where.line, where.column, where.line, where.column)
+            at = _before(where)
             self._rows.append((at, "".join(f"{each}; " for each in lines)))
             return self
         space = self.source.indent(statement)
@@ -227,9 +227,7 @@ class Draft:
         """Put statements on lines of their own behind one."""
         where = self.source.range(statement)
         if not self.source.is_alone(statement):
-            at = Range(
-                where.end_line, where.end_column, where.end_line, where.end_column
-            )
+            at = _after(where)
             self._rows.append((at, "".join(f"; {each}" for each in lines)))
             return self
         space = self.source.indent(statement)
@@ -330,16 +328,16 @@ class Draft:
     def _refuse_texts(self, statement: ast.stmt) -> None:
         """Refuse to indent a string of several lines: its text would change."""
         for each in ast.walk(statement):
-            if isinstance(each, ast.Constant | ast.JoinedStr):
-                if each.end_lineno != each.lineno:
-                    raise NoEditError("a text of several lines would be indented")
+            is_text = isinstance(each, ast.Constant | ast.JoinedStr)
+            if is_text and each.end_lineno != each.lineno:
+                raise NoEditError("a text of several lines would be indented")
 
     # ---- the whole ----------------------------------------------------------------
 
     def edit(self, *, safe: bool) -> Edit:
-        """Return the edit; NoEditError if it does not give another program that parses."""
+        """Return the edit; NoEditError unless it gives another program that parses."""
         rows = sorted(self._rows, key=lambda row: (row[0][:2], row[0][2:]))
-        for (one, _), (two, _) in zip(rows, rows[1:], strict=False):
+        for (one, _), (two, _) in pairwise(rows):
             if one[2:] > two[:2]:
                 raise NoEditError("two changes meet")
         file = self.source.file
@@ -366,6 +364,17 @@ def _bound(tree: ast.AST) -> set[str]:
         for alias in each.names
     }
     return imported | set(dir(builtins))
+
+
+def _before(where: Range) -> Range:
+    """Return the empty range where a range begins."""
+    return Range(where.line, where.column, where.line, where.column)
+
+
+def _after(where: Range, further: int = 0) -> Range:
+    """Return the empty range where a range ends, or so many columns further."""
+    line, column = where.end_line, where.end_column + further
+    return Range(line, column, line, column)
 
 
 def _of_dot(rest: str) -> int:

@@ -15,9 +15,10 @@ from gradviz.program import History, RawSite
 def value_at(found: Place) -> ast.expr:
     """Return what the statement at a place assigns or returns."""
     statement = found.statement
-    if isinstance(statement, ast.Assign | ast.Return | ast.AnnAssign):
-        if statement.value is not None and not isinstance(statement.value, ast.Tuple):
-            return statement.value
+    gives = isinstance(statement, ast.Assign | ast.Return | ast.AnnAssign)
+    value = statement.value if gives else None
+    if value is not None and not isinstance(value, ast.Tuple):
+        return value
     raise NoEditError("the statement gives no single value")
 
 
@@ -250,7 +251,7 @@ def started_at_zero(history: History, site: RawSite | None) -> Edit:
 
 @remedy
 def retained(history: History, site: RawSite | None, line: int | None) -> Edit:
-    """Keep the gradient of a result: ``h.retain_grad()`` behind the line that made it."""
+    """Keep the gradient of a result: ``h.retain_grad()`` behind its line."""
     found = place(history, site, line)
     statement = found.statement
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
@@ -304,13 +305,9 @@ def kept_as_tensors(
         assert isinstance(exports.func, ast.Attribute)
         return draft.replace(call, out.source.of(exports.func.value)).edit(safe=False)
     draft.drop_method(exports)
-    new = f"torch.stack({text})" if called(exports) == "item" else text
-    if isinstance(call.args[0], ast.Name) and called(exports) == "item":
-        if (
-            isinstance(out.statement, ast.Assign)
-            and dotted(out.statement.targets[0]) == text
-        ):
-            new = text
+    bound = out.statement.targets[0] if isinstance(out.statement, ast.Assign) else None
+    is_list = called(exports) == "item" and dotted(bound) != text
+    new = f"torch.stack({text})" if is_list else text
     return draft.replace(call, new).edit(safe=False)
 
 

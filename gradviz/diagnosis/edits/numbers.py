@@ -1,4 +1,4 @@
-"""Edits where NaN and Inf are born: an epsilon inside, of the size that a dtype knows."""
+"""Edits where NaN and Inf are born: an epsilon inside, that the dtype can hold."""
 
 from __future__ import annotations
 
@@ -174,7 +174,8 @@ def inside_log(history: History, site: RawSite | None, dtype: str) -> Edit:
         if isinstance(node.func, ast.Attribute):
             inner = found.source.of(node)
             head = found.source.of(node.func)
-            return draft.replace(call, f"{head[:-7]}log_softmax{inner[len(head):]}").edit(safe=True)  # fmt: skip
+            new = f"{head.removesuffix('softmax')}log_softmax{inner[len(head) :]}"
+            return draft.replace(call, new).edit(safe=True)
     if (
         isinstance(node, ast.Call)
         and called(node) == "sigmoid"

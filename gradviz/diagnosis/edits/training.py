@@ -209,7 +209,7 @@ def unscaled(
 
 @remedy
 def listed_once(history: History, site: RawSite | None) -> Edit:
-    """Keep what an iterator gives as a list: where the name is bound that a call got."""
+    """Keep what an iterator gives as a list, where the name is bound."""
     found = place(history, site)
     call, source = call_at(found), found.source
     name = call.args[0] if call.args else None
@@ -217,18 +217,10 @@ def listed_once(history: History, site: RawSite | None) -> Edit:
         raise NoEditError("it is given no name")
     for each in ast.walk(source.scope(call)):
         if isinstance(each, ast.Assign) and dotted(each.targets[0]) == name.id:
-            if (
-                isinstance(each.value, ast.Call | ast.GeneratorExp)
-                and called(each.value) != "list"
-            ):
+            walked = isinstance(each.value, ast.Call | ast.GeneratorExp)
+            if walked and called(each.value) != "list":
                 return Draft(source).wrap(each.value, "list(", ")").edit(safe=True)
     raise NoEditError("the name is bound elsewhere")
-
-
-def optimizer_name(history: History, key: int) -> str | None:
-    """Return what the program calls an optimizer."""
-    row = history.program.optimizers.get(key)
-    return row.name if row is not None else None
 
 
 def carried_cut(

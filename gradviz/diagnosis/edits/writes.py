@@ -86,7 +86,8 @@ def out_of_place(history: History, site: RawSite | None) -> Edit:
     source, node, statement = found
     if (call := _with_flag(node)) is not None:
         return _without_flag(found, call)
-    new = None if _is_chain(node) else rewritten(source, statement)
+    is_inner = _writes(called(node)) and node is not getattr(statement, "value", None)
+    new = None if is_inner or _is_chain(node) else rewritten(source, statement)
     if new is None:
         return _inside(found)
     target = _target(statement)
@@ -346,16 +347,15 @@ def reads_copy(history: History, site: RawSite | None) -> Edit:
     source, _, statement = place(history, site)
     if isinstance(statement, ast.AugAssign | ast.Assign):
         return Draft(source).append(statement.value, ".clone()").edit(safe=True)
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        if statement.value.args:
-            first = statement.value.args[0]
-            return Draft(source).append(first, ".clone()").edit(safe=True)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and call.args:
+        return Draft(source).append(call.args[0], ".clone()").edit(safe=True)
     raise NoEditError("what is read is not written here")
 
 
 @remedy
 def rows_added(history: History, site: RawSite | None) -> Edit:
-    """Add to rows that an index may name twice: ``h = h.index_add(0, index, values)``."""
+    """Add to rows that an index may name twice: ``h = h.index_add(0, i, values)``."""
     source, _, statement = place(history, site)
     match statement:
         case ast.AugAssign(target=ast.Subscript() as rows, op=ast.Add(), value=value):

@@ -58,8 +58,8 @@ def _message(history: History, found: Overwrite) -> str:
 def _fix(history: History, found: Overwrite) -> str:
     return (
         "Append each step's result to a list and `torch.stack` it after the loop; let "
-        "the next step read the last item of the list. Or compute with copies of what is "
-        "read from the buffer: `.clone()`."
+        "the next step read the last item of the list. Or compute with copies of what "
+        "is read from the buffer: `.clone()`."
     )
 
 
@@ -69,7 +69,7 @@ def _is_saved_whole(history: History, found: Overwrite) -> bool:
         saved.value.storage == found.value.storage
         for node in history.program.nodes.values()
         for saved in node.saved
-        if saved.value.node == node.key
+        if "result" in saved.slot or "output" in saved.slot
     )
 
 

@@ -140,7 +140,7 @@ def test_an_imported_module_is_tried_and_changed(here: Path, capsys) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_changed_since_it_ran_is_refused(capsys) -> None:
-    changing = 'open(__file__, "a").write("# more\\n")\n'
+    changing = 'with open(__file__, "a") as file:\n    file.write("# more\\n")\n'
     path = write(UNCLEARED + changing)
     assert fix("--write", path) == 2
     assert "gradviz fix: train.py has changed since it ran" in capsys.readouterr().err
