@@ -309,7 +309,7 @@ def compared(proposal: Proposal, before: Trial, after: Trial) -> tuple[list[str]
 
 
 def _blamed(proposal: Proposal) -> str:
-    """Return the text of the line to blame; an edit has left it where it was, or not."""
+    """Return the text of the line to blame."""
     number = int(proposal.place.rpartition(":")[2])
     lines = proposal.before.split("\n")
     return lines[number - 1].strip() if number <= len(lines) else ""

@@ -73,6 +73,24 @@ _FACTORIES = frozenset(
 
 
 @remedy
+def in_floats(history: History, site: RawSite | None) -> Edit:
+    """Make floats where integers are to require grad."""
+    found = place(history, site)
+    value, draft = value_at(found), Draft(found.source)
+    asking = [
+        each
+        for each in ast.walk(value)
+        if isinstance(each, ast.Call) and keyword(each, "requires_grad") is not None
+    ]
+    if not asking:
+        return draft.append(value, ".float()").edit(safe=True)
+    known = keyword(asking[0], "dtype")
+    if known is not None:
+        return draft.replace(known.value, "torch.float32").edit(safe=True)
+    return draft.add_argument(asking[0], "dtype=torch.float32").edit(safe=True)
+
+
+@remedy
 def switched_off(history: History, site: RawSite | None) -> Edit:
     """Cut a result off its graph, whose switch is refused: ``x = x.detach()``."""
     found = place(history, site)

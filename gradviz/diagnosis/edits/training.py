@@ -20,13 +20,14 @@ def known(source: Source, node: ast.AST, name: str) -> str:
     scopes = [source.scope(node), source.tree]
     for scope in scopes:
         for each in ast.walk(scope):
-            stored = isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-            if (stored and each.id == root and source.scope(each) is scope) or (
-                isinstance(each, ast.arg)
-                and each.arg == root
-                and scope is not source.tree
-            ):
-                return name
+            match each:
+                case ast.Name(id=bound, ctx=ast.Store()) if bound == root:
+                    if source.scope(each) is scope:
+                        return name
+                case ast.arg(arg=bound) if bound == root and scope is not source.tree:
+                    return name
+                case _:
+                    pass
     raise NoEditError(f"{name} is not known there")
 
 

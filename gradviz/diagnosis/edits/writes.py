@@ -80,8 +80,13 @@ def _writes(name: str) -> bool:
 
 
 @remedy
-def out_of_place(history: History, site: RawSite | None) -> Edit:
-    """Make a new tensor: ``y = y + 1`` for ``y += 1``, without ``inplace=True``."""
+def out_of_place(
+    history: History, site: RawSite | None, *, together: bool = False
+) -> Edit:
+    """Make a new tensor: ``y = y + 1`` for ``y += 1``, without ``inplace=True``.
+
+    ``together``: also for the names that were bound at once, ``x, y = z.unbind()``.
+    """
     found = place(history, site)
     source, node, statement = found
     if (call := _with_flag(node)) is not None:
@@ -94,7 +99,24 @@ def out_of_place(history: History, site: RawSite | None) -> Edit:
     if target is not None:
         _refuse_loss(source, statement, target)
     draft = Draft(source).put(source.range(statement), new)
+    for other in _bound_with(source, statement, target) if together else ():
+        draft.put(source.range(other), rewritten(source, other) or "")
     return draft.edit(safe=target is None or not _is_shared(source, statement, target))
+
+
+def _bound_with(
+    source: Source, statement: ast.stmt, name: str | None
+) -> Iterator[ast.stmt]:
+    """Yield the writes behind one to the names that one statement bound together."""
+    names: set[str] = set()
+    for each in ast.walk(source.scope(statement)):
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Tuple):
+            bound = _bound(each.targets[0])
+            names |= bound if name in bound else set()
+    block = source.block(statement)
+    for each in block[block.index(statement) + 1 :]:
+        if _target(each) in names and rewritten(source, each) is not None:
+            yield each
 
 
 def _is_chain(node: ast.AST) -> bool:
@@ -225,10 +247,14 @@ def reads_copies(
     if not isinstance(written, ast.Subscript) or not isinstance(statement, ast.Assign):
         raise NoEditError("it writes no part of a buffer")
     name, draft = source.of(written.value), Draft(source)
+    turn = [e for e in source.around(statement) if isinstance(e, ast.For | ast.While)]
     reads = [
         each
-        for each in ast.walk(statement.value)
-        if isinstance(each, ast.Subscript) and source.of(each.value) == name
+        for part in (turn[0].body if turn else [statement])
+        for each in ast.walk(part)
+        if isinstance(each, ast.Subscript)
+        and isinstance(each.ctx, ast.Load)
+        and source.of(each.value) == name
     ]
     if not reads:
         raise NoEditError("it reads no part of the buffer")

@@ -58,5 +58,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("views made here", None if made is None else made.site, _INDEX)
             ],
             written=written,
-            edit=first_of(out_of_place(failure.site), copied_first(failure.site)),
+            edit=first_of(
+                out_of_place(failure.site, together=True), copied_first(failure.site)
+            ),
         )

@@ -38,11 +38,17 @@ DROPPED = [
     ("y = x.detach()\n", "y = x\n"),
     ("y = (a + b).detach().sum()  # b\n", "y = (a + b).sum()  # b\n"),
     ("größe = x.détaché.detach() + 'ü'\n", "größe = x.détaché + 'ü'\n"),
-    ("\ty = f(\n\t\tx,  # x.detach()\n\t).detach()\n", "\ty = f(\n\t\tx,  # x.detach()\n\t)\n"),
+    (
+        "\ty = f(\n\t\tx,  # x.detach()\n\t).detach()\n",
+        "\ty = f(\n\t\tx,  # x.detach()\n\t)\n",
+    ),
     ("f = lambda z: [g(u.detach()) for u in z]\n", "f = lambda z: [g(u) for u in z]\n"),
-    ("y = (\n    x\n    .tanh()  # .detach()\n    .detach()\n)\n", "y = (\n    x\n    .tanh()\n)\n"),
+    (
+        "y = (\n    x\n    .tanh()  # .detach()\n    .detach()\n)\n",
+        "y = (\n    x\n    .tanh()\n)\n",
+    ),
     ("y = (x  # a. b\n     ).detach()\n", "y = (x  # a. b\n     )\n"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("before", "after"), DROPPED)
@@ -119,7 +125,11 @@ def test_a_statement_that_shares_its_line_is_not_moved() -> None:
 
 
 def test_a_statement_is_put_beside_one_that_shares_its_line() -> None:
-    made = edited("if x: a(); b()\n", calls("b"), lambda d, n: d.before(d.source.statement(n), "a = 1"))  # fmt: skip
+    made = edited(
+        "if x: a(); b()\n",
+        calls("b"),
+        lambda draft, node: draft.before(draft.source.statement(node), "a = 1"),
+    )
     assert made == "if x: a(); a = 1; b()\n"
 
 

@@ -112,7 +112,17 @@ def help_of(capsys: pytest.CaptureFixture[str], *command: str) -> str:
     return capsys.readouterr().out
 
 
-COMMANDS = ["demo", "run", "export", "explain", "show", "ledger", "diff", "merge"]
+COMMANDS = [
+    "demo",
+    "run",
+    "fix",
+    "export",
+    "explain",
+    "show",
+    "ledger",
+    "diff",
+    "merge",
+]
 
 
 def test_help_teaches_with_examples(capsys):
