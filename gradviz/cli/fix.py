@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _FIX = """\
 Runs SCRIPT with its arguments, recorded as by `gradviz run`, and shows what to write
 instead of the lines to blame, as a unified diff on stderr. Nothing is changed unless
-you say so:
+you say so.
 
   gradviz fix train.py            show every change that a finding proposes
   gradviz fix --try train.py      run the script again with each change, and say what

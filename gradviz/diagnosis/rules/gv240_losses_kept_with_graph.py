@@ -64,7 +64,7 @@ def check(history: History) -> Iterator[Hit]:
             "Keep it without its graph, `.detach()`, or as a number, `.item()`.",
             edit=kept_without_graph(
                 site,
-                [n for each in calls for n in history.places.targets(each.site)],
+                history.places.targets(calls[-1].site),
                 line,
             ),
             line=line,
