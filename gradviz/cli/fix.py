@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import wrap
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
@@ -130,6 +130,7 @@ class _Job:
     options: argparse.Namespace
     voice: Voice
     began: float = field(default_factory=monotonic)
+    began_at: float = field(default_factory=time)  # as files are dated
     status: int = 0
 
     def deliver(self, outcome: Outcome) -> None:
@@ -152,6 +153,8 @@ class _Job:
         self.voice.say(f"gradviz: {diagnosis.verdict}{until}.")
         for each in diagnosis.findings:
             mine = next((p for p in found if p.finding is each), None)
+            if mine is None and each.severity == "info":
+                continue  # a remark, mostly on what another finding changes
             if mine is None:
                 self.voice.say("", _without_edit(each, diagnosis))
                 continue
@@ -182,10 +185,13 @@ class _Job:
     def _write(self, found: Sequence[Proposal]) -> int:
         if not self.options.write:
             helped = [each for each in found if each.helped]
-            self.voice.say("", f"gradviz: nothing was written; {_how(found)}")
+            how = _how(found)
+            if self.options.attempt:
+                how = "--try --write writes what helped." if helped else "none helped."
+            self.voice.say("", f"gradviz: nothing was written; {how}")
             return int(not (self.options.attempt and helped))
         wanted = [each for each in found if self._is_wanted(each)]
-        written, late = written_all(wanted)
+        written, late = written_all(wanted, since=self.began_at)
         for file, count in written.items():
             changes = "1 change" if count == 1 else f"{count} changes"
             self.voice.say(f"gradviz: wrote {changes} to {_shown_path(file)}")
@@ -332,11 +338,12 @@ def _short(error: str) -> str:
 
 
 def written_all(
-    wanted: Sequence[Proposal],
+    wanted: Sequence[Proposal], *, since: float
 ) -> tuple[dict[str, int], list[Proposal]]:
     """Write changes, file by file; return how many, and those that meet another.
 
-    Raises GradvizError, before anything is written, if a file is not as it ran.
+    ``since`` is when they ran, in seconds since the epoch. Raises GradvizError, before
+    anything is written, if a file is not as it ran.
     """
     from gradviz.diagnosis.edits.files import patched
     from gradviz.export import write_bytes
@@ -347,7 +354,7 @@ def written_all(
     late: list[Proposal] = []
     made: dict[str, tuple[bytes, int]] = {}
     for file, rows in by_file.items():
-        data = _unchanged(file, rows[0].before)
+        data = _unchanged(file, rows[0].before, since)
         taken: list[ir.Replacement] = []
         count = 0
         for each in rows:
@@ -368,16 +375,16 @@ def _meet(one: ir.Replacement, two: ir.Replacement) -> bool:
     return one.line <= two.end_line and two.line <= one.end_line
 
 
-def _unchanged(file: str, text: str) -> bytes:
+def _unchanged(file: str, text: str, since: float) -> bytes:
     """Return the bytes of a file; raises GradvizError if it is not what ran."""
     from gradviz.diagnosis.edits.files import text_of
 
     name = _shown_path(file)
     try:
-        data = Path(file).read_bytes()
+        data, dated = Path(file).read_bytes(), os.stat(file).st_mtime
     except OSError as error:
         raise GradvizError(f"{name} cannot be read: {error.strerror}.") from None
-    if text_of(data) != text:
+    if text_of(data) != text or dated > since:
         raise GradvizError(f"{name} has changed since it ran; run this again.")
     if not os.access(os.path.realpath(file), os.W_OK):
         raise GradvizError(f"{name} is not yours to change: it is read-only.")
