@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
@@ -185,22 +185,6 @@ def _is_namespace(node: ast.expr) -> bool:
     return name.split(".")[0] in ("torch", "nn", "F", "functional")
 
 
-@remedy
-def operand(
-    history: History,
-    site: RawSite | None,
-    change: Callable[[str], str],
-    *,
-    of: Collection[str] = (),
-    safe: bool = False,
-) -> Edit:
-    """Change the operand of a function or method: what a root or logarithm is of."""
-    found = place(history, site)
-    node = operand_of(found, of)
-    draft = Draft(found.source)
-    return draft.replace(node, change(draft.operand(node))).edit(safe=safe)
-
-
 def operand_of(found: Place, names: Collection[str] = ()) -> ast.expr:
     """Return what a call computes from: ``x`` of ``x.sqrt()`` and ``torch.sqrt(x)``."""
     node = found.node
@@ -213,22 +197,6 @@ def operand_of(found: Place, names: Collection[str] = ()) -> ast.expr:
     if not call.args or isinstance(call.args[0], ast.Starred):
         raise NoEditError("its operand is not written here")
     return call.args[0]
-
-
-@remedy
-def written_as(
-    history: History,
-    site: RawSite | None,
-    change: Callable[[Place, Draft], None],
-    *,
-    line: int | None = None,
-    safe: bool = False,
-) -> Edit:
-    """Make whatever changes a rule has in mind of the syntax at a site."""
-    found = place(history, site, line)
-    draft = Draft(found.source)
-    change(found, draft)
-    return draft.edit(safe=safe)
 
 
 @remedy

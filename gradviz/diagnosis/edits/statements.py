@@ -13,23 +13,6 @@ _SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
 
 
 @remedy
-def inserted(
-    history: History,
-    site: RawSite | None,
-    text: str,
-    *,
-    after: bool = False,
-    line: int | None = None,
-    safe: bool = False,
-) -> Edit:
-    """Put a statement before, or behind, the one at a site."""
-    source, _, statement = place(history, site, line)
-    draft = Draft(source)
-    put = draft.after if after else draft.before
-    return put(statement, text).edit(safe=safe)
-
-
-@remedy
 def moved(
     history: History,
     site: RawSite | None,
@@ -141,14 +124,9 @@ def undecorated(history: History, site: RawSite | None, line: int | None) -> Edi
 
 
 @remedy
-def under_no_grad(
-    history: History, site: RawSite | None, *, loop: bool = False
-) -> Edit:
-    """Put a statement, or the loop around it, under ``torch.no_grad()``."""
+def under_no_grad(history: History, site: RawSite | None) -> Edit:
+    """Put a statement under ``torch.no_grad()``."""
     source, _, statement = place(history, site)
-    if loop:
-        around = source.around(statement)
-        statement = next((s for s in around if isinstance(s, ast.For)), statement)
     if isinstance(statement, ast.Return | ast.FunctionDef | ast.ClassDef):
         raise NoEditError("it is no statement to be put into a block")
     return (
