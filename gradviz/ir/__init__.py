@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION: tuple[int, int] = (1, 3)
+SCHEMA_VERSION: tuple[int, int] = (1, 4)
 
 NodeKind = Literal[
     "op", "view", "inplace", "custom", "accumulate", "leaf", "cut", "root"
@@ -217,6 +217,21 @@ class Finding:
     nodes: tuple[int, ...] = ()  # to point at
     tensors: tuple[int, ...] = ()
     storages: tuple[int, ...] = ()
+    edit: tuple[int, ...] = ()  # replacements that make the fix. Added in 1.4
+    safe: bool = False  # the edit leaves what the program computes as it was meant
+    diff: str = ""  # the edit as people read it
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A range of a file, and what a fix puts there. Counted as in a site."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int  # exclusive; a line's end is behind its last character
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +324,7 @@ class Snapshot:
     flow: tuple[FlowPoint, ...] = ()  # by step, then by layer
     parts: tuple[Part, ...] = ()  # (): the passes that the events tell of
     processes: tuple[Process, ...] = ()  # by rank; one, where none are merged
+    replacements: tuple[Replacement, ...] = ()  # of the edits of findings
     schema: tuple[int, int] = SCHEMA_VERSION
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 // The records of a snapshot, and what a decoder must know about their fields.
 // Generated from gradviz/ir by `python -m tools.ir_typescript`; do not edit.
 
-export const SCHEMA_VERSION = [1, 3] as const;
+export const SCHEMA_VERSION = [1, 4] as const;
 
 export type NodeKind =
   | "op"
@@ -249,6 +249,12 @@ export interface Finding {
   readonly nodes: readonly number[];
   readonly tensors: readonly number[];
   readonly storages: readonly number[];
+  /** replacements that make the fix. Added in 1.4 */
+  readonly edit: readonly number[];
+  /** the edit leaves what the program computes as it was meant */
+  readonly safe: boolean;
+  /** the edit as people read it */
+  readonly diff: string;
 }
 
 /** A parameter whose gradient was followed over the steps of a training. */
@@ -333,6 +339,17 @@ export interface Process {
   readonly wait_ns: number | null;
 }
 
+/** A range of a file, and what a fix puts there. Counted as in a site. */
+export interface Replacement {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly end_line: number;
+  /** exclusive; a line's end is behind its last character */
+  readonly end_column: number;
+  readonly text: string;
+}
+
 /** The tables. Row numbers are the ids used everywhere. */
 export interface Snapshot {
   /** "gradtape 0.1.0" */
@@ -363,6 +380,8 @@ export interface Snapshot {
   readonly parts: readonly Part[];
   /** by rank; one, where none are merged */
   readonly processes: readonly Process[];
+  /** of the edits of findings */
+  readonly replacements: readonly Replacement[];
   readonly schema: readonly [number, number];
 }
 
@@ -383,7 +402,8 @@ export type TableName =
   | "flow_steps"
   | "flow"
   | "parts"
-  | "processes";
+  | "processes"
+  | "replacements";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
 
@@ -621,6 +641,14 @@ export const TABLES: Readonly<
       fallback: [],
       refers: "storages",
     },
+    edit: {
+      kind: "ints",
+      optional: false,
+      fallback: [],
+      refers: "replacements",
+    },
+    safe: { kind: "bool", optional: false, fallback: false },
+    diff: { kind: "string", optional: false, fallback: "" },
   },
   flow_layers: {
     name: { kind: "string", optional: false },
@@ -671,6 +699,14 @@ export const TABLES: Readonly<
     step_ns: { kind: "int", optional: true, fallback: null },
     backward_ns: { kind: "int", optional: true, fallback: null },
     wait_ns: { kind: "int", optional: true, fallback: null },
+  },
+  replacements: {
+    file: { kind: "string", optional: false },
+    line: { kind: "int", optional: false },
+    column: { kind: "int", optional: false },
+    end_line: { kind: "int", optional: false },
+    end_column: { kind: "int", optional: false },
+    text: { kind: "string", optional: false },
   },
 };
 

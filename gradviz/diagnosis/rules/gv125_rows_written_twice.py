@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.writes import rows_added
 from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._flow import name_of, words
@@ -86,4 +87,5 @@ def _hit(history: History, call: Call, rows: Value, index: Value, values: Value)
         tensors=(rows.tensor, index.tensor),
         severity=None if values.requires_grad else "info",
         certainty=0.9,
+        edit=rows_added(call.site),
     )

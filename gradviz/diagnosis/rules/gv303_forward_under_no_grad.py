@@ -35,6 +35,7 @@ References
 
 from __future__ import annotations
 
+from gradviz.diagnosis.edits.statements import unblocked
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, cut_rule
@@ -61,4 +62,5 @@ def words(history: History, cut: Cut) -> Words:
         move,
         site,
         related=(ran,),
+        edit=unblocked(site, cut.backward.site),
     )

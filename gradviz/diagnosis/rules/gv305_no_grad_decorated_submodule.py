@@ -33,6 +33,7 @@ References
 
 from __future__ import annotations
 
+from gradviz.diagnosis.edits.statements import undecorated
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._modes import decorator_line
@@ -58,4 +59,5 @@ def words(history: History, cut: Cut) -> Words:
             Related("called here", switch.site),
             Related("ran without gradients", cut.call.site),
         ),
+        edit=undecorated((switch.function, 0), line),
     )

@@ -29,6 +29,7 @@ References
 
 from __future__ import annotations
 
+from gradviz.diagnosis.edits.leaves import kept_as_tensors
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._flow import name_of
@@ -58,4 +59,5 @@ def words(history: History, cut: Cut) -> Words:
         fix,
         export.site,
         related=(Related("comes back as a constant", entry.site, fix),),
+        edit=kept_as_tensors(export.site, entry.site),
     )

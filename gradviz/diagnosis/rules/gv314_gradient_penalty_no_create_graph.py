@@ -35,6 +35,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
+from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
@@ -214,5 +215,8 @@ def _hit(history: History, grad: Backward, root: Backward, term: Call | None) ->
         "Pass `create_graph=True`.",
         symptom=root.site,
         related=related,
+        edit=with_keyword(grad.site, "create_graph", "True", of=("grad",))
+        if grad.api == "grad"
+        else None,
         explains=history.ended_by(root),
     )

@@ -33,6 +33,7 @@ import ast
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from gradviz.diagnosis.edits.leaves import asks_for_gradients, attribute_named
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, is_dead
@@ -77,6 +78,9 @@ def _hits(history: History, backward: Backward) -> Iterator[Hit]:
         related=tuple(Related("created here", call.site) for call in makers[:-1]),
         explains=True,
         line=None if switch is None else switch.lineno,
+        edit=attribute_named(slip, "requires_grad", switch.lineno)
+        if slip is not None and switch is not None
+        else (asks_for_gradients(makers[0].site) if len(makers) == 1 else None),
         certainty=0.5,
     )
 

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.calls import unwrapped
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._rewrapped import rewraps
@@ -77,5 +78,6 @@ def check(history: History) -> Iterator[Hit]:
                 Related("used here", found.use.site),
             ),
             tensors=tuple(sorted(found.lost)),
+            edit=None if found.write else unwrapped(found.site, ("Parameter",)),
             certainty=0.9,
         )

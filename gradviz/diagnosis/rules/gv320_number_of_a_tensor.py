@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from gradviz.diagnosis.edits.calls import of_tensors
 from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
@@ -126,6 +127,7 @@ def _hit(history: History, export: Call, entry: Call, backward: Backward) -> Hit
         nodes=() if value.node is None else (value.node,),
         tensors=(value.tensor,),
         severity="info" if asked or _is_weight(history, export, entry) else None,
+        edit=of_tensors(export.site),
         explains=is_dead(backward) and history.ended_by(backward),
         certainty=0.6,
     )

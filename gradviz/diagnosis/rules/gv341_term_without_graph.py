@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
@@ -125,5 +126,6 @@ def _hit(
         symptom=backward.site,
         related=(Related("added to the loss", use.site),),
         tensors=(crossing.source.tensor,),
+        edit=without_method(site, ("detach", "data")),
         certainty=0.7,
     )

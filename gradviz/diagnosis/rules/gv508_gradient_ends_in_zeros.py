@@ -36,6 +36,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from math import prod
 
+from gradviz.diagnosis.edits.numbers import divided_exactly
 from gradviz.diagnosis.gradient_flow import all_zero, leaf_norms, without_gradient
 from gradviz.diagnosis.op_families import function_of, of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -161,6 +162,7 @@ def _hits(
         nodes=(node.key,),
         tensors=tuple(sorted(leaves)),
         severity=severity,
+        edit=None if rounded is None else divided_exactly(rounded.site),
         certainty=0.8,
     )
 

@@ -31,6 +31,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.leaves import registered
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
@@ -77,6 +78,7 @@ def _hit(
         related=(Related("created here", made),) if line is not None else (),
         tensors=tuple(sorted(lost)),
         line=line,
+        edit=registered(culprit, instead, line),
     )
 
 

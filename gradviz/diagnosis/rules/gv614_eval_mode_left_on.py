@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.training import trained_again
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.program import (
@@ -138,6 +139,7 @@ def _hit(
         symptom=step.site,
         related=(Related("trained in evaluation mode", call.site, _BACK),),
         severity="warning" if sure else "info",
+        edit=trained_again(switch.site, call.site),
         certainty=0.9 if sure else 0.5,
     )
 

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
@@ -77,5 +78,6 @@ def check(history: History) -> Iterator[Hit]:
                 Related("left out", made_at(history, min(known))),
             ),
             tensors=tuple(sorted(known)),
+            edit=given(later.site, owners(history, known)),
             certainty=0.9,
         )

@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._words import variable
+from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loop_site
@@ -84,6 +85,7 @@ def _hit(history: History, loss: Call, layer: Call) -> Hit:
         symptom=loss.site,
         related=(Related("scores made here", layer.site),),
         tensors=(scores.tensor,),
+        edit=operand_followed_by(loss.site, 0, f".transpose(1, {last})"),
         severity="info" if mixes else None,
         certainty=0.8,
     )

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.shapes import without_index
 from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._flow import name_of, words
@@ -78,6 +79,7 @@ def _hit(history: History, call: Call, use: Call) -> Hit:
         call.site,
         "Leave the index out; it picks from the batch, not from a tuple.",
         symptom=use.site,
+        edit=without_index(call.site),
         related=(Related("compared here", use.site),),
         tensors=(batch.tensor,),
         certainty=0.7,

@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Dropped, Leaf, dropped, moments
@@ -98,6 +99,7 @@ def _hit(
         site,
         "Clear the gradients once per step, before the first of its passes.",
         symptom=step,
+        edit=hoisted(site, unless=step),
         related=(
             Related("computed here", drop.backward.site),
             Related("applied here", step),
