@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import STORAGE
@@ -13,7 +14,7 @@ from gradviz.program.noted import Glance
 from gradviz.program.values import Node, StaleSaved
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
+    from gradviz._capture.adapters.pytorch.context import TorchContext
 
 LARGEST = 1 << 20
 """Storages of more bytes are not watched: reading them at every call would cost."""
@@ -33,22 +34,29 @@ class Exports:
     an earlier event give it away, though not its line.
     """
 
-    def __init__(self, torch: Any, values: TorchValues) -> None:
+    def __init__(self, torch: Any, log: TorchContext) -> None:
         self.torch = torch
-        self.values = values
+        self.log, self.values = log, log.values
         self.watched: dict[int, list[tuple[int, int]]] = {}
         """Storage -> event indexes with the fingerprint then, in order."""
+        self.count = 0  # of calls that handed memory out
+        self.untold: dict[int, tuple[Any, ...]] = {}  # headers of those passed over
         self._room = _MOST_WATCHED
 
     def add(self, met: GivenTensors, outputs: Sequence[Any]) -> None:
         """Watch the storages that a call handed out."""
+        self.count += 1
         for tensor in [*(each for each, _ in met), *outputs]:
             storage = self.values.look(tensor)[STORAGE]
             if storage:
                 self._watch(storage)
 
-    def is_new(self, tensor: Any) -> bool:
-        """Tell whether no call was told of a tensor's memory; watch it from now on."""
+    def is_new(self, tensor: Any, name: str, caller: FrameType) -> bool:
+        """Tell whether no call was told of a tensor's memory; watch it from now on.
+
+        The call by this name that hands it out is told once another one meets it.
+        """
+        self.count += 1
         values = self.values
         if type(tensor) is not self.torch.Tensor or tensor.requires_grad:
             return False
@@ -58,6 +66,11 @@ class Exports:
         except (RuntimeError, NotImplementedError):  # sparse, or of a transform
             return False
         self._watch(number)
+        if number > count:
+            place = self.log.here.now
+            code, lasti, _ = self.log.found_from(caller, place)
+            where = place.thread, place.module, place.within
+            self.untold[number] = name, code, lasti, where
         return number > count
 
     def _watch(self, storage: int) -> None:
@@ -76,6 +89,7 @@ class Exports:
         living = {number for number, _ in self.values.storages.alive()}
         for storage in [each for each in self.watched if each not in living]:
             del self.watched[storage]
+            self.untold.pop(storage, None)
             self.values.unversioned.discard(storage)
         self._room = max(_MOST_WATCHED, 2 * len(self.watched))
 
@@ -101,6 +115,16 @@ class Exports:
                     if len(prints) > _MOST_PRINTS:
                         del prints[: _MOST_PRINTS // 2]
         return met_some
+
+    def tell(self, met: Iterable[Glance]) -> None:
+        """Tell of the calls that handed this memory out and were passed over."""
+        for glance in met:
+            untold = self.untold.pop(glance[STORAGE], None)
+            if untold is not None:
+                name, code, lasti, (thread, module, within) = untold
+                given = (glance,)
+                header = name, code, lasti, (), thread, given, given, (), module, within
+                self.log.note("call", header, (), (), (), None)
 
     def changed(self, node: Node, tensors: dict[str, Any]) -> list[StaleSaved]:
         """Return what a node saved and somebody changed without a new version."""

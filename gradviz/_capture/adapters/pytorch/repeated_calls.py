@@ -8,6 +8,7 @@ out of a graph, and what hands out memory that a call was told of is always told
 
 from __future__ import annotations
 
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import DTYPE, NEEDS
@@ -39,11 +40,13 @@ class RepeatedCalls:
         self._peek = torch._C._autograd._get_sequence_nr
         self._tensor = torch.Tensor
 
-    def is_aside(self, place: Place, args: tuple[Any, ...], op: Op) -> bool:
+    def is_aside(
+        self, place: Place, args: tuple[Any, ...], op: Op, caller: FrameType
+    ) -> bool:
         """Tell whether a call that was told often enough leads out of no graph."""
         self._first = self._peek()
         if op.exports:
-            return bool(args) and self._log.exports.is_new(args[0])
+            return bool(args) and self._log.exports.is_new(args[0], op.name, caller)
         if not place[3]:
             return True  # nor is one made
         if place not in self._compares:
