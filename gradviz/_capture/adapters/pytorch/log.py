@@ -137,7 +137,7 @@ class TorchLog(TorchFrames):
         self.library = os.path.dirname(str(torch.__file__)) + os.sep
         self.values = TorchValues(torch, self, scan)
         self.fresh_output = fresh_output_of(self.values)
-        self.exports = Exports(torch, self)
+        self.exports = Exports(torch, self.values)
         self.graph = TorchGraph(torch, self)
         self.nonfinite = NonfiniteCheck(torch, self)
         self.modes = TorchModes(torch, self)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import STORAGE
@@ -14,7 +13,7 @@ from gradviz.program.noted import Glance
 from gradviz.program.values import Node, StaleSaved
 
 if TYPE_CHECKING:
-    from gradviz._capture.adapters.pytorch.context import TorchContext
+    from gradviz._capture.adapters.pytorch.tensor_records import TorchValues
 
 LARGEST = 1 << 20
 """Storages of more bytes are not watched: reading them at every call would cost."""
@@ -34,13 +33,14 @@ class Exports:
     an earlier event give it away, though not its line.
     """
 
-    def __init__(self, torch: Any, log: TorchContext) -> None:
+    def __init__(self, torch: Any, values: TorchValues) -> None:
         self.torch = torch
-        self.log, self.values = log, log.values
+        self.values = values
         self.watched: dict[int, list[tuple[int, int]]] = {}
         """Storage -> event indexes with the fingerprint then, in order."""
         self.count = 0  # of calls that handed memory out
-        self.untold: dict[int, tuple[Any, ...]] = {}  # headers of those passed over
+        self.untold: dict[int, tuple[Any, ...]] = {}
+        """Storage -> name, code, instruction, where: of a call that was passed over."""
         self._room = _MOST_WATCHED
 
     def add(self, met: GivenTensors, outputs: Sequence[Any]) -> None:
@@ -51,27 +51,22 @@ class Exports:
             if storage:
                 self._watch(storage)
 
-    def is_new(self, tensor: Any, name: str, caller: FrameType) -> bool:
-        """Tell whether no call was told of a tensor's memory; watch it from now on.
+    def if_new(self, tensor: Any) -> int:
+        """Return a tensor's storage if no call was told of it, or 0; watch it.
 
-        The call by this name that hands it out is told once another one meets it.
+        Whoever passes over the call that hands it out keeps that in :attr:`untold`.
         """
         self.count += 1
         values = self.values
         if type(tensor) is not self.torch.Tensor or tensor.requires_grad:
-            return False
+            return 0
         count = values.storages.count
         try:
             number = values.storage_of(tensor.untyped_storage())
         except (RuntimeError, NotImplementedError):  # sparse, or of a transform
-            return False
+            return 0
         self._watch(number)
-        if number > count:
-            place = self.log.here.now
-            code, lasti, _ = self.log.found_from(caller, place)
-            where = place.thread, place.module, place.within
-            self.untold[number] = name, code, lasti, where
-        return number > count
+        return number if number > count else 0
 
     def _watch(self, storage: int) -> None:
         if storage not in self.watched:
@@ -124,7 +119,7 @@ class Exports:
                 name, code, lasti, (thread, module, within) = untold
                 given = (glance,)
                 header = name, code, lasti, (), thread, given, given, (), module, within
-                self.log.note("call", header, (), (), (), None)
+                self.values.log.note("call", header, (), (), (), None)
 
     def changed(self, node: Node, tensors: dict[str, Any]) -> list[StaleSaved]:
         """Return what a node saved and somebody changed without a new version."""

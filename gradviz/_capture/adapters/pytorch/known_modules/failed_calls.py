@@ -54,13 +54,12 @@ def failed_call(torch: Any, error: BaseException) -> FailedCall | None:
 
 def _expression(code: CodeType, lasti: int) -> ast.expr | None:
     """Return what an instruction computes, where its source is known."""
-    span = next(islice(code.co_positions(), lasti // 2, None), None)
-    if span is None or None in span:
+    span = next(islice(code.co_positions(), lasti // 2, None), (None,) * 4)
+    line, last, start, end = span
+    if line is None or last is None or start is None or end is None:
         return None
-    (line, last, start, end) = span
-    lines = [
-        each.encode() for each in linecache.getlines(code.co_filename)[line - 1 : last]
-    ]
+    source = linecache.getlines(code.co_filename)
+    lines = [each.encode() for each in source[line - 1 : last]]
     if len(lines) != last - line + 1:
         return None
     lines[-1] = lines[-1][:end]
