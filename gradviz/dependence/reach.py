@@ -29,35 +29,57 @@ class Reach:
         self.backward = backward
         self.parts = parts
         self._bits = {part: 1 << place for place, part in enumerate(parts)}
-        self._masks = self._marked(roots)
+        nodes = history.program.nodes
+        starts = [key for edges in parts.values() for key, _ in edges]
+        self._order = _behind_first(nodes, [*roots, *starts])[::-1]
+        self._masks = self._marked(set())
 
-    def _marked(self, roots: Iterable[int]) -> dict[int, int]:
-        """Return for each node the parts that reach it, as bits."""
+    def _marked(self, closed: set[tuple[int, int]]) -> dict[int, int]:
+        """Return for each node the parts that reach it, as bits.
+
+        Nothing goes through what is closed: a node, and a place of its inputs.
+        """
         nodes = self.history.program.nodes
         masks: dict[int, int] = defaultdict(int)
         for part, edges in self.parts.items():
             for key, _ in edges:
                 masks[key] |= self._bits[part]
-        for key in reversed(_behind_first(nodes, [*roots, *masks])):
-            for edge in nodes[key].next:
-                if edge is not None:
+        for key in self._order:
+            for place, edge in enumerate(nodes[key].next):
+                if edge is not None and (key, place) not in closed:
                     masks[edge[0]] |= masks[key]
         return masks
 
-    @cached_property
-    def _leaves(self) -> dict[int, int]:
-        """The parts that reach each leaf tensor."""
-        nodes = self.history.program.nodes
-        return {
-            node.leaf: mask
-            for key, mask in self._masks.items()
-            if (node := nodes.get(key)) is not None and node.leaf is not None
-        }
-
     def leaves(self, part: object) -> set[int]:
         """Return the leaves that a part reaches; none of one without a graph."""
-        bit = self._bits.get(part, 0)
-        return {leaf for leaf, mask in self._leaves.items() if mask & bit}
+        return self._leaves_of(self._masks, part)
+
+    def moved(self, part: object) -> set[int] | None:
+        """Return the leaves that anything but zeros came to; None: not measured."""
+        return self._leaves_of(self._open, part) if self.backward.runs else None
+
+    def _leaves_of(self, masks: Mapping[int, int], part: object) -> set[int]:
+        found = (each.leaf for each in self._nodes_of(masks, part))
+        return {leaf for leaf in found if leaf is not None}
+
+    def nodes(self, part: object) -> list[Node]:
+        """Return the nodes of a part and below it, each before all that lies below."""
+        return self._nodes_of(self._masks, part)
+
+    def _nodes_of(self, masks: Mapping[int, int], part: object) -> list[Node]:
+        nodes, bit = self.history.program.nodes, self._bits.get(part, 0)
+        return [nodes[key] for key in self._order if masks.get(key, 0) & bit]
+
+    @cached_property
+    def _open(self) -> dict[int, int]:
+        """As bits the parts from which a gradient that is not 0 came to each node."""
+        closed = {
+            (run.node, place)
+            for run in self.backward.runs
+            for place, given in enumerate(run.outgoing)
+            if given is not None and given.zeros == given.count
+        }
+        return self._marked(closed)
 
     @cached_property
     def _flows(self) -> dict[Edge, list[tuple[int, Summary | None]]]:

@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from math import prod
 
 from gradviz.dependence.reach import Reach
-from gradviz.program import Backward, Call, History, RawSite, Value
+from gradviz.program import Backward, Call, History, Node, RawSite, Value
 
 _MOST = 2_000  # terms of one account
 
@@ -33,8 +33,9 @@ _DIVIDING = frozenset(["div", "truediv", "idiv", "itruediv", "divide", "true_div
 _REDUCING = frozenset(["sum", "mean", "nansum", "nanmean"])
 _JOINING = frozenset(["stack", "cat", "concat", "concatenate", "hstack", "vstack"])
 _SAME = frozenset(
-    "view reshape squeeze unsqueeze clone to float double half bfloat16 type flatten "
-    "ravel contiguous alias cpu cuda permute transpose t expand view_as".split()
+    ["view", "reshape", "squeeze", "unsqueeze", "flatten", "ravel", "view_as"]
+    + ["permute", "transpose", "t", "alias", "clone", "contiguous", "cpu", "cuda"]
+    + ["to", "float", "double", "half", "bfloat16", "type"]
 )
 
 
@@ -69,7 +70,7 @@ class Term:
 class Account:
     """The terms of one backward pass.
 
-    ``leaves``, ``arrived``, ``gives`` and ``share`` take all terms of one line
+    ``leaves``, ``moved``, ``arrived``, ``gives`` and ``share`` take all terms of one line
     together, as the turns of a loop that adds to a loss.
     """
 
@@ -97,6 +98,17 @@ class Account:
     def leaves(self, term: Term) -> set[int]:
         """Return the leaf tensors that a pass reaches through a term."""
         return self._reach.leaves(term.line)
+
+    def nodes(self, term: Term) -> list[Node]:
+        """Return the nodes that a pass walks through a term, the first ones first."""
+        return self._reach.nodes(term.line)
+
+    def moved(self, term: Term) -> set[int] | None:
+        """Return the leaves to which more than zeros came through a term.
+
+        Ways on which a node gave nothing but zeros are none. None: not measured.
+        """
+        return self._reach.moved(term.line)
 
     def arrived(self, term: Term) -> float | None:
         """Return the norm of the gradient that came to a term; None: not measured."""
@@ -253,7 +265,7 @@ def _carried(call: Call, name: str) -> tuple[Value, float | None] | None:
     if name == "neg":
         return first, -1.0
     if name in _SAME:
-        return (first, 1.0) if first.requires_grad and name != "expand" else None
+        return (first, 1.0) if first.requires_grad else None
     if name not in _SCALING and name not in _DIVIDING:
         return None
     learning = [each for each in call.inputs if each.requires_grad]

@@ -38,7 +38,7 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
         "round-zero-gradient",
-        says=["feeds `decoder.0.bias`", "from the other terms of the loss alone"],
+        says=["the term `F.mse_loss(again, x)`", "from the other terms of the loss alone"],
     ),
     case(
         "floor_of_an_output",
