@@ -54,6 +54,7 @@ class Cut:
     place: RawSite | None  # where gradients were switched off; else of the call
     lost: frozenset[int]  # leaves behind it that no pass of the run reaches
     dead: bool  # the root has no graph at all
+    term: str = ""  # what of the loss is cut off, where others still reach the leaves
 
     @property
     def fed(self) -> bool:
@@ -168,6 +169,11 @@ def blamed(history: History, crossing: Crossing) -> tuple[Kind, RawSite | None]:
     """Return the kind of a crossing, and the call or switch to blame for it."""
     found = _kind(history, crossing)
     return found.kind, found.place
+
+
+def switch_of(history: History, crossing: Crossing) -> ModeSwitched | None:
+    """Return what had switched gradients off where a crossing was made."""
+    return _kind(history, crossing).switch
 
 
 def ends_graph(call: Call) -> bool:

@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterator
 
 from gradviz.dependence.terms import Account, Accounts, Term
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import sampled
+from gradviz.diagnosis.rules._cuts import Cut, blamed, cuts, sampled, switch_of
+from gradviz.diagnosis.rules._flow import Crossing, Flow
 from gradviz.diagnosis.rules._gradients import applied, is_failed
 from gradviz.program import Backward, History, RawSite, Value
 
 _LEAST = 2  # passes of one line that must agree
+
+_IN_PART = ("copy", "array", "numbers", "index", "threshold", "cast", "left")
+"""Cuts that nobody writes to say that a constant is meant."""
 
 Entry = tuple[Account, Term]
 
@@ -68,6 +72,53 @@ def scored(history: History, value: Value, leaves: set[int]) -> bool:
         for account in accounts(history)
         for term in account.terms
     )
+
+
+@_leaves.once
+def term_cuts(history: History) -> list[Cut]:
+    """Return the cuts that cost one term of a loss leaves that others still reach.
+
+    Either the term moves nothing that its pass is to train, or a draw feeds it whose
+    distribution has no other way to learn from what it draws.
+    """
+    if _leaves.wanted(history) is None:
+        return []
+    told = {cut.call.site for cut in cuts(history)}
+    found: list[Cut] = []
+    for account, term in in_all_passes(history, lambda *each: any(_cut(history, *each))):
+        for crossing, lost in _cut(history, account, term):
+            if crossing.call.site not in told:
+                told.add(crossing.call.site)
+                kind, place = blamed(history, crossing)
+                found.append(
+                    Cut(kind, account.backward, (crossing,), switch_of(history, crossing), place, frozenset(lost), False, words(history, account, term))
+                )
+    return found
+
+
+def _cut(
+    history: History, account: Account, term: Term
+) -> Iterator[tuple[Crossing, set[int]]]:
+    """Yield what cuts a term with a graph off, with the leaves that are lost to it."""
+    if not term.has_graph or term.value is None or account.backward.api == "grad":
+        return
+    flow, use = history.once(Flow), term.use or account.backward
+    idle = not learning(history, account, term)
+    met = reached(account, term) | _leaves.copies(history) | _leaves.starved(history)
+    known = (_leaves.wanted(history) or set[int]()) & _leaves.trained(history)
+    for crossing in flow.crossings(term.value, use.index):
+        kind, _ = blamed(history, crossing)
+        if kind != "sample" and not (idle and kind in _IN_PART):
+            continue
+        lost = (flow.leaves(crossing.source, crossing.call.index) & known) - met
+        if kind == "sample" and lost and (not crossing.fed or _is_scored(history, crossing, lost)):
+            continue
+        if lost:
+            yield crossing, lost
+
+
+def _is_scored(history: History, crossing: Crossing, lost: set[int]) -> bool:
+    return any(scored(history, each, lost) for each in crossing.call.outputs)
 
 
 def words(history: History, account: Account, term: Term) -> str:
