@@ -193,6 +193,8 @@ def _by_name(call: Call) -> Kind:
     op = name_of(call)
     if op in _DETACH:
         return "detach"
+    if op in NUMBERS and not call.outputs:
+        return "numbers"
     if op in _THRESHOLD:
         return "threshold"
     made = {value.dtype for value in call.outputs}

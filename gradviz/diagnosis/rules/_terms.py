@@ -85,13 +85,24 @@ def term_cuts(history: History) -> list[Cut]:
         return []
     told = {cut.call.site for cut in cuts(history)}
     found: list[Cut] = []
-    for account, term in in_all_passes(history, lambda *each: any(_cut(history, *each))):
+    for account, term in in_all_passes(
+        history, lambda *each: any(_cut(history, *each))
+    ):
         for crossing, lost in _cut(history, account, term):
             if crossing.call.site not in told:
                 told.add(crossing.call.site)
                 kind, place = blamed(history, crossing)
                 found.append(
-                    Cut(kind, account.backward, (crossing,), switch_of(history, crossing), place, frozenset(lost), False, words(history, account, term))
+                    Cut(
+                        kind,
+                        account.backward,
+                        (crossing,),
+                        switch_of(history, crossing),
+                        place,
+                        frozenset(lost),
+                        False,
+                        words(history, account, term),
+                    )
                 )
     return found
 
@@ -111,7 +122,11 @@ def _cut(
         if kind != "sample" and not (idle and kind in _IN_PART):
             continue
         lost = (flow.leaves(crossing.source, crossing.call.index) & known) - met
-        if kind == "sample" and lost and (not crossing.fed or _is_scored(history, crossing, lost)):
+        if (
+            kind == "sample"
+            and lost
+            and (not crossing.fed or _is_scored(history, crossing, lost))
+        ):
             continue
         if lost:
             yield crossing, lost
@@ -121,12 +136,35 @@ def _is_scored(history: History, crossing: Crossing, lost: set[int]) -> bool:
     return any(scored(history, each, lost) for each in crossing.call.outputs)
 
 
+def beside(history: History, leaf: int) -> set[int]:
+    """Return the leaves that a term reaches together with this one.
+
+    Of a leaf that no account shows, those that any pass reaches.
+    """
+    found = set[int]()
+    for account in accounts(history):
+        for term in account.terms:
+            met = account.leaves(term)
+            found |= met if leaf in met else set()
+    return found or _leaves.trained(history)
+
+
+@_leaves.once
+def walked(history: History) -> set[int]:
+    """Return the nodes that some pass walked; all of them where that was not kept."""
+    if any(not each.nodes and each.node_count for each in history.backwards):
+        return set(history.program.nodes)
+    return {key for each in history.backwards for key in each.nodes}
+
+
 def words(history: History, account: Account, term: Term) -> str:
     """Return "the term `recon` (line 12)", or "the loss" of a root of one term."""
     if len(account.terms) == 1:
         return f"the loss of {history.line(account.backward.site)}"
     name = history.name(term.value, "") if term.value is not None else ""
-    return f"the term {name or f'`{history.text(term.site)}`'} ({history.line(term.site)})"
+    return (
+        f"the term {name or f'`{history.text(term.site)}`'} ({history.line(term.site)})"
+    )
 
 
 def passes_of(history: History, backward: Backward) -> int:
