@@ -18,6 +18,7 @@ from gradviz.dependence.reach import Reach
 from gradviz.program import Backward, Call, History, Node, RawSite, Value
 
 _MOST = 2_000  # terms of one account
+_FEW = 50  # of a difference
 
 _ADDING = {
     "add": 1.0,
@@ -32,10 +33,13 @@ _SCALING = frozenset(["mul", "rmul", "imul", "multiply"])
 _DIVIDING = frozenset(["div", "truediv", "idiv", "itruediv", "divide", "true_divide"])
 _REDUCING = frozenset(["sum", "mean", "nansum", "nanmean"])
 _JOINING = frozenset(["stack", "cat", "concat", "concatenate", "hstack", "vstack"])
-_SAME = frozenset(
+_MOVING = frozenset(
     ["view", "reshape", "squeeze", "unsqueeze", "flatten", "ravel", "view_as"]
-    + ["permute", "transpose", "t", "alias", "clone", "contiguous", "cpu", "cuda"]
-    + ["to", "float", "double", "half", "bfloat16", "type"]
+    + ["permute", "transpose", "t", "setitem"]
+)
+_SAME = _MOVING - {"setitem"} | frozenset(
+    ["alias", "clone", "contiguous", "cpu", "cuda", "to", "float", "double", "half"]
+    + ["bfloat16", "type"]
 )
 
 
@@ -166,14 +170,60 @@ def taken_apart(
     return tuple(walk.terms())
 
 
+@dataclass(frozen=True, slots=True)
+class StraightThrough:
+    """``x + (q - x).detach()``: the values of ``q``, and the gradient goes to ``x``."""
+
+    result: Value
+    passed: Value  # x
+    shown: Value  # q
+
+
+def straight_through(history: History, cut: Call) -> StraightThrough | None:
+    """Return the straight-through estimator that a call which cuts a graph is part of."""
+    if not (cut.inputs and cut.outputs and cut.inputs[0].requires_grad):
+        return None
+    walk = _Walk(history, most=_FEW, aligned=True)
+    walk.meet(cut.inputs[0], cut.index, None, 1.0)
+    weights = {t.value.tensor: t for t in walk.terms() if t.value is not None}
+    shown = [t.value for t in weights.values() if t.weight == 1]
+    for use in history.uses(cut.outputs[0].tensor, cut.index) if shown else ():
+        for each in use.inputs if _name(use) in ("add", "radd", "iadd") else ():
+            taken = weights.get(each.tensor)
+            if taken is not None and taken.weight == -1 and shown[0] is not None:
+                return StraightThrough(use.outputs[0], each, shown[0])
+    return None
+
+
+def cancels(history: History, call: Call) -> bool:
+    """Tell whether the two operands of a difference have the same derivatives.
+
+    Then nothing that is computed from the difference moves what it was computed from:
+    of ``w - w``, of ``x + (q - x).detach() - x``. Only sums, differences and constant
+    factors of tensors of one shape are looked through.
+    """
+    one, other = call.inputs[:2]
+    if one.shape != other.shape or not (one.requires_grad and other.requires_grad):
+        return False
+    walk = _Walk(history, most=_FEW, aligned=True)
+    walk.meet(one, call.index, None, 1.0)
+    walk.meet(other, call.index, None, -1.0)
+    learning = [term for term in walk.terms() if term.has_graph]
+    return walk.is_whole and all(term.weight == 0 for term in learning)
+
+
 # ---- the walk from a root down to its terms -----------------------------------------
 
 
 class _Walk:
     """Goes from sums to what they add, latest call first: each is met once."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(
+        self, history: History, most: int = _MOST, aligned: bool = False
+    ) -> None:
         self.history = history
+        self.most = most
+        self.aligned = aligned  # element by element: nothing that changes the shape
         self._met: dict[tuple[int, int], Term] = {}
         self._waiting: list[tuple[int, int]] = []  # (minus the call's index, tensor)
         self._numbers: list[Term] = []
@@ -200,9 +250,9 @@ class _Walk:
 
     def terms(self) -> Iterator[Term]:
         count = 0
-        while self._waiting and count < _MOST:
+        while self._waiting and count < self.most:
             term = self._met[heappop(self._waiting)]
-            parts = _parts(self.history, term)
+            parts = self._parts(term)
             if parts is None and not _is_start(term):
                 count += 1
                 yield term
@@ -211,6 +261,20 @@ class _Walk:
                 weight = _times(term.weight, factor)
                 self.meet(operand, term.made.index, term.made, weight)
         yield from self._numbers
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all terms were found."""
+        return not self._waiting
+
+    def _parts(self, term: Term) -> list[tuple[Value | float, float | None]] | None:
+        parts = _parts(self.history, term)
+        if self.aligned and term.made is not None and parts is not None:
+            shapes = {each.shape for each, _ in parts if isinstance(each, Value)}
+            name = _name(term.made)
+            if name in _MOVING or shapes != {term.value.shape if term.value else ()}:
+                return None
+        return parts
 
 
 def _parts(
