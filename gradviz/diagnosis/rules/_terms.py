@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gradviz.dependence.terms import Account, Accounts, Term
 from gradviz.diagnosis.rules import _leaves
@@ -147,6 +147,18 @@ def beside(history: History, leaf: int) -> set[int]:
             met = account.leaves(term)
             found |= met if leaf in met else set()
     return found or _leaves.trained(history)
+
+
+def reached_beside(history: History, nodes: Iterable[int]) -> set[int]:
+    """Return the leaves that some term reaches which does not lead through nodes."""
+    sites = {(n.name, n.site) for key in nodes if (n := history.node(key)) is not None}
+    return {
+        leaf
+        for account in accounts(history)
+        for term in account.terms
+        if sites.isdisjoint((n.name, n.site) for n in account.nodes(term))
+        for leaf in account.leaves(term)
+    }
 
 
 @_leaves.once
