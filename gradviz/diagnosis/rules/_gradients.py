@@ -217,6 +217,19 @@ def applied(history: History) -> dict[int, set[int]]:
     return found
 
 
+@once
+def applied_by(history: History) -> dict[int, set[int]]:
+    """Return, by the index of a pass, the optimizers whose steps used its gradients."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for moment in moments(history):
+        if moment.what == "step" and isinstance(moment.event, OptimizerCall):
+            for each in {
+                id(p): p for x in moment.leaves.values() for p in x.added
+            }.values():
+                found[each.index].add(moment.event.optimizer)
+    return found
+
+
 def by_hand(history: History) -> set[int]:
     """Return the leaves that the program updates itself, from their gradients."""
     updates = [each for each in moments(history) if each.what == "update"]
