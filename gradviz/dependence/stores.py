@@ -97,12 +97,12 @@ def _reads(within: ast.AST, names: set[str]) -> Iterator[ast.Name]:
         if isinstance(each, ast.Assign) and _bound(each) in names
     }
     for each in ast.walk(within):
-        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
-            if each.target.id in names:
-                yield each.target
+        if isinstance(each, ast.AugAssign):  # reads its target, too
+            each = each.target
+        elif not (isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Store)):
+            continue
         if isinstance(each, ast.Name) and each.id in names and id(each) not in handed:
-            if not isinstance(each.ctx, ast.Store):
-                yield each
+            yield each
 
 
 def _returned(scope: ast.AST) -> set[int]:
@@ -112,7 +112,8 @@ def _returned(scope: ast.AST) -> set[int]:
 
 def _block(scope: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
     """Return the statements of the block that a statement stands in."""
-    for each in over_lines(scope, statement.lineno, statement.lineno):
+    line = statement.lineno
+    for each in (scope, *over_lines(scope, line, line)):
         for field in ("body", "orelse", "finalbody"):
             block = getattr(each, field, None)
             if isinstance(block, list) and statement in block:

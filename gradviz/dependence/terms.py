@@ -34,12 +34,12 @@ _DIVIDING = frozenset(["div", "truediv", "idiv", "itruediv", "divide", "true_div
 _REDUCING = frozenset(["sum", "mean", "nansum", "nanmean"])
 _JOINING = frozenset(["stack", "cat", "concat", "concatenate", "hstack", "vstack"])
 _MOVING = frozenset(
-    ["view", "reshape", "squeeze", "unsqueeze", "flatten", "ravel", "view_as"]
-    + ["permute", "transpose", "t", "setitem"]
+    {"view", "reshape", "squeeze", "unsqueeze", "flatten", "ravel", "view_as"}
+    | {"permute", "transpose", "t"}
 )
-_SAME = _MOVING - {"setitem"} | frozenset(
-    ["alias", "clone", "contiguous", "cpu", "cuda", "to", "float", "double", "half"]
-    + ["bfloat16", "type"]
+_SAME = _MOVING | frozenset(
+    {"alias", "clone", "contiguous", "cpu", "cuda", "to", "type"}
+    | {"float", "double", "half", "bfloat16"}
 )
 
 
@@ -74,8 +74,8 @@ class Term:
 class Account:
     """The terms of one backward pass.
 
-    ``leaves``, ``moved``, ``arrived``, ``gives`` and ``share`` take all terms of one line
-    together, as the turns of a loop that adds to a loss.
+    What it says of a term it says of all terms of one line together, as of the turns of
+    a loop that adds to a loss.
     """
 
     history: History
@@ -180,7 +180,7 @@ class StraightThrough:
 
 
 def straight_through(history: History, cut: Call) -> StraightThrough | None:
-    """Return the straight-through estimator that a call which cuts a graph is part of."""
+    """Return the straight-through estimator that a cut is part of, if it is."""
     if not (cut.inputs and cut.outputs and cut.inputs[0].requires_grad):
         return None
     walk = _Walk(history, most=_FEW, aligned=True)
@@ -272,7 +272,9 @@ class _Walk:
         if self.aligned and term.made is not None and parts is not None:
             shapes = {each.shape for each, _ in parts if isinstance(each, Value)}
             name = _name(term.made)
-            if name in _MOVING or shapes != {term.value.shape if term.value else ()}:
+            if name in _MOVING | {"setitem"} or shapes != {
+                term.value.shape if term.value else ()
+            }:
                 return None
         return parts
 

@@ -11,6 +11,11 @@ from gradviz.program.places import over_lines
 
 def bound_at(history: History, site: RawSite, name: str) -> RawSite | None:
     """Return the last assignment to a name alone that stands before a line."""
+    line = _line_of(history, site, name)
+    return None if line is None else history.places.at_line(site[0], line)
+
+
+def _line_of(history: History, site: RawSite, name: str) -> int | None:
     line = history.places.line(site)
     lines = [
         each.lineno
@@ -18,11 +23,11 @@ def bound_at(history: History, site: RawSite, name: str) -> RawSite | None:
         if each.lineno < line
         and any(isinstance(to, ast.Name) and to.id == name for to in each.targets)
     ]
-    return history.places.at_line(site[0], max(lines)) if lines else None
+    return max(lines, default=None)
 
 
-def aliased_at(history: History, site: RawSite | None) -> RawSite | None:
-    """Return where the name on the right of a difference was given its value.
+def aliased_at(history: History, site: RawSite | None) -> int | None:
+    """Return the line where the name on the right of a difference was given its value.
 
     Of a loop's variable, the name of what the loop walks: a list of tensors.
     """
@@ -33,7 +38,7 @@ def aliased_at(history: History, site: RawSite | None) -> RawSite | None:
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Sub):
             for side in (each.right, each.left):
                 name = side.id if isinstance(side, ast.Name) else ""
-                made = bound_at(history, site, _walked(history, site, name) or name)
+                made = _line_of(history, site, _walked(history, site, name) or name)
                 if made is not None:
                     return made
     return None

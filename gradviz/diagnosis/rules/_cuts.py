@@ -40,6 +40,8 @@ _COPY = words("tensor as_tensor asarray new_tensor Tensor FloatTensor")
 _DETACH = words("detach detach_ data.get detach_copy")
 _FLOATING = {"float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
 
+_SAID = ("block", "decorator", "detach")
+
 _PER_SITE = 2  # passes looked at per line of code, from the first and from the last
 
 
@@ -75,8 +77,13 @@ class Cut:
 
 @once
 def cuts(history: History) -> list[Cut]:
-    """Return the cuts that cost a leaf its gradient."""
-    return list(_find(history))
+    """Return the cuts that cost a leaf its gradient.
+
+    A block says what is meant: what another cut costs as well is not laid to it.
+    """
+    found = list(_find(history))
+    unsaid = {leaf for cut in found if cut.kind not in _SAID for leaf in cut.lost}
+    return [cut for cut in found if cut.kind != "block" or not cut.lost <= unsaid]
 
 
 def is_dead(backward: Backward) -> bool:

@@ -95,7 +95,8 @@ def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
         verb = "learns" if one else "learn"
         return (
             f"{cut.term[:1].upper()}{cut.term[1:]} depends on {names} and gives "
-            f"{it} no gradient: {names if one else 'they'} {verb} from other terms alone."
+            f"{it} no gradient: {'it' if one else 'they'} {verb} from other terms "
+            "alone."
         )
     total = len(set(cut.backward.leaves) | set(lost))
     return (

@@ -55,7 +55,7 @@ def learning(history: History, account: Account, term: Term) -> set[int]:
 
 
 def reached(account: Account, term: Term) -> set[int]:
-    """Return the leaves that a term moves; where that was not measured, all it meets."""
+    """Return the leaves that a term moves; not measured, all that it meets."""
     moved = account.moved(term)
     return account.leaves(term) if moved is None else moved
 

@@ -73,9 +73,10 @@ def _products(history: History, account: Account, term: Term) -> Iterator[Call]:
     known = history.once(makers)
     for node in account.nodes(term):
         call = known.get(node.key)
-        if call is not None and plain(call.op) in _PRODUCTS and len(call.inputs) == 2:
-            if all(each.requires_grad and not each.is_leaf for each in call.inputs):
-                yield call
+        if call is None or plain(call.op) not in _PRODUCTS or len(call.inputs) != 2:
+            continue
+        if all(each.requires_grad and not each.is_leaf for each in call.inputs):
+            yield call
 
 
 def _taught(
@@ -94,7 +95,7 @@ def _taught(
 
 
 def _is_score(history: History, score: Value, drawn: dict[int, Call]) -> bool:
-    """Tell whether a value was computed from a draw and from what that was drawn with."""
+    """Tell whether a value comes from a draw and from what that was drawn with."""
     behind = history.behind([score])
     leaves = {v for v in history.once(Flow).leaves(score, _END) if v in behind}
     return any(

@@ -85,14 +85,10 @@ def _same_loss(call: Call) -> bool:
 def _difference(history: History, call: Call) -> Hit:
     one, other = call.inputs[:2]
     alias = aliased_at(history, call.site) if one.tensor == other.tensor else None
-    name = name_of(history, one, "its first operand")
-    what = (
-        f"{name} is subtracted from itself"
-        if alias is None and one.tensor == other.tensor
-        else f"both sides are {name}, the same tensor"
-        if one.tensor == other.tensor
-        else "the derivatives of both sides are equal"
-    )
+    name = name_of(history, one, "one tensor")
+    what = f"both sides are {name}, the same tensor"
+    if one.tensor != other.tensor:
+        what = "the derivatives of both sides are equal"
     fix = (
         "Keep a copy with memory of its own: `[p.detach().clone() for p in …]`."
         if one.tensor == other.tensor
@@ -103,8 +99,9 @@ def _difference(history: History, call: Call) -> Hit:
         f"In `{history.text(call.site)}` ({history.line(call.site)}) {what}: the "
         "difference moves nothing, in any pass, and what is computed from it is a "
         "constant to the gradient.",
-        alias or call.site,
+        call.site,
         fix,
+        line=alias,
         symptom=call.site,
         related=() if alias is None else (Related("subtracted here", call.site),),
         nodes=call.nodes,
