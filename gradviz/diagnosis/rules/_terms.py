@@ -22,9 +22,14 @@ Entry = tuple[Account, Term]
 
 @_leaves.once
 def accounts(history: History) -> list[Account]:
-    """Return the accounts of the first and last passes of each line."""
+    """Return the accounts of the first and last passes of each line.
+
+    Of those whose values were looked at, where there are any.
+    """
     known = history.once(Accounts)
     passes = [each for each in history.backwards if not is_failed(each)]
+    seen = {each.site for each in passes if each.whole}
+    passes = [each for each in passes if each.whole or each.site not in seen]
     return [known.of(each) for each in sampled(passes)]
 
 

@@ -42,6 +42,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._flow import Flow
 from gradviz.diagnosis.rules._lifetime import frames
+from gradviz.diagnosis.rules._terms import passes_of
 from gradviz.program import Call, History, RawSite
 from gradviz.text.places import package_of
 
@@ -72,10 +73,11 @@ def check(history: History) -> Iterator[Hit]:
         last = calls[-1]
         behind = flow.leaves(last.outputs[0], last.index + 1)
         behind &= _leaves.trained(history) if wanted is None else wanted
-        always = how is not None and (
-            how.fate == "last turn" or len(calls) == made[place]
-        )
-        if how is not None and site is not None and behind and always:
+        if how is None or site is None or not behind:
+            continue
+        # The last value of a loop alone may be meant where there is one loop.
+        again = wanted is not None and passes_of(history, history.backwards[-1]) > 1
+        if again if how.fate == "last turn" else len(calls) == made[place]:
             yield _hit(history, site, how, behind)
 
 
