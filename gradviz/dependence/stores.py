@@ -29,6 +29,8 @@ def lost(places: Places, site: RawSite) -> Lost | None:
     names that take a value over as it is: ``total = loss``.
     """
     statement = places.statement(site)
+    if not _is_whole(places.expression(site), statement):
+        return None  # an argument of something that may keep it
     if isinstance(statement, ast.Expr):
         return Lost("unbound")
     if isinstance(statement, ast.Return):
@@ -61,6 +63,17 @@ def lost(places: Places, site: RawSite) -> Lost | None:
     if loop is None or any(_reads(loop, names)):
         return None
     return Lost("last turn", name, loop.lineno)
+
+
+def _is_whole(text: str, statement: ast.stmt | None) -> bool:
+    """Tell whether an expression is all that a statement computes."""
+    value = getattr(statement, "value", None)
+    if not isinstance(value, ast.expr):
+        return False
+    try:
+        return ast.unparse(ast.parse(text.strip(), mode="eval")) == ast.unparse(value)
+    except SyntaxError:
+        return False
 
 
 def _bound(statement: ast.stmt | None) -> str | None:
