@@ -95,6 +95,10 @@ class Account:
                 found.setdefault(term.line, set()).add(edge)
         return found
 
+    def lines(self) -> list[Term]:
+        """Return one term of each line, the last that was added."""
+        return list({term.line: term for term in reversed(self.terms)}.values())
+
     def leaves(self, term: Term) -> set[int]:
         """Return the leaf tensors that a pass reaches through a term."""
         return self._reach.leaves(term.line)

@@ -44,7 +44,7 @@ def in_all_passes(
     passes: dict[RawSite | None, set[int]] = defaultdict(set)
     for account in accounts(history):
         passes[account.backward.site].add(account.backward.index)
-        for term in account.terms:
+        for term in account.lines():
             found[account.backward.site, *term.line].append((account, term))
     for entries in found.values():
         seen = {account.backward.index for account, _ in entries}
@@ -75,7 +75,7 @@ def scored(history: History, value: Value, leaves: set[int]) -> bool:
         and reached(account, term) & leaves
         and value.tensor in history.behind([term.value], account.backward.index)
         for account in accounts(history)
-        for term in account.terms
+        for term in account.lines()
     )
 
 
@@ -148,7 +148,7 @@ def beside(history: History, leaf: int) -> set[int]:
     """
     found = set[int]()
     for account in accounts(history):
-        for term in account.terms:
+        for term in account.lines():
             met = account.leaves(term)
             found |= met if leaf in met else set()
     return found or _leaves.trained(history)
@@ -160,7 +160,7 @@ def reached_beside(history: History, nodes: Iterable[int]) -> set[int]:
     return {
         leaf
         for account in accounts(history)
-        for term in account.terms
+        for term in account.lines()
         if sites.isdisjoint((n.name, n.site) for n in account.nodes(term))
         for leaf in account.leaves(term)
     }

@@ -53,7 +53,7 @@ def check(history: History) -> Iterator[Hit]:
     learning = _leaves.wanted(history) or _leaves.trained(history)
     told = {cut.call.site for cut in cuts(history)}  # other rules: a leaf is lost
     for account in accounts(history):
-        for term in account.terms if account.backward.api == "backward" else ():
+        for term in account.lines() if account.backward.api == "backward" else ():
             crossing = _cut(history, account, term, learning)
             if crossing is None or term.use is None or crossing.call.site in told:
                 continue
