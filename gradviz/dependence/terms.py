@@ -20,9 +20,8 @@ from gradviz.program import Backward, Call, History, Node, RawSite, Value
 _MOST = 2_000  # terms of one account
 _FEW = 50  # of a difference
 
-_ADDING = dict.fromkeys(("add", "radd", "iadd"), 1.0) | dict.fromkeys(
-    ("sub", "isub", "rsub", "subtract"), -1.0
-)
+_ADDING: dict[str, float] = {"add": 1.0, "radd": 1.0, "iadd": 1.0, "sub": -1.0}
+_ADDING.update(isub=-1.0, rsub=-1.0, subtract=-1.0)
 """By which factor the second operand counts."""
 
 _SCALING = frozenset(["mul", "rmul", "imul", "multiply"])
