@@ -48,7 +48,8 @@ def in_all_passes(
             found[account.backward.site, *term.line].append((account, term))
     for entries in found.values():
         seen = {account.backward.index for account, _ in entries}
-        if len(seen) < _LEAST or seen != passes[entries[0][0].backward.site]:
+        first = entries[0][0].backward
+        if passes_of(history, first) < _LEAST or seen != passes[first.site]:
             continue
         if all(wanted(account, term) for account, term in entries):
             yield entries[0]
@@ -120,7 +121,7 @@ def _cut(
         return
     flow, use = history.once(Flow), term.use or account.backward
     idle = not learning(history, account, term)
-    met = reached(account, term) | _leaves.copies(history) | _leaves.starved(history)
+    met = account.leaves(term) | _leaves.copies(history) | _leaves.starved(history)
     known = (_leaves.wanted(history) or set[int]()) & _leaves.trained(history)
     for crossing in flow.crossings(term.value, use.index):
         kind, _ = blamed(history, crossing)
