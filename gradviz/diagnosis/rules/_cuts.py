@@ -40,6 +40,8 @@ _COPY = words("tensor as_tensor asarray new_tensor Tensor FloatTensor")
 _DETACH = words("detach detach_ data.get detach_copy")
 _FLOATING = {"float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
 
+_SAID = ("block", "decorator", "detach")
+
 _PER_SITE = 2  # passes looked at per line of code, from the first and from the last
 
 
@@ -54,6 +56,7 @@ class Cut:
     place: RawSite | None  # where gradients were switched off; else of the call
     lost: frozenset[int]  # leaves behind it that no pass of the run reaches
     dead: bool  # the root has no graph at all
+    term: str = ""  # what of the loss is cut off, where others still reach the leaves
 
     @property
     def fed(self) -> bool:
@@ -74,8 +77,13 @@ class Cut:
 
 @once
 def cuts(history: History) -> list[Cut]:
-    """Return the cuts that cost a leaf its gradient."""
-    return list(_find(history))
+    """Return the cuts that cost a leaf its gradient.
+
+    A block says what is meant: what another cut costs as well is not laid to it.
+    """
+    found = list(_find(history))
+    unsaid = {leaf for cut in found if cut.kind not in _SAID for leaf in cut.lost}
+    return [cut for cut in found if cut.kind != "block" or not cut.lost <= unsaid]
 
 
 def is_dead(backward: Backward) -> bool:
@@ -170,6 +178,11 @@ def blamed(history: History, crossing: Crossing) -> tuple[Kind, RawSite | None]:
     return found.kind, found.place
 
 
+def switch_of(history: History, crossing: Crossing) -> ModeSwitched | None:
+    """Return what had switched gradients off where a crossing was made."""
+    return _kind(history, crossing).switch
+
+
 def ends_graph(call: Call) -> bool:
     """Return whether a call gives positions, decisions or plain numbers of a graph."""
     if not call.inputs or not call.inputs[0].requires_grad:
@@ -187,6 +200,8 @@ def _by_name(call: Call) -> Kind:
     op = name_of(call)
     if op in _DETACH:
         return "detach"
+    if op in NUMBERS and not call.outputs:
+        return "numbers"
     if op in _THRESHOLD:
         return "threshold"
     made = {value.dtype for value in call.outputs}

@@ -201,6 +201,17 @@ class Flow:
                     elif operand.tensor != value.tensor and not is_end(operand):
                         waiting.append((operand, call.index, way, met))
 
+    def constant(
+        self, value: Value | None, number: float | None, use: Call
+    ) -> Iterator[Crossing]:
+        """Yield where the graphs behind a constant end, a tensor or a plain number."""
+        if value is not None:
+            yield from self.crossings(value, use.index)
+        for export in self._numbers.get(number, ()) if number is not None else ():
+            source = export.inputs[0]
+            if source.requires_grad and export.index < use.index:
+                yield Crossing(export, source)
+
     def leaves(self, value: Value, before: int) -> set[int]:
         """Return the leaves that the graph of a value ends at.
 

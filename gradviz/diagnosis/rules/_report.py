@@ -11,6 +11,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts, is_dead
 from gradviz.diagnosis.rules._lifetime import none_ended_run
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
+from gradviz.diagnosis.rules._terms import term_cuts
 from gradviz.program import History, RawSite, following
 
 
@@ -33,7 +34,7 @@ def cut_rule(
 
     def of(words: Callable[[History, Cut], Words]) -> Rule:
         def check(history: History) -> Iterator[Hit]:
-            for cut in cuts(history):
+            for cut in (*cuts(history), *term_cuts(history)):
                 if (
                     cut.kind in kinds
                     and not is_hack(cut)
@@ -116,6 +117,13 @@ def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
     where = history.line(cut.backward.site)
     if cut.dead:
         return f"So the root of the backward pass in {where} has no path to {names}."
+    if cut.term:
+        verb = "learns" if one else "learn"
+        return (
+            f"{cut.term[:1].upper()}{cut.term[1:]} depends on {names} and gives "
+            f"{it} no gradient: {'it' if one else 'they'} {verb} from other terms "
+            "alone."
+        )
     total = len(set(cut.backward.leaves) | set(lost))
     return (
         f"{names[:1].upper()}{names[1:]} {requires} grad and {was} used, but the "

@@ -10,6 +10,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._flow import Flow
 from gradviz.diagnosis.rules._leaves import once
 from gradviz.diagnosis.rules._lifetime import frames
+from gradviz.diagnosis.rules._terms import beside
 from gradviz.program import Call, History, RawSite, Value
 
 
@@ -29,13 +30,15 @@ def rewraps(history: History) -> list[Rewrap]:
     """Return the first parameter of each line that costs leaves their gradient."""
     wanted = _leaves.wanted(history)
     reached = _leaves.trained(history)
-    flow = Flow(history)
+    set_by_hand = {c.inputs[0].tensor for c in history.calls if c.op == "grad.set"}
+    flow = history.once(Flow)
     found: dict[RawSite | None, Rewrap] = {}
     for use, made, source, value in _wrapped(history):
         if made.tensor not in reached or made.tensor in (wanted or ()):
             continue
         behind = flow.leaves(value, source.index + 1)
-        lost = behind - reached - _leaves.copies(history)
+        lost = behind - beside(history, made.tensor) - _leaves.copies(history)
+        lost -= set_by_hand
         if wanted is not None:
             lost &= wanted
         if lost:

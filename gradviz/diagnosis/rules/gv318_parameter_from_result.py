@@ -48,6 +48,8 @@ def check(history: History) -> Iterator[Hit]:
         names = _leaves.listed(history, found.lost)
         count = len(history.backwards)
         passes = f"none of {count} backward passes" if count > 1 else "no backward pass"
+        if found.lost & _leaves.trained(history):
+            passes = "no term of a loss that uses the new leaf"
         where = history.line(found.site)
         what = (
             f"`nn.Parameter` in {where} makes a new leaf of a result: the graph behind "

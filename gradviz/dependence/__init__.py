@@ -1,0 +1,1 @@
+"""What a run's results depend on, in value and in gradient."""
