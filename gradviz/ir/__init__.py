@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION: tuple[int, int] = (1, 3)
+SCHEMA_VERSION: tuple[int, int] = (1, 4)
 
 NodeKind = Literal[
     "op", "view", "inplace", "custom", "accumulate", "leaf", "cut", "root"
@@ -228,6 +228,7 @@ class FlowLayer:
     node: int | None = None  # its AccumulateGrad, where the graph is here too
     tensor: int | None = None
     optimizer: str = ""  # class of the optimizer that steps it; "": none does
+    frozen: bool = False  # requires_grad is off: it asks for no gradient. Added in 1.4
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 // The records of a snapshot, and what a decoder must know about their fields.
 // Generated from gradviz/ir by `python -m tools.ir_typescript`; do not edit.
 
-export const SCHEMA_VERSION = [1, 3] as const;
+export const SCHEMA_VERSION = [1, 4] as const;
 
 export type NodeKind =
   | "op"
@@ -264,6 +264,8 @@ export interface FlowLayer {
   readonly tensor: number | null;
   /** class of the optimizer that steps it; "": none does */
   readonly optimizer: string;
+  /** requires_grad is off: it asks for no gradient. Added in 1.4 */
+  readonly frozen: boolean;
 }
 
 /** One step of a training, in one process of it. */
@@ -629,6 +631,7 @@ export const TABLES: Readonly<
     node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
     tensor: { kind: "int", optional: true, fallback: null, refers: "tensors" },
     optimizer: { kind: "string", optional: false, fallback: "" },
+    frozen: { kind: "bool", optional: false, fallback: false },
   },
   flow_steps: {
     number: { kind: "int", optional: false },

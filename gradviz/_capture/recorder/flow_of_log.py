@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from gradviz._capture.recorder.engine import RecordedLog
 from gradviz._capture.recorder.from_log import briefly, statistics_of
 from gradviz._capture.recorder.gradient_flow import FULL_STEPS, FlowLog
-from gradviz._capture.recorder.raw import RawFlowStep, RawNode, as_tuple
+from gradviz._capture.recorder.raw import RawFlowStep, RawNode, RawUnreached, as_tuple
 from gradviz.program.events import Backward, OptimizerCall
+from gradviz.program.records import Updates
 
 
 class FlowOfLog:
@@ -23,10 +25,14 @@ class FlowOfLog:
         self._flow = FlowLog()
         self._heard = first  # index of the next event to hear of
         self._leaves: dict[int, RawNode] = {}  # by key
+        self._bare: dict[int, RawNode] = {}  # of what took in nothing, by tensor
         self._keys: dict[int, int] = {}  # id of a stand-in -> key
         self._closed = False
         self._passes_before = log.passes_over
         log.program.before_drop.append(self.hear)
+        if log.program.updates is None:
+            log.program.updates = {}
+        self._updates = log.program.updates
 
     def close(self) -> None:
         """Take in the last passes; later ones are no part of the recording."""
@@ -44,7 +50,7 @@ class FlowOfLog:
             last = -1 if log.last_pass is None else log.last_pass.index
             for number, event in enumerate(news):
                 if isinstance(event, OptimizerCall):
-                    self._flow.stepped()
+                    self._flow.stepped(event.index)
                 elif event.index > last:
                     break  # it is running
                 else:
@@ -75,9 +81,37 @@ class FlowOfLog:
                 step.summaries,
                 step.stepped,
                 step.number,
+                step.updates,
+                self._changes(step),
             )
             for step in self.steps()
         ]
+
+    def _changes(self, step: RawFlowStep) -> list[tuple[float, float] | None]:
+        """Return what the optimizers' steps after a pass changed of each leaf."""
+        found: Updates = {}
+        for event in step.updates:
+            found |= self._updates.get(event, {})
+        return [found.get(-self._keys[id(leaf)]) for leaf in step.leaves]
+
+    def unreached(self, nodes: Mapping[int, RawNode]) -> list[RawUnreached]:
+        """Return the parameters of modules and optimizers that took in nothing."""
+        program = self._log.program
+        owned = [row.parameters.values() for row in [*program.modules.values()]]
+        given = [row.tensors for row in [*program.optimizers.values()]]
+        found: list[RawUnreached] = []
+        for key in dict.fromkeys(chain(*owned, *given)):
+            facts = program.tensors.get(key)
+            if facts is None or not facts.alive or -key in self._leaves:
+                continue
+            if facts.name:
+                leaf = nodes.get(-key) or self._bare_leaf(key, facts.name)
+                found.append(RawUnreached(leaf, facts.count, facts.frozen))
+        return found
+
+    def _bare_leaf(self, key: int, name: str) -> RawNode:
+        made = RawNode("AccumulateGrad", "accumulate", name)
+        return self._bare.setdefault(key, made)
 
     def _hear_pass(self, event: Backward, in_full: bool) -> None:
         time_ns = self._log.times.get(event.index, 0)

@@ -61,6 +61,7 @@ class LogSource(StepSource):
         if flow is not None:
             recording.flow = flow.steps_with(graph.nodes)
             recording.flow_forgotten = flow.forgotten
+            recording.flow_unreached = flow.unreached(graph.nodes)
         self._graph = graph  # its records are known by their address
         return recording
 

@@ -20,6 +20,7 @@ from gradviz._capture.training_loop.patches import (
     Patches,
     unseen,
 )
+from gradviz._capture.training_loop.weight_changes import WeightsBefore
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.noted import Glance
 from gradviz.program.records import Optimizer
@@ -47,6 +48,7 @@ class _Seen:
         self.written: list[bool] = []  # by the last step, for each parameter
         self.values: tuple[Glance | Value, ...] = ()
         self.steps = 0
+        self.weights: tuple[int, WeightsBefore] | None = None  # while a step runs
 
 
 class OptimizerPart(Part):
@@ -273,12 +275,21 @@ class OptimizerPart(Part):
         """Log that a step begins; return what its end needs to log the writes."""
         seen = self._of(optimizer)
         self.step_site = site = self.log.site()
-        self.here.now.stepping = self._note("step", site, seen, self._states(seen))
+        number = self._note("step", site, seen, self._states(seen))
+        self.here.now.stepping = number
+        if theirs and self.log.looks and self.log.program.updates is not None:
+            keys = seen.row.tensors
+            weights = WeightsBefore(self.lib, self.log, seen.params, keys)
+            seen.weights = number, weights
         return (seen, self.log.versions(seen.params)) if theirs else None
 
     def end_step(self, seen: _Seen, before: list[int]) -> None:
         """Log the writes of a library's step as one call, at the user's line."""
         now = self.log.versions(seen.params)
+        updates = self.log.program.updates
+        if seen.weights is not None and updates is not None:
+            number, weights = seen.weights
+            updates[number], seen.weights = weights.changes(), None
         written = list(map(ne, now, before))
         if written != seen.written or not seen.steps % _FRESH:
             values = [self.log.glance(each) for each in compress(seen.params, written)]
