@@ -49,9 +49,7 @@ def judge(
     known = [scale for scale in scales if scale]
     middle = median(known) if known else 0.0
     found: list[Verdict] = [
-        ""
-        if layer.frozen and point is None
-        else _alone(point, scale, middle, usual)
+        "" if layer.frozen and point is None else _alone(point, scale, middle, usual)
         for layer, point, scale, usual in zip(
             layers, points, scales, before, strict=True
         )

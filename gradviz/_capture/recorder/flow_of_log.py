@@ -95,18 +95,35 @@ class FlowOfLog:
         return [found.get(-self._keys[id(leaf)]) for leaf in step.leaves]
 
     def unreached(self, nodes: Mapping[int, RawNode]) -> list[RawUnreached]:
-        """Return the parameters of modules and optimizers that took in nothing."""
+        """Return the parameters that took in nothing, of what is trained here.
+
+        That is what optimizers were given, and models of which another part learns.
+        """
         program = self._log.program
-        owned = [row.parameters.values() for row in [*program.modules.values()]]
         given = [row.tensors for row in [*program.optimizers.values()]]
         found: list[RawUnreached] = []
-        for key in dict.fromkeys(chain(*owned, *given)):
+        for key in dict.fromkeys(chain(*self._of_models(), *given)):
             facts = program.tensors.get(key)
             if facts is None or not facts.alive or -key in self._leaves:
                 continue
             if facts.name:
                 leaf = nodes.get(-key) or self._bare_leaf(key, facts.name)
                 found.append(RawUnreached(leaf, facts.count, facts.frozen))
+        return found
+
+    def _of_models(self) -> list[list[int]]:
+        """Return the parameters of each model a part of which got a gradient."""
+        modules = dict(self._log.program.modules)
+        inner = {child for row in modules.values() for child in row.children.values()}
+        found: list[list[int]] = []
+        for root in modules.keys() - inner:
+            tree, seen, own = [root], {root}, list[int]()
+            for row in filter(None, map(modules.get, tree)):
+                own += row.parameters.values()
+                tree += [key for key in row.children.values() if key not in seen]
+                seen.update(row.children.values())
+            if any(-each in self._leaves for each in own):
+                found.append(own)
         return found
 
     def _bare_leaf(self, key: int, name: str) -> RawNode:

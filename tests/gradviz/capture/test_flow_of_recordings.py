@@ -75,3 +75,10 @@ def test_steps_change_nothing_where_no_graph_is_recorded(lib: Any):
     (part,) = [each for each in recorder._parts if each.engine == lib.__name__]
     assert part.log is not None
     assert part.log.program.updates is None
+
+
+def test_models_that_nothing_trains_here_are_left_out(lib: Any):
+    other = lib.nn.Linear(7, 7)  # found among the program's names, and never used
+    snapshot = trained(lib)
+    assert other.weight.grad is None
+    assert 49 not in [each.count for each in snapshot.flow_layers]
