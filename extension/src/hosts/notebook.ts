@@ -11,7 +11,7 @@ import { page, REVISION_TRAIT, SNAPSHOT_TRAIT, type WidgetModel } from "./model.
 
 /** Of the view below a cell: the cell and its graph fit one screen; why a cell failed
  * comes before its graph. */
-export const CELL_OPTIONS = { height: "520px", cardFirst: true } as const;
+export const CELL_OPTIONS = { height: "520px", cardFirst: true, inCell: true } as const;
 
 /** Sent from the view when the user clicks a place in their code; bubbles. */
 export const REVEAL_EVENT = "gradviz:reveal";

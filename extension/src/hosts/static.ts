@@ -31,7 +31,9 @@ export async function readPage(page: Document): Promise<Snapshot> {
   return decodeSnapshot(bytes, packed.length);
 }
 
-/** Show the page's snapshot in `el`, as high as the window. */
+/** Show the page's snapshot in `el`, as high as the window.
+ *
+ * In a frame, as in a saved notebook, the page is an output among others. */
 export function mountPage(el: HTMLElement): Mounted {
   const page = el.ownerDocument;
   const bundle = async () =>
@@ -42,5 +44,6 @@ export function mountPage(el: HTMLElement): Mounted {
     bundle,
     ...(bookmarks && { bookmarks }),
   };
-  return mount(el, transport, { height: "100vh", ownsPage: true });
+  const inCell = window.parent !== window;
+  return mount(el, transport, { height: "100vh", ownsPage: true, inCell });
 }

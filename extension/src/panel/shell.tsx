@@ -229,9 +229,9 @@ function Frame({ app }: { app: AppContext }) {
   const root = useRef<HTMLDivElement>(null);
   useWidth(root);
   useKeys(app, root);
-  const { narrow, inspectorShare, themeChoice, card } = store.ui;
-  const { graphless } = store.derived;
-  const looks = { narrow, graphless, carded: card };
+  const { narrow, inspectorShare, themeChoice, card, cell, held } = store.ui;
+  const { graphless, folded } = store.derived;
+  const looks = { narrow, graphless, cell, held, folded, carded: card };
   return (
     <div
       ref={root}
