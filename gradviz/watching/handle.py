@@ -361,6 +361,6 @@ class Watch:
         return to_text(self.snapshot())
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        from gradviz.render.mime import mimebundle
+        from gradviz.showing.show import still_forms
 
-        return mimebundle(self.snapshot())
+        return still_forms(self.snapshot())

@@ -4,6 +4,7 @@ import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
 import type { Snapshot } from "../ir/types.js";
 import { pageBookmarks } from "./bookmarks.js";
 import { inflate } from "./inflate.js";
+import { lendViewer } from "./lending.js";
 
 const DATA_ID = "gradviz-data";
 const BUNDLE_ID = "gradviz-bundle";
@@ -45,5 +46,8 @@ export function mountPage(el: HTMLElement): Mounted {
     ...(bookmarks && { bookmarks }),
   };
   const inCell = window.parent !== window;
+  const held = page.getElementById(BUNDLE_ID);
+  const digest = held?.dataset.integrity ?? "";
+  if (inCell) lendViewer(window, digest, held?.textContent ?? "");
   return mount(el, transport, { height: "100vh", ownsPage: true, inCell });
 }
