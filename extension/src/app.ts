@@ -18,7 +18,7 @@ import { setHeld, standInCell } from "./state/actions-cell.js";
 import { followHistory } from "./state/actions-history.js";
 import { askKernel, receiveServices } from "./state/actions-kernel.js";
 import { followCursor } from "./state/actions-lit.js";
-import { receiveDelta } from "./state/actions-live.js";
+import { receiveDelta, receiveProgress } from "./state/actions-live.js";
 import { createStore, type Store } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
 import type { ThemeChoice } from "./state/ui.js";
@@ -68,6 +68,7 @@ function connect(store: Store, transport: Transport, signal: AbortSignal): void 
       if (!signal.aborted) receiveSnapshot(store, snapshot);
     },
     receiveDelta.bind(null, store),
+    receiveProgress.bind(null, store),
   );
   if (stop !== undefined) signal.addEventListener("abort", stop);
   const forget = transport.kernel?.follow(receiveServices.bind(null, store));

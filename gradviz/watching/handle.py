@@ -27,7 +27,7 @@ from gradviz.watching.sampling import SamplingSchedule
 
 if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
-    from gradviz.live import Delta
+    from gradviz.live import Delta, Progress
     from gradviz.showing.live_view import LiveView
 
 
@@ -58,6 +58,10 @@ class WatchSource:
 
     def delta(self) -> Delta | None:
         """Return None: a history is sent as a whole, and seldom."""
+        return None
+
+    def progress(self) -> Progress | None:
+        """Return None: the history has the steps that were looked at."""
         return None
 
 

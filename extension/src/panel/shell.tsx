@@ -22,6 +22,7 @@ import { Help } from "./help.js";
 import { Hint } from "./hint.js";
 import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
 import { Legend } from "./legend.js";
+import { LiveProgress } from "./live-progress.js";
 import { NodeTable } from "./node-table.js";
 import { Pane } from "./pane.js";
 import { StatusLine } from "./status-line.js";
@@ -204,6 +205,7 @@ function Whole() {
       {!isBroken && (
         <>
           <Toolbar />
+          <LiveProgress />
           <Breadcrumb />
           <Hint />
         </>

@@ -21,7 +21,14 @@ from gradviz._capture.recorder.raw import (
     Recording,
     as_record,
 )
-from gradviz.live import FLOW_NUMBERS, FLOW_POINTS, STATISTICS, Delta, FlowTail
+from gradviz.live import (
+    FLOW_NUMBERS,
+    FLOW_POINTS,
+    STATISTICS,
+    Delta,
+    FlowTail,
+    Progress,
+)
 
 _BINS = 32
 _FEWEST_STEPS = 16  # of the flow in a delta, however many layers there are
@@ -77,6 +84,10 @@ class StepSource(ABC):
     @abstractmethod
     def leaf_key(self, leaf: RawNode) -> int:
         """Return what stays the same of a leaf."""
+
+    @abstractmethod
+    def progress(self) -> Progress:
+        """See :class:`gradviz.live.Source`."""
 
     # ---- what the feed asks for -----------------------------------------------------
 
@@ -202,6 +213,10 @@ class FirstSource:
     def delta(self) -> Delta | None:
         """See :class:`gradviz.live.Source`."""
         return self._of_choice().delta()
+
+    def progress(self) -> Progress:
+        """See :class:`gradviz.live.Source`."""
+        return self._of_choice().progress()
 
     def _of_choice(self) -> StepSource:
         if self._chosen is None:
