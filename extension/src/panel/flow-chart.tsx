@@ -18,6 +18,8 @@ export interface FlowChartProps {
   readonly steps: readonly number[];
   readonly lines: readonly ChartLine[];
   readonly chosen: number | null;
+  /** Not every step was measured: lines go on over those between. */
+  readonly spanGaps?: boolean;
   /** The axis: fixed, whatever the numbers. */
   readonly decades: Decades;
   /** A horizontal line, with its words. */
@@ -80,7 +82,7 @@ function optionsOf(
         label: name,
         stroke: key === props.chosen ? accent : colour,
         width: key === props.chosen ? 3 : 1.25,
-        spanGaps: false,
+        spanGaps: props.spanGaps ?? false,
         points: { show: props.steps.length < 3, size: 6 },
       })),
     ],

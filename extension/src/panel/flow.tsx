@@ -240,7 +240,7 @@ function Ratios({ flow, verdicts }: { flow: Flow; verdicts: readonly Verdict[] }
   return (
     <Empty>
       What an optimizer changed was not measured here: no step of one was seen with its
-      values. A recording measures the steps that it looks at in full, and
+      values. A recording measures some of the steps that it looks at in full, and
       gradviz.watch(model, optimizer) those of a long training.
     </Empty>
   );
@@ -283,7 +283,7 @@ function Lines({ flow, verdicts, values, what, decades, guide }: LinesProps) {
         label={label}
         decades={decades}
         onPick={(row) => pickLayer(store, row)}
-        {...(guide !== undefined && { guide })}
+        {...(guide !== undefined && { guide, spanGaps: true })}
       />
       {left > 0 && (
         <p class="muted">{`${formatPlural(left, "layer")} in between are not drawn.`}</p>

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gradviz._capture.context import LogContext
 
 _FRESH = 16  # steps after which layouts of parameters are read anew
+_MEASURED = 4  # first steps whose change is measured; then every _FRESH-th: it costs
 
 States: TypeAlias = tuple[tuple[Any, ...], ...]
 """The fields of one ParameterState per parameter; the garbage collector lets it go."""
@@ -277,7 +278,8 @@ class OptimizerPart(Part):
         self.step_site = site = self.log.site()
         number = self._note("step", site, seen, self._states(seen))
         self.here.now.stepping = number
-        if theirs and self.log.looks and self.log.program.updates is not None:
+        wanted = self.log.looks and self.log.program.updates is not None
+        if theirs and wanted and (seen.steps < _MEASURED or not seen.steps % _FRESH):
             keys = seen.row.tensors
             weights = WeightsBefore(self.lib, self.log, seen.params, keys)
             seen.weights = number, weights
