@@ -68,7 +68,7 @@ class Session:
     >>> rec.diagnose()
     No findings in 1 backward pass, 2 operations.
     >>> rec
-    <recorder of gradtape: 1 backward pass>
+    <recorder of gradtape: 1 backward pass, no findings>
     """
 
     def __init__(
@@ -113,8 +113,25 @@ class Session:
         used = [part for part in self._parts if part.passes] or self._parts
         engines = " and ".join(part.engine for part in used)
         passes = counted(sum(part.passes for part in self._parts), "backward pass")
-        state = " so far, recording" if self._open else ""
+        state = " so far, recording" if self._open else f", {self._verdict()}"
         return f"<recorder{title} of {engines}: {passes}{state}>"
+
+    def _verdict(self) -> str:
+        """Return the first finding in a few words; a repr never raises."""
+        if not self._wants_findings:
+            return "findings were not asked for"
+        try:
+            diagnosis = self.diagnose()
+        except Exception as failure:
+            return f"no verdict: {type(failure).__name__}"
+        if not diagnosis:
+            return "no findings"
+        first, rest = diagnosis.findings[0], len(diagnosis) - 1
+        line = ""
+        if first.culprit is not None:
+            line = f", line {diagnosis.sites[first.culprit].line}"
+        more = f", and {counted(rest, 'more finding')}" if rest else ""
+        return f"{first.severity} {first.code} {first.slug}{line}{more}"
 
     # ---- the with block -----------------------------------------------------------
 

@@ -244,6 +244,7 @@ class FlowLayer:
     node: int | None = None  # its AccumulateGrad, where the graph is here too
     tensor: int | None = None
     optimizer: str = ""  # class of the optimizer that steps it; "": none does
+    frozen: bool = False  # requires_grad is off: it asks for no gradient. Added in 1.4
 
 
 @dataclass(frozen=True, slots=True)

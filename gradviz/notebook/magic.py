@@ -203,7 +203,9 @@ class GradvizMagics(Magics):
             self._errors.remove(recording.explain)
         followed = self.stop_following()
         closed = self._notebook.close_widgets()
-        if not stopped and not closed and not followed:
+        if followed:
+            print("gradviz follows no cells any more.")
+        elif not stopped and not closed:
             print("gradviz was not recording, and keeps no views.")
 
     def stop_following(self) -> bool:

@@ -167,6 +167,8 @@ def test_nothing_is_cut_off_in_an_output_of_forty_characters(
     lab.open(watched.page, "narrow.ipynb")
     command(watched.page, "application:toggle-left-area")
     run_all(watched.page)
+    expect(watched.page.get_by_test_id("box-count")).to_be_attached()
+    watched.page.get_by_test_id("all-tools").click()  # folded in so small a cell
     expect(watched.page.get_by_test_id("box-count")).to_be_visible()
     watched.page.screenshot(path=tmp_path / "narrow.png")
     for part in ("status", "inspector", "breadcrumb"):

@@ -270,6 +270,8 @@ export interface FlowLayer {
   readonly tensor: number | null;
   /** class of the optimizer that steps it; "": none does */
   readonly optimizer: string;
+  /** requires_grad is off: it asks for no gradient. Added in 1.4 */
+  readonly frozen: boolean;
 }
 
 /** One step of a training, in one process of it. */
@@ -657,6 +659,7 @@ export const TABLES: Readonly<
     node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
     tensor: { kind: "int", optional: true, fallback: null, refers: "tensors" },
     optimizer: { kind: "string", optional: false, fallback: "" },
+    frozen: { kind: "bool", optional: false, fallback: false },
   },
   flow_steps: {
     number: { kind: "int", optional: false },

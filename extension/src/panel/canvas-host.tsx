@@ -82,6 +82,7 @@ export function CanvasHost() {
     let stop = () => {};
     guarded(store, () => {
       const created = createGraphView(element, {
+        takesWheel: () => store.ui.held.value,
         onSelect: (node) => selectNode(store, node),
         onSelectEdge: (edge) => selectEdge(store, edge),
         onHover: (node) => hover(store, node),

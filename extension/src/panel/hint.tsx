@@ -31,7 +31,12 @@ export function Hint() {
     <aside class="hint" aria-label="First steps" data-testid="hint">
       <p>
         Click a node for the line that made it, a module to open it
-        <span class="more">; drag and scroll to look around</span>.
+        <span class="more">
+          {store.ui.cell.value
+            ? "; the wheel zooms after a click into the view, or with Ctrl"
+            : "; drag and scroll to look around"}
+        </span>
+        .
       </p>
       <button type="button" class="link" onClick={showKeys}>
         All keys

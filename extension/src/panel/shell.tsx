@@ -22,6 +22,7 @@ import { Help } from "./help.js";
 import { Hint } from "./hint.js";
 import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
 import { Legend } from "./legend.js";
+import { LiveProgress } from "./live-progress.js";
 import { NodeTable } from "./node-table.js";
 import { Pane } from "./pane.js";
 import { StatusLine } from "./status-line.js";
@@ -204,6 +205,7 @@ function Whole() {
       {!isBroken && (
         <>
           <Toolbar />
+          <LiveProgress />
           <Breadcrumb />
           <Hint />
         </>
@@ -229,9 +231,9 @@ function Frame({ app }: { app: AppContext }) {
   const root = useRef<HTMLDivElement>(null);
   useWidth(root);
   useKeys(app, root);
-  const { narrow, inspectorShare, themeChoice, card } = store.ui;
-  const { graphless } = store.derived;
-  const looks = { narrow, graphless, carded: card };
+  const { narrow, inspectorShare, themeChoice, card, cell, held } = store.ui;
+  const { graphless, folded } = store.derived;
+  const looks = { narrow, graphless, cell, held, folded, carded: card };
   return (
     <div
       ref={root}

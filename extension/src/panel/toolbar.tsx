@@ -11,6 +11,7 @@ import {
   setTheme,
   setViewMode,
 } from "../state/actions.js";
+import { toggleTools } from "../state/actions-cell.js";
 import { rememberGaze } from "../state/actions-history.js";
 import { countSentence, worstOf } from "../state/findings.js";
 import { formatPlural } from "../state/format.js";
@@ -197,6 +198,24 @@ function FindingsButton() {
   );
 }
 
+/** In a small cell of a notebook: all tools, or only what the graph needs. */
+function ToolsButton() {
+  const store = useStore();
+  if (!store.ui.cell.value || !store.ui.narrow.value) return null;
+  return (
+    <IconButton
+      label="All tools"
+      pressed={store.ui.tools.value}
+      testId="all-tools"
+      onClick={() => toggleTools(store)}
+    >
+      <span class="glyph" aria-hidden="true">
+        ⋯
+      </span>
+    </IconButton>
+  );
+}
+
 /** What works on the graph, and is of no use without one. */
 function GraphTools({ table }: { table: boolean }) {
   return (
@@ -219,6 +238,7 @@ export function Toolbar() {
     <section class="toolbar" aria-label="Toolbar">
       {!graphless && <GraphTools table={table} />}
       <FindingsButton />
+      <ToolsButton />
       <fieldset class="group end" aria-label="Appearance">
         {!graphless && (
           <IconButton

@@ -29,7 +29,6 @@ export class Surface {
     this.context = context;
     this.message = createMessage(host.ownerDocument);
     if (this.style().position === "static") host.style.position = "relative";
-    host.style.touchAction = "none";
     host.style.cursor = "grab";
     host.append(this.canvas, this.message);
     this.size = { width: host.clientWidth, height: host.clientHeight };
@@ -119,7 +118,7 @@ function createCanvas(page: Document): HTMLCanvasElement {
     width: "100%",
     height: "100%",
     display: "block",
-    touchAction: "none",
+    touchAction: "inherit",
   });
   return canvas;
 }

@@ -46,6 +46,7 @@ function makeEvents() {
     onSelectEdge: vi.fn(),
     onHover: vi.fn(),
     onToggleScope: vi.fn(),
+    takesWheel: () => true,
     onLayout: vi.fn(),
     onGaze: vi.fn(),
     onJump: vi.fn(),

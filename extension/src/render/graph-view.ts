@@ -181,6 +181,7 @@ class CanvasGraphView implements GraphView {
 
   private listen(host: HTMLElement): void {
     const handlers = {
+      takesWheel: () => this.events.takesWheel(),
       onPan: (dx: number, dy: number) => this.panBy(dx, dy),
       onZoom: (factor: number, at: Point) => this.zoom(factor, at),
       onClick: (at: Point) => this.click(at),

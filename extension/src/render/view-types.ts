@@ -33,6 +33,8 @@ export interface GraphViewState {
 }
 
 export interface GraphViewEvents {
+  /** Whether the wheel is the view's without Ctrl. */
+  takesWheel(): boolean;
   onSelect(node: number | null): void;
   onSelectEdge(edge: number | null): void;
   onHover(node: number | null): void;

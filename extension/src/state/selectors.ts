@@ -53,6 +53,8 @@ export interface Selectors {
   readonly theme: ReadonlySignal<"light" | "dark">;
   /** Gradients over steps; null where there are none. */
   readonly flow: ReadonlySignal<Flow | null>;
+  /** Whether the tools are folded away, as in a small cell. */
+  readonly folded: ReadonlySignal<boolean>;
   /** The layer that is chosen there, or whose node is selected. */
   readonly flowLayer: ReadonlySignal<number | null>;
   /** The recording as something to scrub; null where no events were kept. */
@@ -112,6 +114,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const snapshot = data.snapshot.value;
     return ui.allowsCard.value && snapshot !== null && isFailure(snapshot);
   });
+  const folded = computed(() => ui.cell.value && ui.narrow.value && !ui.tools.value);
   const flow = computed(() => {
     const snapshot = data.snapshot.value;
     if (snapshot === null || !hasFlow(snapshot)) return null;
@@ -150,6 +153,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   return {
     comparison,
     flow,
+    folded,
     flowLayer,
     timeline,
     moment,

@@ -53,6 +53,12 @@ export interface UiState {
   readonly compare: Signal<CompareView>;
   /** Whether the inspector stands below the graph. */
   readonly narrow: Signal<boolean>;
+  /** Whether the view is an output of a notebook, between cells. */
+  readonly cell: Signal<boolean>;
+  /** Whether the wheel is the view's: in a cell only after a click into the view. */
+  readonly held: Signal<boolean>;
+  /** Whether a small cell shows all tools. */
+  readonly tools: Signal<boolean>;
   /** The inspector's share of the width, or of the height when narrow, in percent. */
   readonly inspectorShare: Signal<number>;
   /** Sections of the inspector that the user folded away, by title. */
@@ -113,6 +119,9 @@ export function createUiState(): UiState {
     compare: signal({ before: null, after: -1, show: "differences", text: "" }),
     ledger: signal({ sheet: "saved", saved: "all", fate: "all", text: "" }),
     narrow: signal(false),
+    cell: signal(false),
+    held: signal(true),
+    tools: signal(false),
     inspectorShare: signal(42),
     folded: signal(new Set()),
     openedPlace: signal(null),

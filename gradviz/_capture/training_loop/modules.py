@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 import weakref
 from collections.abc import Callable
@@ -107,8 +108,11 @@ class ModulePart(Part):
                 for name, each in own["_parameters"].items()
                 if each is not None
             }
-            for key in row.parameters.values():
-                log.program.tensors[key].is_parameter = True
+            for name, key in row.parameters.items():
+                facts = log.program.tensors[key]
+                facts.is_parameter = True
+                facts.frozen = not own["_parameters"][name].requires_grad
+                facts.count = _count(own["_parameters"][name])
             row.children = {
                 name: self.row(child).key
                 for name, child in own["_modules"].items()
@@ -437,3 +441,9 @@ class HookPart(Part):
                 target=self.modules.row(module).key,
             )
         )
+
+
+def _count(parameter: Any) -> int:
+    """Return the number of elements; a lazy parameter has none yet."""
+    lazy = type(parameter).__name__.startswith("Uninitialized")
+    return 0 if lazy else math.prod(parameter.shape)
