@@ -164,7 +164,6 @@ export interface Statistics {
   readonly infs: number;
   /** index of the first NaN or Inf */
   readonly first_bad: readonly number[] | null;
-  /** 32 equal bins; () when no element is finite */
   readonly histogram: readonly number[];
   /** left edge of the first bin */
   readonly histogram_low: number | null;

@@ -65,10 +65,10 @@ def next_step(events: Sequence[Any], start: int) -> int:
 
 def last_passes(passes: Sequence[Backward], count: int) -> list[Backward]:
     """Return so many of the last passes, the first unusual one among them."""
-    found = list(passes[-count:])
+    found = list(passes[-count:]) if count else []
     first = next((each for each in passes if each.unusual), None)
     if first is not None and first not in found:
-        found[0] = first
+        found[:1] = [first]
     return found
 
 

@@ -361,7 +361,7 @@ class TorchLog(TorchFrames):
             self.program.drop(half, raw[: half // 2])
             return
         half = next_step(raw, half)
-        steps = of_passes(raw[:half], self._shown()) if self._pictured else []
+        steps = of_passes(raw[:half], self._shown())
         first = index_of(raw[half])
         if len(steps) > half // 2:
             steps = []
@@ -372,7 +372,7 @@ class TorchLog(TorchFrames):
         self.times = {at: ns for at, ns in times if at >= first or at in older}
 
     def _shown(self) -> set[int]:
-        """Return the passes that a picture of the run shows: the last in full."""
+        """Return the passes that outlive others: those of a picture, the first odd."""
         passes = [e for e in self.program.raw if isinstance(e, Backward)]
         told = [each for each in passes if each.runs and each.whole]
         return {event.index for event in last_passes(told, self._pictured)}
