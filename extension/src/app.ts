@@ -17,6 +17,7 @@ import { followHistory } from "./state/actions-history.js";
 import { askKernel, receiveServices } from "./state/actions-kernel.js";
 import { followCursor } from "./state/actions-lit.js";
 import { receiveDelta } from "./state/actions-live.js";
+import { followSteps } from "./state/actions-steps.js";
 import { createStore, type Store } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
 import type { ThemeChoice } from "./state/ui.js";
@@ -100,6 +101,7 @@ export function mount(
     host.style.height = store.ui.card.value ? "auto" : height;
   });
   const stopHistory = followHistory(store);
+  const stopSteps = followSteps(store);
   setTheme(store, options.theme ?? "auto");
   setWidth(store, host.clientWidth);
   watchAmbientTheme(page, lifetime.signal, (theme) => setAmbientTheme(store, theme));
@@ -122,6 +124,7 @@ export function mount(
       lifetime.abort();
       stopSizing();
       stopHistory();
+      stopSteps();
       render(null, root);
       host.remove();
     },

@@ -16,6 +16,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["t"], "Switch between graph and table"],
   [["d"], "Arrows: tensors, gradients, or both side by side"],
   [["l"], "Link what shares memory"],
+  [["[", "]"], "Previous step of the training, next step"],
   [["n", "N"], "Next finding, previous finding"],
   [
     ["s", "o", "u", "c"],

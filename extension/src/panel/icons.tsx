@@ -18,6 +18,8 @@ export const SearchIcon = icon(
   "M10.5 10.5 14 14",
 );
 export const PreviousIcon = icon("M4 10l4-4 4 4");
+export const StepBackwardIcon = icon("M10 4 6 8l4 4");
+export const StepForwardIcon = icon("M6 4l4 4-4 4");
 export const NextIcon = icon("M4 6l4 4 4-4");
 export const LinkIcon = icon(
   "M6.5 9.5l3-3",

@@ -10,6 +10,7 @@ import {
 } from "../state/actions.js";
 import { nextFlow, toggleLinks } from "../state/actions-drawing.js";
 import { redo, rememberGaze, toggleMinimap, undo } from "../state/actions-history.js";
+import { stepOn } from "../state/actions-steps.js";
 import { stepEvent, togglePlay } from "../state/actions-timeline.js";
 import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
@@ -69,6 +70,9 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
       break;
     case "stepping":
       sendStep(app, command.command);
+      break;
+    case "step":
+      stepOn(store, command.step);
       break;
     case "event":
       stepEvent(store, command.step);

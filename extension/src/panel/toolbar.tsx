@@ -33,6 +33,7 @@ import {
 } from "./icons.js";
 import { SearchBox } from "./search-box.js";
 import { SEVERITY_ICONS } from "./severity.js";
+import { StepSelector } from "./step-selector.js";
 
 export const ZOOM_STEP = 1.25;
 
@@ -219,6 +220,7 @@ export function Toolbar() {
     <section class="toolbar" aria-label="Toolbar">
       {!graphless && <GraphTools table={table} />}
       <FindingsButton />
+      {!graphless && <StepSelector />}
       <fieldset class="group end" aria-label="Appearance">
         {!graphless && (
           <IconButton

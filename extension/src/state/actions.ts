@@ -1,8 +1,9 @@
 // Every change of the store; panels and hosts call these and never write signals.
 import { batch } from "@preact/signals-core";
 import type { ColorBy } from "../graph/color-by.js";
-import { foldRepeats } from "../graph/fold.js";
+import { unfolded } from "../graph/fold.js";
 import type { Snapshot } from "../ir/types.js";
+import { foldSteps, showStepOf } from "./actions-steps.js";
 import { leaveTimeline } from "./actions-timeline.js";
 import {
   allScopes,
@@ -14,6 +15,7 @@ import {
 import { isComparable } from "./comparison.js";
 import { isFailure } from "./findings.js";
 import type { PaneName } from "./panes.js";
+import { firstStep, stepsOf } from "./steps.js";
 import type { Store } from "./store.js";
 import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
 
@@ -48,8 +50,12 @@ function nextFinding({ data, ui }: Store, snapshot: Snapshot): number | null {
 /** Show a snapshot; closed scopes and the selection are kept where they still apply. */
 export function receiveSnapshot(store: Store, recorded: Snapshot): void {
   const { data, ui } = store;
-  const snapshot = foldRepeats(recorded);
+  const steps = stepsOf(unfolded(recorded));
+  const isChosen = (ui.step.value ?? steps.length) < steps.length;
+  const step = isChosen ? (ui.step.value ?? 0) : firstStep(recorded, steps);
+  const snapshot = foldSteps(recorded, [step]);
   batch(() => {
+    if (!isChosen) ui.step.value = null;
     const before = data.snapshot.value;
     if (before === null) ui.collapsed.value = firstCollapsed(snapshot);
     else {
@@ -112,6 +118,7 @@ export function goToNode(store: Store, id: number): void {
   const { data, ui } = store;
   if (data.snapshot.value?.nodes[id] === undefined) return;
   batch(() => {
+    showStepOf(store, id);
     openAround(store, [id]);
     selectNode(store, id);
     ui.revealRequest.value = { nodes: [id] };
@@ -129,6 +136,7 @@ export function showFinding(store: Store, id: number): void {
   batch(() => {
     const { nodes } = finding;
     if (nodes[0] !== undefined) {
+      showStepOf(store, nodes[0]);
       openAround(store, nodes.slice(0, OPENED_AROUND));
       selectNode(store, nodes[0]);
       ui.viewMode.value = "graph";

@@ -1,8 +1,10 @@
 // Values derived from the store; each is computed when read and kept until its inputs change.
 import { computed, type ReadonlySignal } from "@preact/signals-core";
 import { type Graph, graphOf } from "../graph/build.js";
+import { unfolded } from "../graph/fold.js";
 import type { Mark } from "../graph/mark.js";
 import { search } from "../graph/search.js";
+import type { Shown } from "../graph/shown.js";
 import { announcement } from "./announce.js";
 import { type Comparison, changeMarks, comparisonOf } from "./comparison.js";
 import type { DataState } from "./data.js";
@@ -22,6 +24,8 @@ import {
 } from "./inspect.js";
 import { type Lit, litBy } from "./lit.js";
 import { type PaneName, panesFor } from "./panes.js";
+import { type StepNews, stepNews } from "./step-news.js";
+import { firstStep, nodesOfSteps, type Step, stepOfPass, stepsOf } from "./steps.js";
 import { buildTables, type Tables } from "./tables.js";
 import { buildTimeline, type Moment, type Timeline } from "./timeline.js";
 import type { UiState } from "./ui.js";
@@ -57,6 +61,14 @@ export interface Selectors {
   readonly flowLayer: ReadonlySignal<number | null>;
   /** The recording as something to scrub; null where no events were kept. */
   readonly timeline: ReadonlySignal<Timeline | null>;
+  /** The steps of a training; none where there is one picture. */
+  readonly steps: ReadonlySignal<readonly Step[]>;
+  /** The step that is drawn, counted from 0; null: all there is. */
+  readonly step: ReadonlySignal<number | null>;
+  /** The nodes to draw; null: all. Two steps, while they are compared. */
+  readonly shown: ReadonlySignal<Shown | null>;
+  /** In what the step differs from the one before. */
+  readonly news: ReadonlySignal<StepNews | null>;
   /** Where the timeline stands; null while the whole recording is shown. */
   readonly moment: ReadonlySignal<Moment | null>;
   /** What the live region says. */
@@ -137,18 +149,50 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const position = ui.position.value;
     return position === null ? null : (timeline.value?.at(position) ?? null);
   });
-  const comparison = computed(() => {
+  const recorded = computed(() => {
     const snapshot = data.snapshot.value;
+    return snapshot === null ? null : unfolded(snapshot);
+  });
+  const comparison = computed(() => {
+    const snapshot = recorded.value; // which steps are drawn changes nothing of it
     return snapshot === null ? null : comparisonOf(snapshot, ui.compare.value);
   });
+  const steps = computed(() =>
+    recorded.value === null ? [] : stepsOf(recorded.value),
+  );
+  const step = computed(() => {
+    if (recorded.value === null || steps.value.length === 0) return null;
+    return ui.step.value ?? firstStep(recorded.value, steps.value);
+  });
+  const shown = computed(() => {
+    if (step.value === null) return null;
+    const compared = pane.value === "compare" ? comparison.value : null;
+    const wanted =
+      compared === null
+        ? [step.value]
+        : [compared.before, compared.after].map((pass) =>
+            stepOfPass(steps.value, pass),
+          );
+    return nodesOfSteps(steps.value, wanted);
+  });
+  const news = computed(() =>
+    recorded.value === null || step.value === null
+      ? null
+      : stepNews(recorded.value, steps.value, step.value),
+  );
   const marks = computed((): ReadonlyMap<number, Mark> => {
     const differs = pane.value === "compare" ? comparison.value : null;
-    return differs === null
-      ? marksOf(finding.value?.finding ?? null)
-      : changeMarks(differs);
+    if (differs !== null) return changeMarks(differs);
+    const found = marksOf(finding.value?.finding ?? null);
+    const { marks: changes } = news.value ?? { marks: new Map<number, Mark>() };
+    return changes.size === 0 ? found : new Map([...changes, ...found]);
   });
   return {
     comparison,
+    steps,
+    step,
+    shown,
+    news,
     flow,
     flowLayer,
     timeline,

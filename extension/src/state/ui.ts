@@ -84,6 +84,8 @@ export interface UiState {
   readonly flowStep: Signal<number | null>;
   /** Of several processes; null: the first. */
   readonly flowRank: Signal<number | null>;
+  /** The step that was chosen, counted from 0; null: the one that matters. */
+  readonly step: Signal<number | null>;
   /** How many events of the recording have happened; null shows it as a whole. */
   readonly position: Signal<number | null>;
   readonly playing: Signal<PlayDirection>;
@@ -130,6 +132,7 @@ export function createUiState(): UiState {
     flowLayer: signal(null),
     flowStep: signal(null),
     flowRank: signal(null),
+    step: signal(null),
     position: signal(null),
     playing: signal(0),
     playSpeed: signal(4),
