@@ -1,6 +1,7 @@
 // The words on boxes and edges.
 import type { Graph } from "../graph/build.js";
 import { gradientNorm } from "../graph/gradients.js";
+import { codeNames, scopeNames } from "../graph/names.js";
 import type { OpNode, Scope, Snapshot, TensorMeta } from "../ir/types.js";
 import { formatPlural } from "../state/format.js";
 import { bareName } from "./families.js";
@@ -11,11 +12,15 @@ export interface Label {
   readonly subtitle: string;
 }
 
-export function nodeLabel(snapshot: Snapshot, node: OpNode): Label {
-  const title = nodeTitle(snapshot, node);
+/** The name in the code, else the op; below it the op and the shape. */
+export function nodeLabel(snapshot: Snapshot, node: OpNode, id: number): Label {
+  const op = nodeTitle(snapshot, node);
+  const title = codeNames(snapshot).get(id) ?? op;
+  const subtitle = nodeSubtitle(snapshot, node);
+  const isNamed = title !== op && node.name !== COPY_SLICES;
   return {
     title: node.count > 1 ? `${title} ×${node.count.toLocaleString("en")}` : title,
-    subtitle: nodeSubtitle(snapshot, node),
+    subtitle: isNamed ? [op, subtitle].filter(Boolean).join(" · ") : subtitle,
   };
 }
 
@@ -117,11 +122,12 @@ export function scopeLabel(graph: Graph, scope: number): Label {
   const { name = "", kind = "" } = graph.snapshot.scopes[scope] ?? {};
   const count = graph.scopeSize[scope] ?? 0;
   const nodes = formatPlural(count, "node");
-  return { title: name || kind, subtitle: kind ? `${kind} · ${nodes}` : nodes };
+  const own = scopeNames(graph.snapshot).get(scope) ?? name;
+  return { title: own || kind, subtitle: kind ? `${kind} · ${nodes}` : nodes };
 }
 
 /** What an open scope says beside its name. */
 export function scopeKind(snapshot: Snapshot, scope: number): string {
   const { name, kind = "" } = snapshot.scopes[scope] ?? {};
-  return kind === name ? "" : kind;
+  return kind === (scopeNames(snapshot).get(scope) ?? name) ? "" : kind;
 }
