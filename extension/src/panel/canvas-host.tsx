@@ -49,7 +49,6 @@ export function follow(store: Store, view: GraphView): () => void {
       drawing: ui.drawing.value,
       theme: derived.theme.value,
       minimap: ui.minimap.value,
-      legend: ui.legend.value,
     };
     const [snapshot, request, gaze] = [
       data.snapshot.value,

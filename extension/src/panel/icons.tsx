@@ -32,6 +32,7 @@ export const FitIcon = icon(
   "M13.5 10v3.5H10",
   "M6 13.5H2.5V10",
 );
+export const CheckIcon = icon("M3.5 8.5l3 3 6-7");
 export const PlusIcon = icon("M8 3v10", "M3 8h10");
 export const MinusIcon = icon("M3 8h10");
 export const CollapseIcon = icon("M5 2.5 8 5.5l3-3", "M5 13.5l3-3 3 3", "M3 8h10");

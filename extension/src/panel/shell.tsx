@@ -1,4 +1,4 @@
-// The whole view: toolbar, breadcrumb, graph or table, inspector, status line.
+// The whole view: headline, toolbar, graph or table, inspector, status line.
 import { useEffect, useRef } from "preact/hooks";
 import {
   clear,
@@ -14,13 +14,12 @@ import { stepOn } from "../state/actions-steps.js";
 import { stepEvent, togglePlay } from "../state/actions-timeline.js";
 import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
-import { Breadcrumb } from "./breadcrumb.js";
 import { CanvasHost } from "./canvas-host.js";
 import { Card } from "./card.js";
 import { type AppContext, AppProvider, useApp, useStore } from "./context.js";
 import { Docks } from "./docks.js";
+import { Headline } from "./headline.js";
 import { Help } from "./help.js";
-import { Hint } from "./hint.js";
 import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
 import { Legend } from "./legend.js";
 import { NodeTable } from "./node-table.js";
@@ -207,9 +206,8 @@ function Whole() {
     <>
       {!isBroken && (
         <>
+          <Headline />
           <Toolbar />
-          <Breadcrumb />
-          <Hint />
         </>
       )}
       <div class="middle">
@@ -235,7 +233,8 @@ function Frame({ app }: { app: AppContext }) {
   useKeys(app, root);
   const { narrow, inspectorShare, themeChoice, card } = store.ui;
   const { graphless } = store.derived;
-  const looks = { narrow, graphless, carded: card };
+  const reading = { value: store.derived.pane.value === "findings" };
+  const looks = { narrow, graphless, carded: card, reading };
   return (
     <div
       ref={root}

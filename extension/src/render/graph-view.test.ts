@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { FIRST_DRAWING } from "../graph/drawing.js";
 import { bare, twoLayers } from "../graph/snapshots.test-util.js";
-import { NO_CORNER } from "./camera.js";
 import { createGraphView, type GraphView, type GraphViewState } from "./graph-view.js";
 
 /** A canvas that measures text by its length and remembers what is written. */
@@ -31,7 +30,6 @@ const idle: GraphViewState = {
   drawing: FIRST_DRAWING,
   theme: "light",
   minimap: true,
-  legend: NO_CORNER,
 };
 
 let host: HTMLElement;

@@ -115,7 +115,6 @@ class CanvasGraphView implements GraphView {
 
   setState(state: GraphViewState): void {
     this.picture.setState(state);
-    if (this.camera.cover(state.legend)) this.lookFirst();
   }
 
   fit(): void {
@@ -216,7 +215,10 @@ class CanvasGraphView implements GraphView {
     if (this.isNew) this.mark("painted");
     this.isNew = false;
     const isWanted = this.picture.state?.minimap ?? false;
-    this.minimap.draw({ parts, text, view, size, pixelRatio, isWanted });
+    const { outer } = surface;
+    surface.reserve(
+      this.minimap.draw({ parts, text, view, size, outer, pixelRatio, isWanted }),
+    );
     if (!isMoving && !this.isDragging) this.gazing.rest();
   }
 

@@ -6,7 +6,6 @@ import type { Snapshot } from "../ir/types.js";
 import type { Playback } from "../scene/playback.js";
 import type { Direction } from "../scene/walk.js";
 import type { Gaze } from "../state/gaze.js";
-import type { Corner } from "./camera.js";
 import type { Whole } from "./whole.js";
 
 export type { ColorBy };
@@ -28,8 +27,6 @@ export interface GraphViewState {
   readonly theme: "light" | "dark";
   /** Whether the map of the whole may be shown. */
   readonly minimap: boolean;
-  /** What of the lower left corner the legend covers, in CSS pixels. */
-  readonly legend: Corner;
 }
 
 export interface GraphViewEvents {

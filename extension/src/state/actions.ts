@@ -284,12 +284,6 @@ export function reportLayout({ ui }: Store, boxes: number): void {
   ui.boxes.value = boxes;
 }
 
-export function reportLegend({ ui }: Store, width: number, height: number): void {
-  const before = ui.legend.value;
-  if (before.width !== width || before.height !== height)
-    ui.legend.value = { width, height };
-}
-
 /** Esc: close the help, else clear the search, the selection, the marks of a finding. */
 export function clear(store: Store): void {
   const { ui } = store;

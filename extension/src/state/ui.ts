@@ -70,8 +70,6 @@ export interface UiState {
   readonly restoring: Signal<ReadonlySet<number> | null>;
   /** Whether the map of the whole may be shown. */
   readonly minimap: Signal<boolean>;
-  /** What the legend covers of the graph, in CSS pixels. */
-  readonly legend: Signal<{ readonly width: number; readonly height: number }>;
   /** What came of the last thing that the user asked for, as a sentence. */
   readonly notice: Signal<string | null>;
   /** What the graph view reported after its last layout. */
@@ -124,7 +122,6 @@ export function createUiState(): UiState {
     history: signal(NO_HISTORY),
     restoring: signal(null),
     minimap: signal(true),
-    legend: signal({ width: 0, height: 0 }),
     notice: signal(null),
     boxes: signal(null),
     asked: signal(0),
