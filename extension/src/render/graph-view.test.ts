@@ -20,6 +20,7 @@ function fakeContext(written: string[]): CanvasRenderingContext2D {
 const idle: GraphViewState = {
   collapsed: new Set(),
   selected: null,
+  selectedScope: null,
   selectedEdge: null,
   hovered: null,
   matches: new Set(),
@@ -43,6 +44,7 @@ function makeEvents() {
     onSelect: vi.fn(),
     onSelectEdge: vi.fn(),
     onHover: vi.fn(),
+    onSelectScope: vi.fn(),
     onToggleScope: vi.fn(),
     onLayout: vi.fn(),
     onGaze: vi.fn(),

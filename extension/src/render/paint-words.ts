@@ -1,6 +1,6 @@
 // Paints the words of a box: its name, then shapes, then statistics, the closer the more.
 import { METRICS } from "../scene/boxes.js";
-import { statisticsLabel } from "../scene/labels.js";
+import { expressionLabel, statisticsLabel } from "../scene/labels.js";
 import { regionPicture } from "../scene/region.js";
 import type { Box } from "../scene/scene.js";
 import { PLAIN } from "../scene/tones.js";
@@ -17,8 +17,8 @@ interface Line {
 
 const FAR_TITLE_SIZE = 17; // larger, while there is room that shapes do not take yet
 const LINE_GAP = 3;
-/** Three lines in the room of two: on the screen they are as large as two were. */
-const CLOSE = { title: 11.5, subtitle: 9, statistics: 8.5, gap: 2 };
+/** Up to four lines in the room of two: on the screen they are as large as two were. */
+const CLOSE = { title: 10.5, subtitle: 8, small: 7.5, gap: 1.6 };
 const LEAF_MARGIN = 8;
 const LEAF_GAP = 7;
 const ASCENT = 0.86; // of the font size
@@ -105,15 +105,18 @@ function linesOf(frame: Frame, box: Box, room: number, strong: string): Line[] {
   const colour = isOut ? strong : box.shape === "ghost" ? theme.muted : soft;
   const node = scene.graph.snapshot.nodes[box.id];
   const isClose = view.scale >= DETAIL.statistics && box.shape !== "stack";
-  const statistics =
-    isClose && node !== undefined ? statisticsLabel(scene.graph.snapshot, node) : "";
-  const sizes = statistics === "" ? NORMAL : CLOSE;
+  const { snapshot } = scene.graph;
+  const small =
+    isClose && node !== undefined
+      ? [expressionLabel(snapshot, node), statisticsLabel(snapshot, node)]
+      : [];
+  const sizes = small.some((text) => text !== "") ? CLOSE : NORMAL;
   const lines: Line[] = [{ ...title, size: sizes.title }];
   const add = (text: string, size: number) => {
     if (text !== "") lines.push({ text, size, bold: false, colour });
   };
   add(box.subtitle, sizes.subtitle);
-  add(statistics, CLOSE.statistics);
+  for (const text of small) add(text, CLOSE.small);
   return lines;
 }
 

@@ -13,6 +13,7 @@ export type { ColorBy };
 export interface GraphViewState {
   readonly collapsed: ReadonlySet<number>;
   readonly selected: number | null;
+  readonly selectedScope: number | null;
   readonly selectedEdge: number | null;
   readonly hovered: number | null;
   readonly matches: ReadonlySet<number>;
@@ -33,6 +34,7 @@ export interface GraphViewEvents {
   onSelect(node: number | null): void;
   onSelectEdge(edge: number | null): void;
   onHover(node: number | null): void;
+  onSelectScope(scope: number): void;
   onToggleScope(scope: number): void;
   /** The camera is about to jump, by a press on the map. */
   onJump(): void;

@@ -4,6 +4,7 @@ import { gradientNorm } from "../graph/gradients.js";
 import { codeNames, scopeNames } from "../graph/names.js";
 import type { OpNode, Scope, Snapshot, TensorMeta } from "../ir/types.js";
 import { formatPlural } from "../state/format.js";
+import { visibleText } from "../state/visible-text.js";
 import { bareName } from "./families.js";
 import { regionText, writtenRegion, writtenTensor } from "./region.js";
 
@@ -52,6 +53,13 @@ function opInside({ writes }: Snapshot, node: OpNode): string {
   if (node.call !== "copy_slices") return node.call;
   if (node.site === null) return "";
   return writes.find(({ site }) => site === node.site)?.op ?? "";
+}
+
+/** ":41 k = k.transpose(1, 2)": the line that made the node; "" where it is not known. */
+export function expressionLabel({ sites }: Snapshot, node: OpNode): string {
+  const site = node.site === null ? undefined : sites[node.site];
+  const first = visibleText(site?.text.trim().split("\n")[0] ?? "");
+  return site === undefined ? "" : `:${site.line} ${first}`.trim();
 }
 
 /** How large the gradient is that came in, and what the output holds; "" where neither

@@ -25,7 +25,7 @@ function draw(store: Store): void {
   batch(() => {
     ui.collapsed.value = carryToStep(before, ui.collapsed.value, after, firstCollapsed);
     const selection = ui.selection.value;
-    if (selection?.kind === "edge") ui.selection.value = null;
+    if (selection !== null && selection.kind !== "node") ui.selection.value = null;
     else if (selection !== null && shown?.[selection.id] === 0) {
       const id = partnerOf(after, selection.id, derived.step.value ?? 0);
       ui.selection.value = id === null ? null : { kind: "node", id };

@@ -30,6 +30,10 @@ function survives(selection: Selection | null, before: Snapshot, after: Snapshot
     const [old, now] = [before.nodes[id], after.nodes[id]];
     return now !== undefined && old?.name === now.name && old.sequence === now.sequence;
   }
+  if (selection.kind === "scope") {
+    const [old, now] = [before.scopes[id], after.scopes[id]];
+    return now !== undefined && old?.path === now.path;
+  }
   const [old, now] = [before.edges[id], after.edges[id]];
   return now !== undefined && old?.source === now.source && old.target === now.target;
 }
@@ -42,9 +46,7 @@ function nextFinding({ data, ui }: Store, snapshot: Snapshot): number | null {
   const same =
     old !== undefined && old.code === now?.code && old.message === now.message;
   if (same) return id;
-  const first = snapshot.findings[0];
-  const isQuiet = first === undefined || first.severity === "info";
-  return isQuiet && !isFailure(snapshot) ? null : 0;
+  return snapshot.findings.length > 0 ? 0 : null;
 }
 
 /** Show a snapshot; closed scopes and the selection are kept where they still apply. */
@@ -93,6 +95,14 @@ export function selectNode({ ui }: Store, id: number | null): void {
   batch(() => {
     ui.selection.value = id === null ? null : { kind: "node", id };
     if (id !== null) ui.pane.value = "inspector";
+  });
+}
+
+/** Select a module: its card stands beside the graph. */
+export function selectScope({ ui }: Store, id: number): void {
+  batch(() => {
+    ui.selection.value = { kind: "scope", id };
+    ui.pane.value = "inspector";
   });
 }
 
@@ -198,11 +208,12 @@ export function toggleScope({ ui }: Store, scope: number): void {
   ui.collapsed.value = next;
 }
 
-/** Open the closed box around the selected node, or close its innermost scope. */
+/** Open or close the selected module; open the closed box around the selected node, or close its innermost scope. */
 export function toggleSelectedScope(store: Store): void {
   const { data, ui } = store;
   const selection = ui.selection.value;
   const snapshot = data.snapshot.value;
+  if (selection?.kind === "scope") toggleScope(store, selection.id);
   if (snapshot === null || selection?.kind !== "node") return;
   const own = snapshot.nodes[selection.id]?.scope ?? null;
   const scope = hidingScope(snapshot.scopes, ui.collapsed.value, own) ?? own;

@@ -127,9 +127,10 @@ function readScopes(text: string, { scopes }: Snapshot): ReadonlySet<number> {
 }
 
 function readSelection(text: string, snapshot: Snapshot): Selection | null {
-  const [, kind, row] = /^([ne])(\d{1,9})$/.exec(text) ?? [];
+  const [, kind, row] = /^([nes])(\d{1,9})$/.exec(text) ?? [];
   const id = Number(row);
   if (kind === "n" && id < snapshot.nodes.length) return { kind: "node", id };
+  if (kind === "s" && id < snapshot.scopes.length) return { kind: "scope", id };
   return kind === "e" && id < snapshot.edges.length ? { kind: "edge", id } : null;
 }
 

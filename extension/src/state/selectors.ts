@@ -5,7 +5,7 @@ import { unfolded } from "../graph/fold.js";
 import type { Mark } from "../graph/mark.js";
 import { search } from "../graph/search.js";
 import type { Shown } from "../graph/shown.js";
-import { announcement } from "./announce.js";
+import { announcement, moduleSentence } from "./announce.js";
 import { type Comparison, changeMarks, comparisonOf } from "./comparison.js";
 import type { DataState } from "./data.js";
 import {
@@ -23,6 +23,7 @@ import {
   nodeDetails,
 } from "./inspect.js";
 import { type Lit, litBy } from "./lit.js";
+import { type ModuleDetails, moduleDetails } from "./module.js";
 import { type PaneName, panesFor } from "./panes.js";
 import { type StepNews, stepNews } from "./step-news.js";
 import { firstStep, nodesOfSteps, type Step, stepOfPass, stepsOf } from "./steps.js";
@@ -35,6 +36,7 @@ export interface Selectors {
   readonly graph: ReadonlySignal<Graph | null>;
   readonly selectedNode: ReadonlySignal<NodeDetails | null>;
   readonly selectedEdge: ReadonlySignal<EdgeDetails | null>;
+  readonly selectedModule: ReadonlySignal<ModuleDetails | null>;
   /** The chosen finding. */
   readonly finding: ReadonlySignal<FindingDetails | null>;
   /** The nodes of the chosen finding, or those that differ while that is shown. */
@@ -95,6 +97,11 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const selection = ui.selection.value;
     if (tables.value === null || selection?.kind !== "edge") return null;
     return edgeDetails(tables.value, selection.id);
+  });
+  const selectedModule = computed(() => {
+    const selection = ui.selection.value;
+    if (graph.value === null || selection?.kind !== "scope") return null;
+    return moduleDetails(graph.value, selection.id);
   });
   const matches = computed(() => {
     const query = ui.query.value.trim();
@@ -207,6 +214,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     graph,
     selectedNode,
     selectedEdge,
+    selectedModule,
     matches,
     matchSet: computed(() => new Set(matches.value)),
     lit,
@@ -217,7 +225,9 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     announcement: computed(() =>
       pane.value === "findings" && finding.value !== null
         ? findingSentence(finding.value, findings.value.length)
-        : announcement(selectedNode.value, selectedEdge.value, ui.collapsed.value),
+        : selectedModule.value !== null
+          ? moduleSentence(selectedModule.value, ui.collapsed.value)
+          : announcement(selectedNode.value, selectedEdge.value, ui.collapsed.value),
     ),
   };
 }

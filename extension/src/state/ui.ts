@@ -12,7 +12,8 @@ import type { PaneName } from "./panes.js";
 
 export type Selection =
   | { readonly kind: "node"; readonly id: number }
-  | { readonly kind: "edge"; readonly id: number };
+  | { readonly kind: "edge"; readonly id: number }
+  | { readonly kind: "scope"; readonly id: number };
 
 export type ThemeChoice = "auto" | "light" | "dark";
 export type ViewMode = "graph" | "table";
