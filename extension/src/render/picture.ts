@@ -235,7 +235,8 @@ export class Picture {
         : measurePairs(contents, twins, text.measure);
     const start =
       before === null ? {} : { previousX: previousX(before, graph, visible) };
-    const options = { titleHeight: METRICS.frameTitle, ...start };
+    const wrap = flow !== "both"; // twins stand at one height
+    const options = { titleHeight: METRICS.frameTitle, wrap, ...start };
     const plan = { graph, collapsed, visible, contents, flow, twins, before, begin };
     const done = (placement: Placement) => this.show(plan, placement);
     layouts.run({ graph: visible, sizes, options }, done, (error) => {
