@@ -16,15 +16,13 @@ const LEAST_HEIGHT = 2200;
 const RIBBON = 4;
 const MOST_COLUMNS = 12;
 /** Between two columns, and between the edges that run there. */
-const GUTTER = 64;
-const LANE = 7;
+const GUTTER = 100;
+const LANE = 5;
 const LEAD = 14;
-/** Columns may differ so much from one another, in parts of their height. */
-const SLACK = 0.2;
-/** An edge that a cut crosses counts as so many units of difference; more of them than
- * this would be a knot. */
-const COST = 60;
-const MOST_CROSSED = 8;
+/** A column may be so much higher than the mean to end where few edges cross. */
+const SLACK = 0.25;
+/** Sources whose edges a cut crosses; more of them would be a knot. */
+const MOST_CROSSED = 14;
 
 /** The arrangement in columns, its paths in `points`; itself where it is no ribbon. */
 export function wrapColumns(
@@ -45,7 +43,8 @@ export function wrapColumns(
   const ends: number[] = [];
   for (let edge = 0; edge + 1 < starts.length; edge++) {
     ends.push(paths.begin());
-    const isCut = columns.add(paths, points, starts[edge] ?? 0, starts[edge + 1] ?? 0);
+    const ribbon = { points, start: starts[edge] ?? 0, end: starts[edge + 1] ?? 0 };
+    const isCut = columns.add(paths, ribbon, graph.source[edge] ?? 0);
     if (isCut && wrapped[edge] === SHORT) wrapped[edge] = WRAPPED;
   }
   const end = columns.bottom();
@@ -72,7 +71,7 @@ export function wrapColumns(
 /** Heights between boxes at which to cut, so that the columns are nearly as high and few
  * edges cross; null where the edges would be a knot. */
 function cutsOf(
-  { count: vertices, height, pin }: LocalGraph,
+  { count: vertices, height, pin, source }: LocalGraph,
   { y, starts, bottom }: Arrangement,
   points: PointList,
   columns: number,
@@ -90,33 +89,64 @@ function cutsOf(
     if (top > deepest + 2) gaps.push((deepest + top) / 2);
     deepest = Math.max(deepest, end);
   }
-  const spans = Array.from({ length: starts.length - 1 }, (_, edge) => {
-    const [first, last] = [starts[edge] ?? 0, (starts[edge + 1] ?? 0) - 2];
-    return [points.at(first + 1), points.at(last + 1)] as const;
-  });
-  const crossed = (at: number) =>
-    spans.reduce((sum, [from, to]) => sum + (from < at && at < to ? 1 : 0), 0);
+  const crossed = crossingsOf(source, starts, points);
   const each = bottom / columns;
   const cuts: number[] = [];
-  for (let column = 1; column < columns; column++) {
-    let best = Number.POSITIVE_INFINITY;
-    let found = 0;
-    for (const gap of gaps) {
-      const off = Math.abs(gap - column * each);
-      if (off > SLACK * each || off >= best) continue;
-      const edges = crossed(gap);
-      const cost = off + COST * edges;
-      if (edges > MOST_CROSSED || cost >= best) continue;
-      [best, found] = [cost, gap];
+  let from = 0;
+  let best: { readonly gap: number; readonly edges: number } | null = null;
+  for (const gap of [...gaps, Number.POSITIVE_INFINITY]) {
+    // The last gap that the column has room for, or of several the least crossed one.
+    if (best !== null && gap > from + (1 + SLACK) * each) {
+      cuts.push(best.gap);
+      from = best.gap;
+      best = null;
     }
-    if (found > (cuts.at(-1) ?? 0)) cuts.push(found);
+    if (gap === Number.POSITIVE_INFINITY || bottom - gap < SLACK * each) break;
+    if (gap < from + (1 - SLACK) * each) continue;
+    const edges = crossed(gap);
+    if (edges > MOST_CROSSED) continue;
+    if (best === null || edges <= best.edges) best = { gap, edges };
   }
   return cuts.length === 0 ? null : cuts;
 }
 
+/** How many sources have an edge that crosses a height: their edges run together. */
+function crossingsOf(source: Int32Array, starts: Int32Array, points: PointList) {
+  const reach = new Map<number, { from: number; to: number }>();
+  source.forEach((own, edge) => {
+    const from = points.at((starts[edge] ?? 0) + 1);
+    const to = points.at((starts[edge + 1] ?? 0) - 1);
+    const known = reach.get(own);
+    if (known === undefined) reach.set(own, { from, to });
+    else known.to = Math.max(known.to, to);
+  });
+  const spans = [...reach.values()];
+  const begins = Float64Array.from(spans, ({ from }) => from).sort();
+  const ends = Float64Array.from(spans, ({ to }) => to).sort();
+  return (at: number) => countBelow(begins, at) - countBelow(ends, at);
+}
+
+function countBelow(sorted: Float64Array, value: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The path of one edge before it is wrapped. */
+interface Ribbon {
+  readonly points: PointList;
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Where heights of the ribbon are in the columns. */
 class Columns {
-  private readonly used: number[];
+  /** Per cut: the lane of each source whose edges cross it. */
+  private readonly lanes: readonly Map<number, number>[];
   /** Above the columns after the first, for the edges that come into them. */
   private readonly head: number;
   private deepest = 0;
@@ -127,7 +157,7 @@ class Columns {
     private readonly left: number,
     private readonly end: number,
   ) {
-    this.used = cuts.map(() => 0);
+    this.lanes = cuts.map(() => new Map());
     this.head = LEAD + LANE * (MOST_CROSSED + 1);
   }
 
@@ -149,7 +179,7 @@ class Columns {
   }
 
   /** Add a path; true if it goes from one column to another. */
-  add(paths: PointList, points: PointList, start: number, end: number): boolean {
+  add(paths: PointList, { points, start, end }: Ribbon, source: number): boolean {
     let isCut = false;
     for (let i = start; i < end; i += 2) {
       const [x, y] = [points.at(i), points.at(i + 1)];
@@ -157,7 +187,8 @@ class Columns {
       const before = i === start ? column : this.columnOf(points.at(i - 1));
       if (column > before) {
         const from = points.at(i - 2) + before * this.stride;
-        this.cross(paths, { from, to: x + column * this.stride }, before, column);
+        const to = x + column * this.stride;
+        this.cross(paths, { from, to }, before, this.laneOf(before, source));
         isCut = true;
       }
       paths.add(x + column * this.stride, this.down(y));
@@ -169,10 +200,8 @@ class Columns {
     paths: PointList,
     x: { readonly from: number; readonly to: number },
     before: number,
-    column: number,
+    lane: number,
   ): void {
-    const lane = Math.min(MOST_CROSSED, this.used[before] ?? 0);
-    this.used[before] = lane + 1;
     const cut = this.down(this.cuts[before] ?? 0);
     const below = cut + LEAD + LANE * lane;
     const above = this.head - LEAD - LANE * lane;
@@ -183,7 +212,14 @@ class Columns {
     paths.push(gutter, below);
     paths.push(gutter, above);
     paths.push(x.to, above);
-    if (column > 0) paths.push(x.to, this.head);
+    paths.push(x.to, this.head);
+  }
+
+  private laneOf(cut: number, source: number): number {
+    const lanes = this.lanes[cut];
+    const lane = lanes?.get(source) ?? Math.min(MOST_CROSSED, lanes?.size ?? 0);
+    lanes?.set(source, lane);
+    return lane;
   }
 
   private columnOf(y: number): number {
