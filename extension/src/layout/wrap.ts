@@ -6,6 +6,8 @@
 //     b    ->    b  │ c
 //     c          └──┘ d
 //     d
+//
+// The last column leaves below the first one: what follows stands where it would have.
 import type { Arrangement } from "./arrange.js";
 import { type LocalGraph, SHORT, UPWARD, WRAPPED } from "./local.js";
 import { PointList } from "./point-list.js";
@@ -41,21 +43,28 @@ export function wrapColumns(
   const wrapped = new Uint8Array(style);
   const paths = new PointList();
   const ends: number[] = [];
+  const isLeaving = (edge: number) => graph.pin[graph.target[edge] ?? 0] === 1;
   for (let edge = 0; edge + 1 < starts.length; edge++) {
     ends.push(paths.begin());
     const ribbon = { points, start: starts[edge] ?? 0, end: starts[edge + 1] ?? 0 };
     const isCut = columns.add(paths, ribbon, graph.source[edge] ?? 0);
+    if (isLeaving(edge)) columns.leave(paths, ribbon);
     if (isCut && wrapped[edge] === SHORT) wrapped[edge] = WRAPPED;
   }
-  const end = columns.bottom();
+  const end = columns.bottom() + LEAD;
   const offset = points.length;
   for (let i = 0; i < paths.length; i += 2) points.push(paths.at(i), paths.at(i + 1));
-  const isDeep = (y: number) => y >= bottom - 0.5; // on the lower border
-  const x = arrangement.x.map((each, v) => each + columns.dx(arrangement.y[v] ?? 0));
-  const y = arrangement.y.map((each) => (isDeep(each) ? end : columns.down(each)));
+  const isPort = (vertex: number) => graph.pin[vertex] === 1;
+  const x = arrangement.x.map((each, v) =>
+    isPort(v) ? each : each + columns.dx(arrangement.y[v] ?? 0),
+  );
+  const y = arrangement.y.map((each, v) => (isPort(v) ? end : columns.down(each)));
   for (let edge = 0; edge < wrapped.length; edge++) {
-    if (graph.pin[graph.target[edge] ?? 0] !== 1) continue;
-    points.lower(offset + (ends[edge + 1] ?? paths.length) - 1, end);
+    if (!isLeaving(edge)) continue;
+    const last = offset + (ends[edge + 1] ?? paths.length) - 1;
+    points.lower(last, end);
+    points.lower(last - 2, end - LEAD);
+    points.lower(last - 4, end - LEAD);
   }
   return {
     ...arrangement,
@@ -213,6 +222,16 @@ class Columns {
     paths.push(gutter, above);
     paths.push(x.to, above);
     paths.push(x.to, this.head);
+  }
+
+  /** End a path at the lower border below where it would have been without columns, so
+   * that what follows stands below what came before. The heights come later. */
+  leave(paths: PointList, { points, end }: Ribbon): void {
+    const x = points.at(end - 2);
+    const y = this.down(points.at(end - 1));
+    paths.push(x + this.dx(points.at(end - 1)), y);
+    paths.push(x, y);
+    paths.push(x, y);
   }
 
   private laneOf(cut: number, source: number): number {

@@ -36,8 +36,11 @@ export function paint(context: Pen, frame: Frame): void {
   paintBadges(context, frame);
   paintSigns(context, frame);
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
-  if (view.scale < DETAIL.names) paintRooms(context, frame);
-  else paintFrameTitles(context, frame, frameTitles(frame.scene, view, size));
+  const isFar = view.scale < DETAIL.names;
+  const titles = isFar
+    ? paintRooms(context, frame)
+    : frameTitles(frame.scene, view, size);
+  paintFrameTitles(context, frame, titles);
   paintHeadings(context, frame);
 }
 
