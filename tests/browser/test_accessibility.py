@@ -107,12 +107,6 @@ def show_export(page: Page) -> None:
     expect(page.get_by_role("menuitem").first).to_be_focused()
 
 
-def dismiss_hint(page: Page) -> None:
-    """Look at the page as those see it who know it."""
-    page.get_by_role("button", name="Dismiss the hint").click()
-    expect(page.get_by_test_id("hint")).to_have_count(0)
-
-
 def stay(_page: Page) -> None:
     """Look at the page as it opens."""
 
@@ -136,9 +130,7 @@ def grave(results: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [1400, 400])
-@pytest.mark.parametrize(
-    "act", [stay, dismiss_hint, select, show_table, show_help, show_export]
-)
+@pytest.mark.parametrize("act", [stay, select, show_table, show_help, show_export])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(
     show: Callable[..., Page],

@@ -30,7 +30,8 @@ function Verdict() {
   const shown = store.derived.pane.value === "findings";
   const Icon = SEVERITY_ICONS[worst];
   const line = rowAt(sites, findings[0]?.culprit)?.line;
-  const words = countSentence(findings);
+  const counts = countSentence(findings);
+  const words = line === undefined ? counts : `${counts}, line ${line}`;
   const label = `${formatPlural(findings.length, "finding")}: ${words}`;
   return (
     <button
@@ -43,7 +44,7 @@ function Verdict() {
       onClick={() => setPane(store, shown ? "inspector" : "findings")}
     >
       <Icon />
-      <span>{line === undefined ? words : `${words}, line ${line}`}</span>
+      <span>{words}</span>
     </button>
   );
 }

@@ -16,9 +16,10 @@ export interface Label {
 /** The name in the code, else the op; below it the op and the shape. */
 export function nodeLabel(snapshot: Snapshot, node: OpNode, id: number): Label {
   const op = nodeTitle(snapshot, node);
-  const title = codeNames(snapshot).get(id) ?? op;
+  const name = node.name === COPY_SLICES ? undefined : codeNames(snapshot).get(id);
+  const title = name ?? op;
   const subtitle = nodeSubtitle(snapshot, node);
-  const isNamed = title !== op && node.name !== COPY_SLICES;
+  const isNamed = title !== op;
   return {
     title: node.count > 1 ? `${title} ×${node.count.toLocaleString("en")}` : title,
     subtitle: isNamed ? [op, subtitle].filter(Boolean).join(" · ") : subtitle,
