@@ -200,7 +200,8 @@ def test_a_graph_can_be_read_without_a_mouse(
     page.keyboard.press("ArrowDown")
     expect(spoken).to_contain_text("Selected NllLossBackward0")
     page.keyboard.press("ArrowUp")  # back onto the closed module
-    expect(spoken).to_contain_text("in the closed module net.fc, Enter opens it")
+    expect(spoken).to_contain_text("Selected module fc, Linear, ")
+    expect(spoken).to_contain_text("Enter unfolds it")
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("box-count")).to_have_text("13 boxes shown")
 

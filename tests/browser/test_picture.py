@@ -125,7 +125,9 @@ def test_legend_and_map_cover_no_part_of_the_graph(opened: Callable[..., Page]):
     graph = page.get_by_test_id("graph").locator("canvas").first.bounding_box()
     legend = page.get_by_test_id("legend").bounding_box()
     beside = small_map.bounding_box()
-    assert graph is not None and legend is not None and beside is not None
+    assert graph is not None
+    assert legend is not None
+    assert beside is not None
     assert legend["y"] >= graph["y"] + graph["height"] - 1
     assert beside["x"] >= graph["x"] + graph["width"] - 1
 
@@ -176,7 +178,8 @@ def test_the_first_line_is_the_verdict_and_a_healthy_run_looks_healthy(
     expect(verdict).to_have_text("no findings in 3 backward passes")
     top = verdict.bounding_box()
     search = page.get_by_test_id("search").bounding_box()
-    assert top is not None and search is not None
+    assert top is not None
+    assert search is not None
     assert top["y"] < search["y"]
     expect(page.get_by_test_id("legend")).not_to_contain_text("NaN")
 
@@ -193,4 +196,5 @@ def test_on_a_phone_verdict_and_fix_come_before_the_graph(
     tops = [(part.bounding_box() or {"y": -1})["y"] for part in parts]
     assert tops == sorted(tops)
     fix = page.get_by_text("Fix", exact=True).first.bounding_box()
-    assert fix is not None and fix["y"] < 450
+    assert fix is not None
+    assert fix["y"] < 450
