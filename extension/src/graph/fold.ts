@@ -50,11 +50,17 @@ export function moduleAround(snapshot: Snapshot, scope: number | null): Scope | 
 /** Add scopes around what repeats, and put shared leaves beside their uses. Rows keep
  * their numbers: scopes are only appended, and what lies in a new scope points to it.
  * Of several steps only the nodes to be drawn count, as if nothing else were recorded.
- * Folding a folded snapshot changes nothing. */
-export function foldRepeats(recorded: Snapshot, shown: Shown | null = null): Snapshot {
+ * Folding a folded snapshot changes nothing.
+ *
+ * What stands side by side to be compared has the leaves that it shares beside it. */
+export function foldRepeats(
+  recorded: Snapshot,
+  shown: Shown | null = null,
+  isBeside = false,
+): Snapshot {
   if (recordedOf.has(recorded)) return recorded;
   const snapshot = shown === null ? recorded : atHome(recorded, shown);
-  const folds = new Folds(snapshot, shown);
+  const folds = new Folds(snapshot, shown, isBeside);
   const count = shown?.reduce((sum, each) => sum + each, 0) ?? snapshot.nodes.length;
   if (count > LEAST_NODES) {
     const parts = partsOf(snapshot, shown);
@@ -97,6 +103,7 @@ export class Folds {
   constructor(
     readonly snapshot: Snapshot,
     readonly shown: Shown | null = null,
+    readonly isBeside = false,
   ) {
     this.scopes = [...snapshot.scopes];
     this.nodeScope = Int32Array.from(snapshot.nodes, (node) => node.scope ?? -1);

@@ -11,6 +11,8 @@ import type { Shown } from "./shown.js";
 
 /** More shared leaves than this beside the turns of a loop are one box. */
 const MOST_BESIDE_TURNS = 3;
+/** More than this beside steps that are compared. */
+const MOST_BESIDE_STEPS = 12;
 
 /** Each drawn leaf with the scopes (-1: the graph) of those that use it, in their order. */
 function* usedLeaves(
@@ -46,7 +48,7 @@ export function leavesAtHome(
   return homes;
 }
 
-/** Move the leaves to their users; beside turns, many of them into a box of their own. */
+/** Move the leaves to their users; beside turns and steps, many of them into one box. */
 export function placeLeaves(folds: Folds): void {
   const { snapshot, shown } = folds;
   const recorded = snapshot.scopes.length;
@@ -56,7 +58,7 @@ export function placeLeaves(folds: Folds): void {
     const [first = -1, ...others] = uses;
     if (others.every((scope) => scope === first)) continue;
     const common = others.reduce((a, b) => commonScope(folds, a, b), first);
-    if (common < recorded) {
+    if (common < recorded && !folds.isBeside) {
       if (!uses.includes(scopeOf(leaf))) folds.move(leaf, first);
       continue;
     }
@@ -64,7 +66,8 @@ export function placeLeaves(folds: Folds): void {
     beside.set(common, [...(beside.get(common) ?? []), leaf]);
   }
   for (const [scope, leaves] of beside) {
-    if (leaves.length <= MOST_BESIDE_TURNS) continue;
+    const most = scope < recorded ? MOST_BESIDE_STEPS : MOST_BESIDE_TURNS;
+    if (leaves.length <= most) continue;
     const box = folds.add("parameters", scope, "parameters");
     for (const leaf of leaves) folds.move(leaf, box);
   }

@@ -88,7 +88,7 @@ describe("findings beside the graph", () => {
     const button = app.find("findings-button");
     expect(button.textContent).toBe("1 error, 1 warning, 1 info, line 5");
     expect(button.getAttribute("aria-label")).toBe(
-      "3 findings: 1 error, 1 warning, 1 info",
+      "3 findings: 1 error, 1 warning, 1 info, line 5",
     );
     await app.click(button);
     expect(app.find("inspector").textContent).toContain("Leaves");
