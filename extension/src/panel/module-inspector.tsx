@@ -127,7 +127,9 @@ export function ModuleInspector({
           })}
         </ul>
       )}
-      <Facts facts={factsOf(details)} testId="module-facts" />
+      <div class="module-facts">
+        <Facts facts={factsOf(details)} testId="module-facts" />
+      </div>
       {parameters.length > 0 && (
         <Section title="Parameters" note={formatPlural(parameters.length, "tensor")}>
           <Parameters rows={parameters} />

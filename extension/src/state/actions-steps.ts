@@ -21,7 +21,8 @@ function draw(store: Store): void {
   const before = data.snapshot.value;
   const shown = derived.shown.value;
   if (before === null || shownNodes(before) === shown) return;
-  const isBeside = derived.steps.value.every(({ nodes }) => nodes !== shown);
+  const isBeside =
+    shown !== null && derived.steps.value.every(({ nodes }) => nodes !== shown);
   const after = foldRepeats(unfolded(before), shown, isBeside);
   batch(() => {
     ui.collapsed.value = carryToStep(before, ui.collapsed.value, after, firstCollapsed);
