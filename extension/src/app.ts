@@ -19,6 +19,7 @@ import { followHistory } from "./state/actions-history.js";
 import { askKernel, receiveServices } from "./state/actions-kernel.js";
 import { followCursor } from "./state/actions-lit.js";
 import { receiveDelta, receiveProgress } from "./state/actions-live.js";
+import { followSteps } from "./state/actions-steps.js";
 import { createStore, type Store } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
 import type { ThemeChoice } from "./state/ui.js";
@@ -109,6 +110,7 @@ export function mount(
     host.style.height = store.ui.card.value ? "auto" : height;
   });
   const stopHistory = followHistory(store);
+  const stopSteps = followSteps(store);
   setTheme(store, options.theme ?? "auto");
   setWidth(store, host.clientWidth);
   watchAmbientTheme(page, lifetime.signal, (theme) => setAmbientTheme(store, theme));
@@ -131,6 +133,7 @@ export function mount(
       lifetime.abort();
       stopSizing();
       stopHistory();
+      stopSteps();
       render(null, root);
       host.remove();
     },

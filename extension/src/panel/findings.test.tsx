@@ -100,9 +100,9 @@ describe("findings beside the graph", () => {
   test("the button counts them, and switches to the inspector and back", async () => {
     const app = await show(withFindings());
     const button = app.find("findings-button");
-    expect(button.textContent).toBe("3");
+    expect(button.textContent).toBe("1 error, 1 warning, 1 info, line 5");
     expect(button.getAttribute("aria-label")).toBe(
-      "3 findings: 1 error, 1 warning, 1 info",
+      "3 findings: 1 error, 1 warning, 1 info, line 5",
     );
     await app.click(button);
     expect(app.find("inspector").textContent).toContain("Leaves");

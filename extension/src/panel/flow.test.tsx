@@ -129,7 +129,16 @@ describe("the gradient flow", () => {
   test("what a finding says about gradients is the sentence, whatever the step", async () => {
     const message = "The gradient shrinks from 0.13 to 1.8e-44.";
     const finding = { code: "GV501", slug: "vanishing-gradient", message };
-    const other = { culprit: null, symptom: null, related: [], roles: [], fix: "" };
+    const other = {
+      culprit: null,
+      symptom: null,
+      related: [],
+      roles: [],
+      edit: [],
+      safe: false,
+      diff: "",
+      fix: "",
+    };
     const rows = { nodes: [], tensors: [], storages: [], severity: "info" } as const;
     const app = await show({
       ...training(),
