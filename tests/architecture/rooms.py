@@ -58,6 +58,7 @@ GRADVIZ = """
     errors _providers
     ir
     live program snapshots text services
+    dependence
     diagnosis
     flow
     analysis plot

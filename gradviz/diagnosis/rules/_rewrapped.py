@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._flow import Flow
-from gradviz.diagnosis.rules._leaves import once
+from gradviz.dependence import learning
+from gradviz.dependence.flow import Flow
+from gradviz.dependence.learning import once
 from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import Call, History, RawSite, Value
 
@@ -27,15 +27,15 @@ class Rewrap:
 @once
 def rewraps(history: History) -> list[Rewrap]:
     """Return the first parameter of each line that costs leaves their gradient."""
-    wanted = _leaves.wanted(history)
-    reached = _leaves.trained(history)
+    wanted = learning.wanted(history)
+    reached = learning.trained(history)
     flow = Flow(history)
     found: dict[RawSite | None, Rewrap] = {}
     for use, made, source, value in _wrapped(history):
         if made.tensor not in reached or made.tensor in (wanted or ()):
             continue
         behind = flow.leaves(value, source.index + 1)
-        lost = behind - reached - _leaves.copies(history)
+        lost = behind - reached - learning.copies(history)
         if wanted is not None:
             lost &= wanted
         if lost:
@@ -50,11 +50,11 @@ _WRITES = ("copy_", "data.set", "set_")
 
 def _written(history: History) -> Iterator[Rewrap]:
     """Yield the lines that write what leaves of an optimizer gave into a parameter."""
-    wanted = _leaves.wanted(history) or set[int]()
-    reached = _leaves.trained(history)
-    idle = wanted - reached - _leaves.copies(history)
+    wanted = learning.wanted(history) or set[int]()
+    reached = learning.trained(history)
+    idle = wanted - reached - learning.copies(history)
     told: set[RawSite | None] = set()
-    last = _leaves.last_seen(history)
+    last = learning.last_seen(history)
     for call in history.calls if idle else ():
         if call.op not in _WRITES or len(call.inputs) < 2 or call.site in told:
             continue

@@ -32,8 +32,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.program import Backward, History, Node
 
 _STEPS = ("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Fix", "Heaviside")
@@ -49,7 +49,7 @@ def check(history: History) -> Iterator[Hit]:
         return
     walks = [(each, *_walk(history, each)) for each in history.backwards if each.nodes]
     moved = {leaf for _, reached, _ in walks for leaf in reached}
-    wanted = _leaves.wanted(history)
+    wanted = learning.wanted(history)
     for backward, _, flat in walks:
         for node in flat:
             nodes = history.reach([node.key]).values()
@@ -122,7 +122,7 @@ def _is_flat(node: Node) -> bool:
 
 
 def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:
-    names = _leaves.listed(history, lost)
+    names = learning.listed(history, lost)
     return Hit(
         f"{node.name} has derivative 0 everywhere: the gradient of {names} is exactly "
         "zero, although the graph is connected.",
@@ -139,8 +139,8 @@ def _beside(
 ) -> Hit:
     return Hit(
         f"{node.name} has derivative 0 everywhere. What it draws feeds "
-        f"{_leaves.listed(history, fed)}, but no gradient comes back through it to "
-        f"{_leaves.listed(history, behind)}: these learn from the other terms of the "
+        f"{learning.listed(history, fed)}, but no gradient comes back through it to "
+        f"{learning.listed(history, behind)}: these learn from the other terms of the "
         "loss alone.",
         node.site,
         _fix(node),

@@ -35,8 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.program import History
 
@@ -44,7 +44,7 @@ from gradviz.program import History
 @rule("GV318", "parameter-from-result", "warning")
 def check(history: History) -> Iterator[Hit]:
     for found in rewraps(history):
-        names = _leaves.listed(history, found.lost)
+        names = learning.listed(history, found.lost)
         count = len(history.backwards)
         passes = f"none of {count} backward passes" if count > 1 else "no backward pass"
         where = history.line(found.site)

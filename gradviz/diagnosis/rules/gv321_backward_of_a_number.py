@@ -30,8 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import ARRAYS, NUMBERS, name_of
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.diagnosis.rules._flow import ARRAYS, NUMBERS, name_of
 from gradviz.program import History
 
 

@@ -33,11 +33,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.op_families import plain
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import blamed, cuts, sampled
+from gradviz.dependence.flow import Crossing, Flow, words
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import blamed, cuts, sampled
-from gradviz.diagnosis.rules._flow import Crossing, Flow, words
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 _SUMS = words("add radd iadd sub rsub isub")
@@ -49,11 +49,11 @@ _CUTS = ("index", "threshold", "cast", "copy", "detach")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such a term."""
     flow = history.once(Flow)
-    learning = _leaves.wanted(history) or _leaves.trained(history)
+    wanted = learning.wanted(history) or learning.trained(history)
     told = {cut.call.site for cut in cuts(history)}  # other rules: a leaf is lost
     for backward in sampled(history.backwards):
         for term, use in _terms(history, backward):
-            crossing = _cut(history, flow, term, use, learning)
+            crossing = _cut(history, flow, term, use, wanted)
             if crossing is None or crossing.call.site in told:
                 continue
             told.add(crossing.call.site)
@@ -80,14 +80,14 @@ def _terms(history: History, backward: Backward) -> Iterator[tuple[Value, Call]]
 
 
 def _cut(
-    history: History, flow: Flow, term: Value, use: Call, learning: set[int]
+    history: History, flow: Flow, term: Value, use: Call, wanted: set[int]
 ) -> Crossing | None:
     """Return what cut a term off from something that learns."""
     for crossing in flow.crossings(term, use.index):
         kind, _ = blamed(history, crossing)
         said = kind == "detach" and crossing.call.op != "data.get"
         behind = flow.leaves(crossing.source, crossing.call.index)
-        if kind in _CUTS and not said and crossing.detour is None and behind & learning:
+        if kind in _CUTS and not said and crossing.detour is None and behind & wanted:
             return crossing
     return None
 

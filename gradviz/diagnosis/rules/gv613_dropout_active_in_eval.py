@@ -34,8 +34,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program import Call, History, ModuleCall, TrainingSwitched
 

@@ -33,8 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._origins import made_at
@@ -52,9 +52,9 @@ def check(history: History) -> Iterator[Hit]:
         for key, each in history.program.optimizers.items()
         if len(made.get(key, ())) >= _LEAST
     ]
-    left_out = set(_leaves.parameters(history)) & _leaves.trained(history)
-    left_out -= _leaves.managed(history) | by_hand(history) | _leaves.copies(history)
-    born = _leaves.births(history)
+    left_out = set(learning.parameters(history)) & learning.trained(history)
+    left_out -= learning.managed(history) | by_hand(history) | learning.copies(history)
+    born = learning.births(history)
     for number, later in enumerate(optimizers):
         first = next(
             (o for o in optimizers[:number] if set(later.tensors) <= set(o.tensors)),
@@ -66,9 +66,9 @@ def check(history: History) -> Iterator[Hit]:
         yield Hit(
             f"{optimizer_words(history, later.key)} was given parameters that "
             f"{optimizer_words(history, first.key)} steps already, all of them. "
-            f"{_leaves.listed(history, known)} "
-            f"{_leaves.plural(len(known), 'gets a gradient', 'get gradients')}, and no "
-            "optimizer has been given them.",
+            f"{learning.listed(history, known)} "
+            f"{learning.plural(len(known), 'gets a gradient', 'get gradients')}, and "
+            "no optimizer has been given them.",
             later.site,
             "Give this optimizer the parameters that its loss is to train.",
             symptom=made[later.key][0].site,

@@ -34,8 +34,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.program import History, RawSite, following
 
 
@@ -45,7 +45,7 @@ def check(history: History) -> Iterator[Hit]:
     told: set[RawSite | None] = set()
     steps = [
         each
-        for each in _leaves.steps(history)
+        for each in learning.steps(history)
         if any(state.has_grad for state in each.states)
     ]
     for call in history.calls:

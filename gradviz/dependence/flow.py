@@ -10,7 +10,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TypeAlias
 
-from gradviz.diagnosis.rules._numbers import integers_in, is_foreign, numbers_in
+from gradviz.dependence.numbers import integers_in, is_foreign, numbers_in
 from gradviz.program import Call, History, RawSite, Value
 
 

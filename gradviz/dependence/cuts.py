@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gradviz.diagnosis.rules import _leaves, _modes
-from gradviz.diagnosis.rules._flow import (
+from gradviz.dependence import learning, modes
+from gradviz.dependence.flow import (
     ARRAYS,
     NUMBERS,
     PICKING,
@@ -18,7 +18,7 @@ from gradviz.diagnosis.rules._flow import (
     name_of,
     words,
 )
-from gradviz.diagnosis.rules._leaves import once
+from gradviz.dependence.learning import once
 from gradviz.program import Backward, Call, History, ModeSwitched, RawSite
 
 Kind = Literal[
@@ -87,8 +87,8 @@ def is_dead(backward: Backward) -> bool:
 
 def _find(history: History) -> Iterator[Cut]:
     flow = history.once(Flow)
-    trained = _leaves.trained(history) - _leaves.starved(history)
-    copies = _leaves.copies(history)
+    trained = learning.trained(history) - learning.starved(history)
+    copies = learning.copies(history)
     derivatives = {each.backward for each in history.program.functions}
     for backward in sampled(history.backwards):
         dead = is_dead(backward)
@@ -156,10 +156,10 @@ def _kind(history: History, crossing: Crossing) -> _Found:
     named = _by_name(call)
     if named != "other":
         return _Found(named, call.site)
-    switch = None if call.grad_enabled else _modes.switched_off(history, call)
+    switch = None if call.grad_enabled else modes.switched_off(history, call)
     if switch is not None:
-        return _Found(_modes.how(history, switch, call), switch.site, switch)
-    how, place = _modes.unlogged(history, call)
+        return _Found(modes.how(history, switch, call), switch.site, switch)
+    how, place = modes.unlogged(history, call)
     unknown = how == "library" and call.grad_enabled
     return _Found("other" if unknown else how, place)
 
