@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
+from weakref import WeakValueDictionary
 
 from gradviz import ir
 from gradviz._capture.detail import BUDGET, Detail, How
@@ -26,6 +27,8 @@ from gradviz.errors import CaptureError
 from gradviz.text.words import counted
 
 if TYPE_CHECKING:
+    from gradviz._capture.asking import Asked
+    from gradviz.answers.answer import Why
     from gradviz.diagnosis.diagnose import Diagnosis
     from gradviz.showing.live_view import LiveView
 
@@ -44,6 +47,19 @@ class _Part:
         if self.recorder is not None:
             return self.recorder.passes
         return 0 if self.log is None else self.log.passes_over
+
+
+_RECORDINGS: WeakValueDictionary[int, Session] = WeakValueDictionary()
+"""Every recorder that was used and still lives, by the order of their beginnings."""
+
+
+RECORDED_BY = "__gradviz_recorder__"
+"""The attribute of an exception that keeps the recorder whose block it left."""
+
+
+def recordings() -> list[Session]:
+    """Return the recorders that were used and still live, newest first."""
+    return [_RECORDINGS[key] for key in sorted(_RECORDINGS.keys(), reverse=True)]
 
 
 _NO_GRAPH = (
@@ -104,6 +120,7 @@ class Session:
         self._notes: list[str] = []  # what could not be recorded, and why
         self._open = False
         self._diagnosis: Diagnosis | None = None
+        self._asked: Asked | None = None
         self._followings: list[LiveView] = []
 
     def __repr__(self) -> str:
@@ -134,7 +151,8 @@ class Session:
         """Start to record; variables of the frame give tensors their names."""
         if self._open:
             raise RuntimeError("this recorder is recording already; make a second one")
-        self._diagnosis = None
+        self._diagnosis = self._asked = None
+        _RECORDINGS[max(_RECORDINGS.keys(), default=0) + 1] = self
         self._parts = [_Part(engine) for engine in self._engines()]
         self._open = True
         for part in self._parts:
@@ -171,6 +189,9 @@ class Session:
             with self._noting("The log was not closed as it should"):
                 if part.log is not None:
                     part.log.__exit__(kind, error, trace)
+        if error is not None:
+            with suppress(Exception):  # one with slots asks its recorder by name
+                setattr(error, RECORDED_BY, self)
         if error is not None and self.annotates:
             with self._noting("The error could not be explained"):
                 self._explain(error)
@@ -276,6 +297,27 @@ class Session:
         if not self._open:
             self._diagnosis = together
         return together
+
+    def why(self, x: Any, question: str | None = None) -> Why:
+        """Say why something of this recording is as it is; see :func:`gradviz.why`.
+
+        ``x`` is a tensor, a parameter, a module, a backward function or an exception,
+        or a name: ``"encoder.weight"``, ``"encoder"``, ``"loss"``, ``"error"``.
+        """
+        return self._ask().why(x, question)
+
+    def knows(self, x: Any) -> bool:
+        """Tell whether the recorded code met a thing; of names, any recording may."""
+        return not isinstance(x, str) and self._ask().knows(x)
+
+    def _ask(self) -> Asked:
+        from gradviz._capture.asking import Asked
+
+        if self._asked is None or self._open:
+            diagnosis = self.diagnose()  # of a block that runs, this refreshes the log
+            logs = [part.log for part in self._parts if part.log is not None]
+            self._asked = Asked(logs, diagnosis)
+        return self._asked
 
     def source(self) -> FirstSource:
         """Return what a live view of this recording follows."""

@@ -23,7 +23,8 @@ from gradviz.program import Backward, Call, History, ModeSwitched, RawSite
 
 Kind = Literal[
     "block", "decorator", "left", "checkpoint", "sample", "library",
-    "detach", "copy", "numbers", "array", "threshold", "index", "cast", "other",
+    "detach", "copy", "numbers", "array", "threshold", "index", "cast", "grad",
+    "other",
 ]  # fmt: skip
 
 _INDEX = words(
@@ -151,8 +152,23 @@ def _kind(history: History, crossing: Crossing) -> _Found:
     if crossing.detour is not None:
         if name_of(crossing.detour.entry) in PICKING:
             return _Found("cast", call.site)
-        array = name_of(crossing.detour.export) in ARRAYS
-        return _Found("array" if array else "numbers", call.site)
+        return _Found(_exported(crossing.detour.export), call.site)
+    return _of_call(history, call)
+
+
+def _exported(export: Call) -> Kind:
+    return "array" if name_of(export) in ARRAYS else "numbers"
+
+
+def reason_of(history: History, call: Call) -> tuple[Kind, RawSite | None]:
+    """Return why a call gave a value without its graph, and the line to blame."""
+    if not call.outputs and name_of(call) in NUMBERS | ARRAYS:
+        return _exported(call), call.site
+    found = _of_call(history, call)
+    return found.kind, found.place
+
+
+def _of_call(history: History, call: Call) -> _Found:
     named = _by_name(call)
     if named != "other":
         return _Found(named, call.site)
