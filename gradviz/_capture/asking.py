@@ -24,11 +24,11 @@ class Asked:
     """The logs of one recording, ready for questions."""
 
     def __init__(self, logs: Sequence[RunLog], diagnosis: Diagnosis) -> None:
-        self._runs = [(log, Run(History(log.program), diagnosis)) for log in logs]
+        self.runs = [(log, Run(History(log.program), diagnosis)) for log in logs]
 
     def knows(self, thing: Any) -> bool:
         """Tell whether any of the logs has met a thing."""
-        return any(subject_of(log, run, thing) is not None for log, run in self._runs)
+        return any(subject_of(log, run, thing) is not None for log, run in self.runs)
 
     def why(self, thing: Any, question: str | None = None) -> Why:
         """Answer a question about a thing, or about what is called so.
@@ -37,7 +37,7 @@ class Asked:
         """
         if isinstance(thing, str):
             return self._named(thing, question)
-        for log, run in self._runs:
+        for log, run in self.runs:
             subject = subject_of(log, run, thing)
             if subject is not None:
                 return why(run, subject, question)
@@ -45,7 +45,7 @@ class Asked:
 
     def _named(self, name: str, question: str | None) -> Why:
         failure = QuestionError("nothing was recorded yet")
-        for _, run in self._runs:
+        for _, run in self.runs:
             try:
                 return why_named(run, name, question)
             except QuestionError as error:

@@ -258,6 +258,7 @@ class Session:
 
         Of a block that used both engines, the larger graph.
         """
+        from gradviz.answers.saved import with_answers
         from gradviz.diagnosis.attach import with_findings
         from gradviz.diagnosis.cuts import with_cuts
 
@@ -280,7 +281,9 @@ class Session:
         if log is not None:
             hits = [hit for _, hit in diagnosis.hits]
             snapshot = with_cuts(snapshot, log.program, hits)
-        return with_findings(snapshot, diagnosis)
+        snapshot = with_findings(snapshot, diagnosis)
+        runs = [run for each, run in self._ask().runs if each is log]
+        return with_answers(snapshot, runs[0]) if runs else snapshot
 
     def diagnose(self) -> Diagnosis:
         """Return the findings, most likely cause first; empty where all is well."""

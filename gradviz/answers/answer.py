@@ -32,7 +32,7 @@ StepKind = Literal[
 class Step:
     """One link of the chain. Numbers are those of the program log."""
 
-    kind: StepKind
+    kind: str  # a StepKind, likewise
     sentence: str
     site: ir.Site | None = None
     place: str = ""  # "train.py:10", or the notebook's name of the cell
@@ -68,7 +68,7 @@ class Why:
     """
 
     subject: str  # "encoder.weight"
-    kind: SubjectKind
+    kind: str  # a SubjectKind, or one of a later version, out of a file
     question: str  # "none", one of `questions`
     verdict: str  # one sentence
     steps: tuple[Step, ...] = ()

@@ -37,11 +37,15 @@ def answer(run: Run, raised: Raised) -> Why:
 
 
 def _failed(run: Run, raised: Raised) -> Call | Backward | None:
-    for event in reversed(run.history.events):
-        if isinstance(event, Call | Backward) and event.error is not None:
-            if event.index < raised.index and run.history.ended_by(event):
-                return event
-    return None
+    events = [*run.history.calls, *run.history.backwards]
+    failed = [
+        each
+        for each in events
+        if each.error is not None
+        and each.index < raised.index
+        and run.history.ended_by(each)
+    ]
+    return max(failed, key=lambda each: each.index, default=None)
 
 
 def _operands(run: Run, call: Call) -> list[Step]:

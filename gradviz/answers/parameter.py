@@ -71,7 +71,14 @@ def _size(run: Run, tensor: int) -> str:
 
 
 def answer(run: Run, tensor: int, question: str) -> Why:
-    """Answer one question about a parameter."""
+    """Answer one question about a parameter; a second time, the same."""
+    known = run.known.get((tensor, question))
+    if known is None:
+        known = run.known[tensor, question] = _answered(run, tensor, question)
+    return known
+
+
+def _answered(run: Run, tensor: int, question: str) -> Why:
     name = run.name(tensor)
     if question == "none" and run.gradients(tensor).passes:
         return _healthy(run, tensor, name, question)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from gradviz import ir
-from gradviz.answers.answer import Step, StepKind
+from gradviz.answers.answer import Step, StepKind, Why
 from gradviz.dependence import learning
 from gradviz.dependence.graph import Dependence
 from gradviz.diagnosis.diagnose import Diagnosis
@@ -44,6 +44,12 @@ class Run:
     def __init__(self, history: History, diagnosis: Diagnosis) -> None:
         self.history = history
         self.diagnosis = diagnosis
+        self.known: dict[tuple[int, str], Why] = {}  # answers about parameters
+
+    @property
+    def visited(self) -> int:
+        """How many vertices of the graph were looked at for answers so far."""
+        return self.graph.visited
 
     @property
     def graph(self) -> Dependence:

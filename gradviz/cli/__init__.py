@@ -16,6 +16,7 @@ from gradviz.cli.export import add_export
 from gradviz.cli.merge import add_merge
 from gradviz.cli.run import add_run, split_run
 from gradviz.cli.show import add_diff, add_explain, add_ledger, add_show
+from gradviz.cli.why import add_why
 from gradviz.demo import add_demo
 from gradviz.errors import GradvizError
 
@@ -40,6 +41,7 @@ examples:
   gradviz run --step train.py                step through every backward pass
   gradviz explain GV101                      what a finding means, with an example
   gradviz explain --all > findings.md        the same for all of them
+  gradviz why train.html encoder.weight      why it is as it is, line by line
   gradviz show train.gradviz.json            see a recording in the browser
   gradviz ledger train.gradviz.json          what is saved, and every NaN and Inf
   gradviz diff a.gradviz.json b.gradviz.json what an edit changed
@@ -100,6 +102,7 @@ _ADDED = (
     add_run,
     add_export,
     add_explain,
+    add_why,
     add_show,
     add_ledger,
     add_diff,

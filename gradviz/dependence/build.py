@@ -253,7 +253,9 @@ class Builder:
 
     def _export(self, call: Call, name: str, operands: list[_Operand]) -> None:
         kinds = {True: Kind.CUT, False: Kind.VALUE}
-        edges = [(vertex, kinds[each.requires_grad]) for vertex, each in operands]
+        edges: _Sources = [
+            (vertex, kinds[each.requires_grad]) for vertex, each in operands
+        ]
         vertex = self._add(None, call, edges)
         self._exports.append(vertex)
         self._recent.append((vertex, call))

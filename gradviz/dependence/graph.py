@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from gradviz.dependence.cuts import reason_of
 from gradviz.program import Backward, Call, Event, History, RawSite, Value
 
 _MANY = 100  # ways; more are not counted
+_KEPT = 8  # roots whose slices are kept for the next question
 _MOST_GATES = 6  # places of which it is asked whether every way passes them
 
 
@@ -71,6 +72,9 @@ class Dependence:
     def __init__(self, history: History) -> None:
         self.history = history
         self._columns = Builder(history).build()
+        self.visited = 0  # vertices that queries looked at, to bound their number by
+        self._roots: dict[tuple[int, int], list[int]] = {}
+        self._ways: dict[int, dict[int, int]] = {}
 
     # ---- vertices and edges --------------------------------------------------------
 
@@ -138,13 +142,14 @@ class Dependence:
                 for place in range(first[vertex], first[vertex + 1]):
                     if marks[place] & kinds:
                         waiting.append(sources[place])
+        self.visited += len(found)
         return found
 
     def ahead(
         self,
         start: Iterable[int],
         kinds: int = SURE,
-        within: Iterable[int] | None = None,
+        within: Sequence[int] | None = None,
         but: frozenset[int] = frozenset(),
     ) -> set[int]:
         """Return the vertices that some influenced, themselves among them.
@@ -155,7 +160,9 @@ class Dependence:
         first, sources, marks = columns.first, columns.sources, columns.kinds
         found = set(start) - but
         begin = min(found, default=len(self))
-        for vertex in range(begin, len(self)) if within is None else within:
+        order = range(begin, len(self)) if within is None else within
+        self.visited += len(order)
+        for vertex in order:
             if vertex <= begin or vertex in but:
                 continue
             for place in range(first[vertex], first[vertex + 1]):
@@ -168,17 +175,14 @@ class Dependence:
         """Tell whether a vertex influenced a later one."""
         return a in self.behind([b], kinds)
 
-    @cached_property
-    def _behind_roots(self) -> dict[tuple[int, int], set[int]]:
-        return {}
-
-    def _behind_root(self, root: int, kinds: int) -> set[int]:
-        known = self._behind_roots
-        if (root, kinds) not in known:
-            if len(known) > 8:
-                known.clear()
-            known[root, kinds] = self.behind([root], kinds)
-        return known[root, kinds]
+    def _behind_root(self, root: int, kinds: int) -> list[int]:
+        """Return what influenced a root, in order; the last few roots are kept."""
+        known = self._roots.get((root, kinds))
+        if known is None:
+            if len(self._roots) > _KEPT:
+                self._roots.clear()
+            known = self._roots[root, kinds] = sorted(self.behind([root], kinds))
+        return known
 
     def slice(self, tensor: int, root: int) -> Slice | None:
         """Return what lies between a leaf, as it was last read, and a root.
@@ -189,10 +193,10 @@ class Dependence:
         tiers = SURE, SURE | Kind.GUESS, SURE | Kind.GUESS | Kind.CONTROL
         for kinds in tiers:
             behind = self._behind_root(root, kinds)
-            starts = [each for each in self.vertices(tensor) if each in behind]
+            starts = [each for each in self.vertices(tensor) if _is_in(behind, each)]
             if starts:
                 start = starts[-1]
-                order = sorted(each for each in behind if each >= start)
+                order = behind[bisect_left(behind, start) :]
                 found = self.ahead([start], kinds, order)
                 learning = self.ahead([start], Kind.GRADIENT, order)
                 between = tuple(each for each in order if each in found)
@@ -201,14 +205,27 @@ class Dependence:
 
     def gradient_paths(self, tensor: int, root: int) -> int:
         """Return on how many ways a leaf's gradient comes from a root; 100 for more."""
-        found = self.slice(tensor, root)
-        if found is None or root not in found.learning:
-            return 0
-        return self.ways(found, Kind.GRADIENT)
+        ways = self._ways_from(root)
+        starts = [ways[each] for each in self.vertices(tensor) if each in ways]
+        return min(_MANY, starts[-1]) if starts else 0
 
-    def ways(self, found: Slice, kinds: int | None = None) -> int:
+    def _ways_from(self, root: int) -> dict[int, int]:
+        """Return for each vertex on how many ways the gradient of a root gets there."""
+        if root not in self._ways:
+            if len(self._ways) > _KEPT:
+                self._ways.clear()
+            behind = self.behind([root], Kind.GRADIENT)
+            ways = dict.fromkeys(behind, 0) | {root: 1}
+            for vertex in sorted(behind, reverse=True):
+                for edge in self.sources(vertex):
+                    if edge.kind is Kind.GRADIENT:
+                        more = ways[edge.source] + ways[vertex]
+                        ways[edge.source] = min(_MANY, more)
+            self._ways[root] = ways
+        return self._ways[root]
+
+    def ways(self, found: Slice) -> int:
         """Return on how many ways the start of a slice leads to its root."""
-        followed = found.tier if kinds is None else kinds
         ways = {found.start: 1}
         for vertex in found.between[1:]:
             ways[vertex] = min(
@@ -216,7 +233,7 @@ class Dependence:
                 sum(
                     ways.get(edge.source, 0)
                     for edge in self.sources(vertex)
-                    if edge.kind & followed
+                    if edge.kind & found.tier
                 ),
             )
         return ways[found.root]
@@ -269,7 +286,8 @@ class Dependence:
         for place, edges in places.items():
             edge, (reason, site) = edges[0]
             event, operand = self.maker(edge.target), self.value(edge.source)
-            assert event is not None and operand is not None
+            assert event is not None
+            assert operand is not None
             closed = frozenset(each.target for each, _ in edges)
             every = len(gates) < _MOST_GATES and self._is_only_way(found, closed)
             near = any(each.source in found.learning for each, _ in edges)
@@ -372,3 +390,8 @@ class Dependence:
             if facts is not None and facts.alive and facts.name:
                 held.append(f"`{facts.name}`, which shares its memory")
         return list(dict.fromkeys(held))
+
+
+def _is_in(ordered: Sequence[int], vertex: int) -> bool:
+    place = bisect_left(ordered, vertex)
+    return place < len(ordered) and ordered[place] == vertex

@@ -1,7 +1,7 @@
 // The records of a snapshot, and what a decoder must know about their fields.
 // Generated from gradviz/ir by `python -m tools.ir_typescript`; do not edit.
 
-export const SCHEMA_VERSION = [1, 3] as const;
+export const SCHEMA_VERSION = [1, 4] as const;
 
 export type NodeKind =
   | "op"
@@ -333,6 +333,31 @@ export interface Process {
   readonly wait_ns: number | null;
 }
 
+/** Why something is as it is; alike things share one. Added in 1.4. */
+export interface Answer {
+  /** "model.encoder.weight"; the verdict is about the first */
+  readonly names: readonly string[];
+  /** "parameter", "module", "loss" or "error" */
+  readonly kind: string;
+  /** "none": why it has no gradient */
+  readonly question: string;
+  readonly verdict: string;
+  /** the code of the rule that names the same decision */
+  readonly finding: string;
+}
+
+/** One link of the chain of causes behind an answer. Added in 1.4. */
+export interface AnswerStep {
+  readonly answer: number;
+  /** "use", "gate", "loss", "write", ... */
+  readonly kind: string;
+  readonly sentence: string;
+  readonly site: number | null;
+  readonly node: number | null;
+  /** the line to change */
+  readonly decision: boolean;
+}
+
 /** The tables. Row numbers are the ids used everywhere. */
 export interface Snapshot {
   /** "gradtape 0.1.0" */
@@ -363,6 +388,10 @@ export interface Snapshot {
   readonly parts: readonly Part[];
   /** by rank; one, where none are merged */
   readonly processes: readonly Process[];
+  /** most pressing first */
+  readonly answers: readonly Answer[];
+  /** by answer, in the order of causes */
+  readonly answer_steps: readonly AnswerStep[];
   readonly schema: readonly [number, number];
 }
 
@@ -383,7 +412,9 @@ export type TableName =
   | "flow_steps"
   | "flow"
   | "parts"
-  | "processes";
+  | "processes"
+  | "answers"
+  | "answer_steps";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
 
@@ -671,6 +702,21 @@ export const TABLES: Readonly<
     step_ns: { kind: "int", optional: true, fallback: null },
     backward_ns: { kind: "int", optional: true, fallback: null },
     wait_ns: { kind: "int", optional: true, fallback: null },
+  },
+  answers: {
+    names: { kind: "strings", optional: false },
+    kind: { kind: "string", optional: false },
+    question: { kind: "string", optional: false },
+    verdict: { kind: "string", optional: false },
+    finding: { kind: "string", optional: false, fallback: "" },
+  },
+  answer_steps: {
+    answer: { kind: "int", optional: false, refers: "answers" },
+    kind: { kind: "string", optional: false },
+    sentence: { kind: "string", optional: false },
+    site: { kind: "int", optional: true, fallback: null, refers: "sites" },
+    node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
+    decision: { kind: "bool", optional: false, fallback: false },
   },
 };
 
