@@ -24,7 +24,8 @@ class Asked:
     """The logs of one recording, ready for questions."""
 
     def __init__(self, logs: Sequence[RunLog], diagnosis: Diagnosis) -> None:
-        self.runs = [(log, Run(History(log.program), diagnosis)) for log in logs]
+        busiest = sorted(logs, key=lambda log: -log.next_index)
+        self.runs = [(log, Run(History(log.program), diagnosis)) for log in busiest]
 
     def knows(self, thing: Any) -> bool:
         """Tell whether any of the logs has met a thing."""
@@ -44,13 +45,13 @@ class Asked:
         raise QuestionError(_UNKNOWN.format(kind=type(thing).__name__))
 
     def _named(self, name: str, question: str | None) -> Why:
-        failure = QuestionError("nothing was recorded yet")
+        failures: list[QuestionError] = []
         for _, run in self.runs:
             try:
                 return why_named(run, name, question)
             except QuestionError as error:
-                failure = error
-        raise failure
+                failures.append(error)
+        raise failures[0] if failures else QuestionError("nothing was recorded yet")
 
 
 def subject_of(log: RunLog, run: Run, thing: Any) -> Subject | None:

@@ -52,12 +52,14 @@ def _operands(run: Run, call: Call) -> list[Step]:
     steps: list[Step] = []
     for place, value in enumerate(call.inputs, 1):
         words = f"Operand {place}{_named(run, value)} is {facts(value)}"
-        maker = run.history.last_producer(value, call.index)
-        made = f", made {run.at(maker.site)}" if maker is not None else ""
-        steps.append(
-            run.step("operand", f"{words}{made}.", event=maker or call, value=value)
-        )
-        steps += _behind(run, maker)
+        maker = run.history.producer(value, call.index)
+        known = run.history.program.tensors.get(value.tensor)
+        made = known.made if known is not None and known.made is not None else None
+        if made is None and maker is not None:
+            made = maker.site
+        where = f", made {run.at(made)}" if made is not None else ""
+        steps.append(run.step("operand", f"{words}{where}.", made, value=value))
+        steps += _behind(run, None if value.is_parameter else maker)
     return steps
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradviz.answers.answer import Step, Why
-from gradviz.answers.loss_of_gradient import Lost, parameters_behind
+from gradviz.answers.loss_of_gradient import parameters_behind, way_lost
 from gradviz.answers.run import Run
 from gradviz.answers.words import gate_words
 from gradviz.dependence import learning
@@ -37,11 +37,8 @@ def _missed(run: Run, backward: Backward, missed: set[int]) -> list[Step]:
         if tensor in told or len(steps) == _MOST_TOLD:
             continue
         for root in run.graph.roots(backward):
-            found = run.graph.slice(tensor, root)
-            gate = None
-            if found is not None:
-                way = Lost(backward, found, run.graph.gates_of(found))
-                gate = way.decision
+            way = way_lost(run, tensor, backward, root)
+            gate = None if way is None else way.decision
             if gate is None:
                 continue
             behind = (parameters_behind(run, gate) & missed) | {tensor}

@@ -14,6 +14,10 @@ from gradviz.program import Backward, Call
 _MOST_TOLD = 3  # gates of one answer
 
 
+_DECIDING = ("GV2", "GV3", "GV6", "GV8")  # families of rules about lost gradients
+_BY_NATURE = ("index", "threshold", "cast")  # gates that nobody meant to be ways
+
+
 @dataclass(frozen=True, slots=True)
 class Lost:
     """How a leaf influences a root that gives it no gradient."""
@@ -21,13 +25,32 @@ class Lost:
     backward: Backward
     found: Slice
     gates: list[Gate]
+    decision: Gate | None
 
-    @property
-    def decision(self) -> Gate | None:
-        """The gate that takes the gradient: one on every way, nearest to the leaf."""
-        near = [each for each in self.gates if each.near]
-        choice = [each for each in near if each.every] or near or self.gates
-        return choice[0] if choice else None
+
+def way_lost(run: Run, tensor: int, backward: Backward, root: int) -> Lost | None:
+    """Return how a leaf influences a root; None where it does not."""
+    found = run.graph.slice(tensor, root)
+    if found is None or root == found.start:
+        return None
+    gates = run.graph.gates_of(found)
+    return Lost(backward, found, gates, _decision(run, tensor, gates))
+
+
+def _decision(run: Run, tensor: int, gates: list[Gate]) -> Gate | None:
+    """Return the gate that takes the gradient.
+
+    The one that a rule blames; else one on every way, nearest to the leaf.
+    """
+    hit = run.hit({tensor}, _DECIDING)
+    blamed = "" if hit is None else run.place(hit[1].culprit)
+    for gate in gates:
+        if blamed and run.place(gate.place) == blamed:
+            return gate
+    near = [each for each in gates if each.near]
+    chosen = [each for each in near if each.reason not in _BY_NATURE]
+    choice = [each for each in near if each.every] or chosen or near or gates
+    return choice[0] if choice else None
 
 
 def lost(run: Run, tensor: int) -> Lost | None:
@@ -36,9 +59,9 @@ def lost(run: Run, tensor: int) -> Lost | None:
         if backward.api != "backward":
             continue
         for root in run.graph.roots(backward):
-            found = run.graph.slice(tensor, root)
-            if found is not None and root != found.start:
-                return Lost(backward, found, run.graph.gates_of(found))
+            way = way_lost(run, tensor, backward, root)
+            if way is not None:
+                return way
     return None
 
 
@@ -46,17 +69,9 @@ def chain(run: Run, way: Lost, tensor: int) -> list[Step]:
     """Return the use, the gates and whom they keep from learning, as steps."""
     gate = way.decision
     steps = [_use(run, way, gate)]
-    told = 0
-    for each in way.gates:
-        if told == _MOST_TOLD or (
-            gate is not None and each is not gate and _later(each, gate)
-        ):
-            continue
-        told += 1
-        others = "There " if each is gate and told == 1 else "Also "
-        sentence = f"{others}{gate_words(run, each)}."
-        if not each.every and len(way.gates) > 1:
-            sentence = f"On one of the ways {gate_words(run, each)}."
+    first = [each for each in way.gates if gate is None or not _later(each, gate)]
+    for each in first[:_MOST_TOLD]:
+        sentence = f"{_place(each, len(steps) == 1)} {gate_words(run, each)}."
         steps.append(
             run.step(
                 "gate",
@@ -67,13 +82,20 @@ def chain(run: Run, way: Lost, tensor: int) -> list[Step]:
                 decision=each is gate,
             )
         )
-    further = [each for each in way.gates if gate is not None and _later(each, gate)]
-    for each in further[: _MOST_TOLD - told]:
+    further = [each for each in way.gates if each not in first]
+    for each in further[: _MOST_TOLD - len(first)]:
         words = f"Behind it, {gate_words(run, each)}."
         steps.append(run.step("gate", words, each.place, event=each.call))
-    if gate is not None:
+    if gate is not None and gate.every:
         steps.append(_behind(run, gate, way, tensor))
     return steps
+
+
+def _place(gate: Gate, is_first: bool) -> str:
+    """Return how the sentence about a gate begins."""
+    if gate.every:
+        return "There" if is_first else "Again"
+    return "On one of them" if is_first else "On another"
 
 
 def _later(gate: Gate, decision: Gate) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 
 from gradviz.answers import turning
@@ -101,6 +102,9 @@ def _with_finding(
         return steps, code
     if decided and hit.severity == "info":
         return steps, ""
+    if where and any(each.place == where for each in steps):
+        blamed = next(each for each in steps if each.place == where)
+        return [replace(each, decision=each is blamed) for each in steps], code
     steps = [run.undecided(each) for each in steps]
     sentence = f"{hit.message} ({code})"
     told = run.step("finding", sentence, hit.culprit, decision=hit.culprit is not None)
@@ -277,7 +281,7 @@ def _unchanged(run: Run, tensor: int, name: str) -> tuple[str, list[Step]]:
         return f"{name} did change: {counted(len(updates), 'write')}.", found
     verdict = f"{name} did not change."
     if not held:
-        return verdict, [_held_by_none(run)]
+        return verdict, [_held_by_none(run, tensor)]
     steps, holder = run.steps_of(held), _named(held[0].name, held[0].kind)
     if not steps:
         words = f"{holder} holds it and never stepped."
@@ -309,14 +313,35 @@ def _had_none(run: Run, tensor: int) -> bool:
     return bool(states) and not any(each.has_grad for each in states)
 
 
-def _held_by_none(run: Run) -> Step:
+def _held_by_none(run: Run, tensor: int) -> Step:
+    """Say that no optimizer holds a parameter, and which holds the nearest to it."""
     known = list(run.history.program.optimizers.values())
     if not known:
         return run.step("step", "No optimizer was made, and no line wrote to it.")
-    names = learning.joined(_named(each.name, each.kind) for each in known[:3])
-    were = "was" if len(known) == 1 else "were"
-    words = f"No optimizer holds it: {names} {were} given others."
-    return run.step("step", words, known[0].site, decision=True)
+    name = run.name(tensor, "").split(".")
+    near = {
+        each.key: max((_shared(name, run.name(t, "")) for t in each.tensors), default=0)
+        for each in known
+    }
+    best = max(known, key=lambda each: near[each.key])
+    words = "No optimizer holds it: "
+    if near[best.key]:
+        within = ".".join(name[: near[best.key]])
+        words += f"{_named(best.name, best.kind)} was given others of `{within}`."
+    else:
+        names = learning.joined(_named(each.name, each.kind) for each in known[:3])
+        words += f"{names} {learning.plural(len(known), 'was', 'were')} given others."
+    return run.step("step", words, best.site, decision=True)
+
+
+def _shared(name: list[str], other: str) -> int:
+    """Return how many parts two dotted names share, from the first on."""
+    count = 0
+    for mine, theirs in zip(name[:-1], other.split("."), strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count
 
 
 def _named(name: str | None, kind: str) -> str:
@@ -326,7 +351,7 @@ def _named(name: str | None, kind: str) -> str:
 def _optimizer(run: Run, tensor: int, name: str) -> tuple[str, list[Step]]:
     held = run.optimizers(tensor)
     if not held:
-        return f"{name} is in no optimizer.", [_held_by_none(run)]
+        return f"{name} is in no optimizer.", [_held_by_none(run, tensor)]
     steps = [
         run.step(
             "step",
@@ -351,27 +376,26 @@ def _healthy(run: Run, tensor: int, name: str, question: str) -> Why:
     gradients = run.gradients(tensor)
     by_line: dict[str, list[Backward]] = {}
     for each in gradients.passes:
-        by_line.setdefault(run.root_words(each), []).append(each)
+        by_line.setdefault(run.root_line(each), []).append(each)
     total = len([each for each in run.history.backwards if each.api == "backward"])
     verdict = (
         f"{name} has a gradient: {len(gradients.passes)} of "
         f"{counted(total, 'backward pass')} reached it."
     )
-    steps = [
-        _lesson(run, tensor, words, each) for words, each in list(by_line.items())[:4]
-    ]
+    steps = [_lesson(run, tensor, passes) for passes in list(by_line.values())[:4]]
     steps += _last_norm(run, tensor)
     if run.optimizers(tensor) and (updates := run.updates(tensor)):
         times = counted(len(updates), "time")
         words = f"It changed {times}, last {run.at(updates[-1].site)}."
         steps.append(run.step("write", words, event=updates[-1]))
     elif not run.optimizers(tensor) and run.history.program.optimizers:
-        steps.append(run.undecided(_held_by_none(run)))
+        steps.append(run.undecided(_held_by_none(run, tensor)))
     return Why(name, "parameter", question, verdict, tuple(steps))
 
 
-def _lesson(run: Run, tensor: int, words: str, passes: list[Backward]) -> Step:
+def _lesson(run: Run, tensor: int, passes: list[Backward]) -> Step:
     last = passes[-1]
+    words = run.root_words(last)
     roots = run.graph.roots(last)
     ways = run.graph.gradient_paths(tensor, roots[0]) if roots else 0
     on = "" if ways == 0 else " on one way" if ways == 1 else f" on {ways} ways"

@@ -114,15 +114,22 @@ class Run:
         """Return what the program calls a tensor, without marks."""
         return self.history.name(tensor, "").strip("`") or fallback
 
-    def root_words(self, backward: Backward) -> str:
-        """Return "the loss of line 11" for what a pass began at."""
+    def root_line(self, backward: Backward) -> str:
+        """Return "line 11": where what a pass began at was made, and got its name."""
         root = backward.roots[0] if backward.roots else None
         made = (
             None if root is None else self.history.last_producer(root, backward.index)
         )
-        line = self.line(made.site if made is not None else backward.site)
+        if root is None or made is None:
+            return self.line(backward.site)
+        named = self.history.once(_named_lines).get(backward.site)
+        return self.line(made.site if named is None else named)
+
+    def root_words(self, backward: Backward) -> str:
+        """Return "`loss` of line 11" for what a pass began at."""
+        root = backward.roots[0] if backward.roots else None
         name = "" if root is None else self.history.name(root, "")
-        return f"{name} of {line}" if name else f"the loss of {line}"
+        return f"{name or 'the loss'} of {self.root_line(backward)}"
 
     # ---- facts ---------------------------------------------------------------------
 
@@ -172,7 +179,8 @@ class Run:
         """Return the first finding about some tensors, and its code."""
         for rule, hit in self.diagnosis.hits:
             about = tensors & set(hit.tensors)
-            if about and not hit.second and rule.code.startswith(codes):
+            told = about and not hit.second and not hit.explains  # that is the error's
+            if told and rule.code.startswith(codes):
                 return rule.code, hit
         return None
 
@@ -190,4 +198,21 @@ def _gradients(history: History) -> dict[int, Gradients]:
             node = history.node(key)
             if node is not None and node.leaf is not None:
                 found[node.leaf].came.append((backward, summary))
+    return found
+
+
+def _named_lines(history: History) -> dict[RawSite | None, RawSite]:
+    """Map passes to the line that gave their root its name: `loss = criterion(…)`.
+
+    The frames around a call are not noted in every step; one step tells of all.
+    """
+    found: dict[RawSite | None, RawSite] = {}
+    for backward in history.backwards:
+        for root in () if backward.site in found else backward.roots:
+            facts = history.program.tensors.get(root.tensor)
+            made = history.last_producer(root, backward.index)
+            name = None if facts is None else facts.name
+            for site in () if made is None else (made.site, *made.stack):
+                if site is not None and name in history.places.targets(site):
+                    found.setdefault(backward.site, site)
     return found

@@ -106,7 +106,7 @@ def _lost(run: Run, value: Value) -> list[Step]:
         if event is None or operand is None:
             continue
         made = _maker(run, operand.tensor)
-        if not steps and made is not None:
+        if not steps and made is not None and not operand.is_leaf:
             called = run.history.name(operand, "What it was made of,")
             words = f"{called} {run.at(made.site)} still had a graph."
             steps["made"] = run.step("made", words, event=made, value=operand)

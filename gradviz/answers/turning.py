@@ -42,7 +42,7 @@ def _reason(run: Run, node: Node, name: str) -> str:
     if name in _FLAT:
         return ": its derivative is zero everywhere"
     if node.custom is not None:
-        return f": so its `backward` ({node.custom.name}) answers"
+        return f": that is what the `backward` of {node.custom.name} answers"
     if name in ("relu", "threshold", "hardtanh", "clamp", "clamp_min", "clamp_max"):
         return ": no element of its input lies where it lets a gradient through"
     if name in ("sigmoid", "tanh", "softmax", "log_softmax"):

@@ -108,6 +108,7 @@ class Builder:
         self._whole: dict[int, int] = {}  # integers near numbers
         self._exports: list[int] = []  # since the last pass, not yet joined
         self._recent: deque[tuple[int, Call]] = deque(maxlen=_NEAR)  # of them, the last
+        self._names: dict[RawSite, set[str]] = {}
         self._reads: dict[tuple[RawSite, RawSite], bool] = {}
         self._joined: int | None = None  # all of them, as one vertex
         self._guards: dict[Any, dict[Any, tuple[int, int, int]]] = {}
@@ -276,9 +277,12 @@ class Builder:
             picked = {whole[n] for n in integers_in(given[1:]) if n in whole}
             return [(each, Kind.GUESS) for each in sorted(picked)]
         numbers = self._numbers
-        found = {numbers[n] for n in numbers_in(given) if n in numbers}
+        floats = list(numbers_in(given))
+        found = {numbers[n] for n in floats if n in numbers}
         if not found and name in ENTRIES and not call.inputs and is_foreign(given):
             return self._named(call) or self._python()
+        if not found and floats:
+            return self._named(call)
         return [(each, Kind.VALUE) for each in sorted(found)]
 
     def _named(self, call: Call) -> _Sources:
@@ -295,9 +299,25 @@ class Builder:
         known = self._reads.get((export, entry))
         if known is None:
             places = self.history.places
-            made, used = places.statement(export), places.statement(entry)
-            names = {each.id for each in _loads(used)} & set(places.targets(export))
-            known = self._reads[export, entry] = made is used or bool(names)
+            same = places.statement(export) is places.statement(entry)
+            feeding = self._feeding(entry) & set(places.targets(export))
+            known = self._reads[export, entry] = same or bool(feeding)
+        return known
+
+    def _feeding(self, entry: RawSite) -> set[str]:
+        """Return the variables that a statement was computed from, in its function."""
+        known = self._names.get(entry)
+        if known is None:
+            places = self.history.places
+            around = places.function(entry[0]) or places.tree(entry[0].co_filename)
+            given = _assignments(around)
+            waiting = [each.id for each in _loads(places.statement(entry))]
+            known = self._names[entry] = set[str]()
+            while waiting:
+                name = waiting.pop()
+                if name not in known:
+                    known.add(name)
+                    waiting += given.get(name, ())
         return known
 
     def _python(self) -> _Sources:
@@ -338,7 +358,21 @@ class Builder:
         ]
 
 
-def _loads(statement: ast.stmt | None) -> Iterator[ast.Name]:
+def _assignments(around: ast.AST | None) -> dict[str, set[str]]:
+    """Map each variable of a function to those that its assignments read."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for each in () if around is None else ast.walk(around):
+        if isinstance(each, ast.Assign | ast.AugAssign):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            read = {name.id for name in _loads(each.value)}
+            for target in targets:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        found[name.id] |= read
+    return found
+
+
+def _loads(statement: ast.AST | None) -> Iterator[ast.Name]:
     for each in () if statement is None else ast.walk(statement):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
             yield each
