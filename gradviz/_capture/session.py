@@ -53,8 +53,26 @@ _RECORDINGS: WeakValueDictionary[int, Session] = WeakValueDictionary()
 """Every recorder that was used and still lives, by the order of their beginnings."""
 
 
-RECORDED_BY = "__gradviz_recorder__"
-"""The attribute of an exception that keeps the recorder whose block it left."""
+_RECORDED_BY = "__gradviz_recorder__"
+
+
+class _Kept:
+    """Keeps the recorder whose block an exception left, as long as the exception.
+
+    Where the exception is pickled, to go to another process, this stays behind.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
+def recorder_of(error: BaseException) -> Session | None:
+    """Return the recorder whose block an exception left."""
+    kept = getattr(error, _RECORDED_BY, None)
+    return kept.session if isinstance(kept, _Kept) else None
 
 
 def recordings() -> list[Session]:
@@ -190,8 +208,8 @@ class Session:
                 if part.log is not None:
                     part.log.__exit__(kind, error, trace)
         if error is not None:
-            with suppress(Exception):  # one with slots asks its recorder by name
-                setattr(error, RECORDED_BY, self)
+            with suppress(Exception):  # one with slots
+                setattr(error, _RECORDED_BY, _Kept(self))
         if error is not None and self.annotates:
             with self._noting("The error could not be explained"):
                 self._explain(error)

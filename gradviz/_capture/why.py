@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradviz._capture.session import RECORDED_BY, recordings
+from gradviz._capture.session import recorder_of, recordings
 from gradviz.answers.answer import Why
 from gradviz.errors import QuestionError
 
@@ -29,8 +29,8 @@ def why(thing: Any, question: str | None = None) -> Why:
     'w has a gradient: 1 of 1 backward pass reached it.'
     """
     known = recordings()
-    if isinstance(thing, BaseException) and hasattr(thing, RECORDED_BY):
-        known = [getattr(thing, RECORDED_BY)]
+    if isinstance(thing, BaseException) and (left := recorder_of(thing)) is not None:
+        known = [left]
     if not known:
         raise QuestionError(_NONE)
     for session in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def test_an_exception_is_asked_after_its_recorder_is_gone():
         torch.ones(2, 3) @ torch.ones(2, 3)
     why = gradviz.why(raised.value)
     assert [each.kind for each in why.steps][:2] == ["operand", "operand"]
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
 
 def test_what_nobody_recorded_is_said(parts):
