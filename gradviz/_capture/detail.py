@@ -118,6 +118,7 @@ class Detail:
         return (
             f"{self.steps_in_full:,} of {self.steps:,} passes were looked at in full: "
             f"the first {_FIRST}, after something new or unusual, and others within "
-            f"{self.budget - 1:.0%} of the time. Of the rest, calls, lines and where a "
-            "NaN is born are known, no other values. `--detail full` looks at all."
+            f"{self.budget - 1:.0%} of the time. Of the rest, calls, lines, norms of "
+            "leaves' gradients and where a NaN is born are known, no other values. "
+            "`--detail full` looks at all."
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gradviz import ir
 from gradviz.cli.export import add_export
+from gradviz.cli.fix import add_fix, split_fix
 from gradviz.cli.merge import add_merge
 from gradviz.cli.run import add_run, split_run
 from gradviz.cli.show import add_diff, add_explain, add_ledger, add_show
@@ -39,6 +40,8 @@ examples:
   gradviz run --engine gradtape train.py     `import torch` gives gradtape
   gradviz run --findings out.json train.py   only the findings, for other programs
   gradviz run --step train.py                step through every backward pass
+  gradviz fix train.py                       what was found, as changes to your file
+  gradviz fix --try --write train.py         try each change; write those that help
   gradviz explain GV101                      what a finding means, with an example
   gradviz explain --all > findings.md        the same for all of them
   gradviz why train.html encoder.weight      why it is as it is, line by line
@@ -84,7 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(given: list[str], whole_process: bool) -> int | Ending:
-    own, for_script = split_run(given) if given[:1] == ["run"] else (given, [])
+    split = _SPLITS.get(given[0] if given else "")
+    own, for_script = (given, []) if split is None else split(given)
     options, unknown = _parser().parse_known_args(own)
     if unknown:  # argparse itself would name the help of no command
         command = _Parser(prog=f"gradviz {options.command}")
@@ -97,9 +101,13 @@ def _dispatch(given: list[str], whole_process: bool) -> int | Ending:
         return 2
 
 
+_SPLITS = {"run": split_run, "fix": split_fix}
+"""Commands whose arguments are partly a script's."""
+
 _ADDED = (
     add_demo,
     add_run,
+    add_fix,
     add_export,
     add_explain,
     add_why,

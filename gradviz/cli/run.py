@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -115,10 +115,14 @@ VALUED = {
 FLAGS = {"--keep-compiled", "--no-open", "--step"}
 
 
-def split_run(given: list[str]) -> tuple[list[str], list[str]]:
-    """Split the arguments of ``run`` into ours and the script's, each in order.
+def split_run(
+    given: list[str],
+    valued: Collection[str] = frozenset(VALUED),
+    flags: Collection[str] = frozenset(FLAGS),
+) -> tuple[list[str], list[str]]:
+    """Split the arguments of a command into ours and the script's, each in order.
 
-    Ours are everything up to SCRIPT, and behind it the options of ``run``, until "--".
+    Ours are everything up to SCRIPT, and behind it the command's options, until "--".
     """
     own, theirs = given[:1], list[str]()
     script_seen = False
@@ -129,9 +133,9 @@ def split_run(given: list[str]) -> tuple[list[str], list[str]]:
         elif word == "-m" and not script_seen:
             own += [word, *islice(rest, 1)]
             script_seen = True
-        elif word in VALUED:
+        elif word in valued:
             own += [word, *islice(rest, 1)]
-        elif word in FLAGS or word.partition("=")[0] in VALUED:
+        elif word in flags or word.partition("=")[0] in valued:
             own.append(word)
         elif script_seen:
             theirs.append(word)

@@ -172,7 +172,7 @@ def all_parameters(history: History, module: Module) -> set[int]:
     modules, met = [module], {module.key}
     for each in modules:  # one may hold another that holds it
         inner = set(each.children.values()) - met
-        modules += [history.program.modules[key] for key in inner]
+        modules += filter(None, map(history.program.modules.get, inner))
         met |= inner
     return {key for each in modules for key in each.parameters.values()}
 

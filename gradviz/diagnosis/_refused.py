@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from gradviz.diagnosis._raised import Failure, failures
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
+from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.rule import Hit, Related
 from gradviz.program import Call, History, HookRegistered, RawSite, Value
 
@@ -41,6 +42,7 @@ def hit(
     line: int | None = None,
     related: Iterable[Related] = (),
     written: Value | None = None,
+    edit: Remedy | None = None,
 ) -> Hit:
     """Return the finding for a failure; what the program caught is information."""
     node = None if written is None else written.node
@@ -55,6 +57,7 @@ def hit(
         severity="error" if failure.ended else "info",
         explains=failure.ended,
         line=line,
+        edit=edit,
     )
 
 

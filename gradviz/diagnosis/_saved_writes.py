@@ -23,6 +23,8 @@ from gradviz.diagnosis._words import (
     place,
     tensor_words,
 )
+from gradviz.diagnosis.edits.remedy import Remedy, first_of
+from gradviz.diagnosis.edits.writes import copied_first, out_of_place
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program import (
     Backward,
@@ -337,6 +339,7 @@ def overwrite_rule(
     message: Sentence,
     fix: Sentence,
     related: Callable[[History, Overwrite], Related] | None = None,
+    edit: Callable[[History, Overwrite], Remedy | None] | None = None,
 ) -> Rule:
     """Make a rule of one kind of overwrite, with the places that they all show."""
 
@@ -356,9 +359,18 @@ def overwrite_rule(
                     tensors=(found.value.tensor,),
                     severity="error" if found.ended else "info",
                     explains=found.ended,
+                    edit=(edit or unwritten)(history, found),
                 )
 
     return Rule(code, slug, "error", check)
+
+
+def unwritten(history: History, found: Overwrite) -> Remedy | None:
+    """Return what does without a write, or writes to a copy."""
+    if found.kind in ("step", "stale weights"):
+        return None
+    site = _culprit(history, found)
+    return first_of(out_of_place(site), copied_first(site))
 
 
 def _culprit(history: History, found: Overwrite) -> RawSite | None:

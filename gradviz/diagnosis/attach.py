@@ -23,13 +23,16 @@ def with_findings(snapshot: ir.Snapshot, diagnosis: Diagnosis) -> ir.Snapshot:
         if node.site is not None:
             made.setdefault(node.site, []).append(row)
     findings: list[ir.Finding] = []
+    first = len(snapshot.replacements)
     for each in diagnosis.findings:
         moved = _moved(each, numbers)
+        moved = replace(moved, edit=tuple(first + row for row in each.edit))
         pointing = replace(moved, nodes=_nodes_of(moved, made, snapshot))
         findings.append(_with_memory(pointing, snapshot))
     return replace(
         snapshot,
         findings=tuple(findings),
+        replacements=(*snapshot.replacements, *diagnosis.replacements),
         notes=(*snapshot.notes, *diagnosis.notes),
     )
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from gradviz import ir
 from gradviz.diagnosis._words import begun_large
+from gradviz.diagnosis.edits.draft import Edit
+from gradviz.diagnosis.measured import Measured, measured
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, Rule, Severity
 from gradviz.diagnosis.rules import all_rules
 from gradviz.program import History, Program, Raised, RawSite
@@ -47,6 +50,8 @@ class Diagnosis:
     hits: tuple[tuple[Rule, Hit], ...] = ()  # what the findings were made of
     notes: tuple[str, ...] = ()  # rules that failed, things that could not be seen
     looked_at: LookedAt | None = None  # None: at a finished graph
+    replacements: tuple[ir.Replacement, ...] = ()  # of the edits
+    measured: Measured | None = None  # None: at a finished graph
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -92,7 +97,11 @@ def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis
             )
     ranked = _without_repeats(_answers(sorted(found, key=_rank)), history)
     ranked = sorted([*ranked, *_second_place(ranked, history)], key=_rank)
-    findings = tuple(_finding(rule, hit, history) for rule, hit in ranked)
+    replacements: list[ir.Replacement] = []
+    findings = tuple(
+        _with_edit(_finding(rule, hit, history), _edit(hit, history), replacements)
+        for rule, hit in ranked
+    )
     table = history.places.table
     return Diagnosis(
         findings,
@@ -101,7 +110,32 @@ def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis
         tuple(ranked),
         tuple(notes),
         _looked_at(history),
+        tuple(replacements),
+        measured(history),
     )
+
+
+def _edit(hit: Hit, history: History) -> Edit | None:
+    """Return the edit that makes a hit's fix; what cannot be edited has none.
+
+    A finding without an edit is worth more than none: whatever fails here is let go.
+    """
+    edit = None
+    if hit.edit is not None:
+        with suppress(Exception):
+            edit = hit.edit(history)
+    return None if edit is None or package_of(edit.file) else edit
+
+
+def _with_edit(
+    finding: ir.Finding, edit: Edit | None, rows: list[ir.Replacement]
+) -> ir.Finding:
+    if edit is None:
+        return finding
+    first = len(rows)
+    rows += edit.replacements
+    numbers = tuple(range(first, len(rows)))
+    return replace(finding, edit=numbers, safe=edit.safe, diff=edit.diff)
 
 
 def _looked_at(history: History) -> LookedAt:

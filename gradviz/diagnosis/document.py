@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from gradviz import ir
@@ -48,6 +49,22 @@ def _finding(finding: ir.Finding, diagnosis: Diagnosis) -> dict[str, Any]:
             for row, role in zip(finding.related, finding.roles, strict=True)
         ],
         "fix": finding.fix,
+        "edit": _edit(finding, diagnosis),
+    }
+
+
+def _edit(finding: ir.Finding, diagnosis: Diagnosis) -> dict[str, Any] | None:
+    """Return the edit: ranges of one file as in a site, and what stands there then."""
+    rows = [diagnosis.replacements[row] for row in finding.edit]
+    if not rows:
+        return None
+    changes = [asdict(each) for each in rows]
+    file = {change.pop("file") for change in changes}.pop()
+    return {
+        "file": file,
+        "safe": finding.safe,
+        "replacements": changes,
+        "diff": finding.diff,
     }
 
 

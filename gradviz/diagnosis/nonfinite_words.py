@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
+from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import Kind, of_kind
 from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
@@ -20,6 +22,7 @@ class Told(NamedTuple):
 
     message: str  # how it came to be
     fix: str
+    edit: Remedy | None = None
 
 
 def birth_rule(
@@ -30,7 +33,9 @@ def birth_rule(
     def of(told: Callable[[History, Birth], Told]) -> Rule:
         def check(history: History) -> Iterator[Hit]:
             for birth in of_kind(history, kind):
-                yield hit(history, birth, *told(history, birth))
+                words = told(history, birth)
+                found = hit(history, birth, words.message, words.fix)
+                yield replace(found, edit=words.edit)
 
         return Rule(code, slug, "error", check)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
+from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.program import History, RawSite
 
 LAST_RESORT = 0.0
@@ -51,6 +52,7 @@ class Hit:
     line: int | None = None
     second: bool = False  # another line to change for the first hit's cause
     certainty: float = 1.0  # orders hits of one severity: 1 is proof, 0.5 a pattern
+    edit: Remedy | None = None  # puts the fix's first proposal into effect
 
 
 Check: TypeAlias = Callable[[History], Iterable[Hit]]

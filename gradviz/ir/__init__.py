@@ -178,7 +178,8 @@ class Statistics:
     nans: int = 0
     infs: int = 0
     first_bad: tuple[int, ...] | None = None  # index of the first NaN or Inf
-    histogram: tuple[int, ...] = ()  # 32 equal bins; () when no element is finite
+    # 32 equal bins, of a sample where they count less; () when no element is finite
+    histogram: tuple[int, ...] = ()
     histogram_low: float | None = None  # left edge of the first bin
     histogram_high: float | None = None  # right edge of the last bin
 
@@ -216,6 +217,21 @@ class Finding:
     nodes: tuple[int, ...] = ()  # to point at
     tensors: tuple[int, ...] = ()
     storages: tuple[int, ...] = ()
+    edit: tuple[int, ...] = ()  # replacements that make the fix. Added in 1.4
+    safe: bool = False  # the edit leaves what the program computes as it was meant
+    diff: str = ""  # the edit as people read it
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A range of a file, and what a fix puts there. Counted as in a site."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int  # exclusive; a line's end is behind its last character
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +349,7 @@ class Snapshot:
     processes: tuple[Process, ...] = ()  # by rank; one, where none are merged
     answers: tuple[Answer, ...] = ()  # most pressing first
     answer_steps: tuple[AnswerStep, ...] = ()  # by answer, in the order of causes
+    replacements: tuple[Replacement, ...] = ()  # of the edits of findings
     schema: tuple[int, int] = SCHEMA_VERSION
 
     def __repr__(self) -> str:

@@ -55,6 +55,7 @@ REFERENCES: dict[str, str] = {
     "Finding.nodes": "nodes",
     "Finding.tensors": "tensors",
     "Finding.storages": "storages",
+    "Finding.edit": "replacements",
     "FlowLayer.node": "nodes",
     "FlowLayer.tensor": "tensors",
     "FlowPoint.step": "flow_steps",

@@ -6,6 +6,7 @@ import os
 import sys
 import sysconfig
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
@@ -22,6 +23,9 @@ MAX_EVENTS = 100_000
 
 MOST_WITHOUT_VALUES = 20_000
 """The same where nobody looks at values: a log that may run for days."""
+
+MOST_GONE = 5_000
+"""Modules, and optimizers, and Functions that are gone and still in their tables."""
 
 _FIRST_PRUNED = 250  # identities, before those of the dead go
 
@@ -86,6 +90,29 @@ class Identities:
             thing = row[0]()
             if thing is not None:
                 yield row[1], thing
+
+
+class Gone:
+    """Keys of rows whose objects are gone; the first are let go beyond a number.
+
+    >>> gone = Gone(2)
+    >>> [gone.add(key) for key in (7, 8, 9)]
+    [None, None, None]
+    >>> list(gone.too_many()), list(gone.too_many())
+    ([7], [])
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._keys = most, deque[int]()
+
+    def add(self, key: int) -> None:
+        """Learn that an object is gone; whoever collects garbage may say so."""
+        self._keys.append(key)
+
+    def too_many(self) -> Iterator[int]:
+        """Yield those whose rows are to be forgotten, each once."""
+        while len(self._keys) > self._most:
+            yield self._keys.popleft()
 
 
 class UserFiles(dict[str, bool]):
@@ -199,6 +226,15 @@ class Log:
         """Drop the oldest half of the events when there are too many."""
         if len(self.program.raw) > self.most:
             self.program.drop(self.most // 2)
+
+    def forget_facts(self) -> None:
+        """Forget what is known of tensors that are gone, where that is much."""
+        facts = self.program.tensors
+        if len(facts) > self.most:
+            living = {number for number, _ in self.tensors.alive()}
+            for key in list(facts)[: -self.most // 2]:
+                if key not in living:
+                    del facts[key]
 
     def made(self, call: Call) -> None:
         """Learn that a call made the nodes it lists; for engines that keep a table."""

@@ -48,10 +48,14 @@ class Places:
         """Return one line of a file or cell, without its end; "" where it is lost."""
         return linecache.getline(file, line).rstrip("\n")
 
+    def source_text(self, file: str) -> str:
+        """Return the text of a file or cell as it ran; "" where it is lost."""
+        return "".join(linecache.getlines(file))
+
     def tree(self, file: str) -> ast.Module | None:
         """Return the syntax tree of a file or cell, or None where it is lost."""
         if file not in self._trees:
-            self._trees[file] = parsed("".join(linecache.getlines(file)))
+            self._trees[file] = parsed(self.source_text(file))
         return self._trees[file]
 
     def statement(self, raw: RawSite | None) -> ast.stmt | None:

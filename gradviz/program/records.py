@@ -186,10 +186,11 @@ class Program:
             self.raw[:count] = but
             self._settled = 0 if but else max(0, self._settled - count)
             self._values.clear()
-            index = _index_of(self.raw[0])
-            for key in [key for key in self.left if key < index]:
+            index = _index_of(self.raw[len(but)])
+            kept = set(map(_index_of, but))
+            for key in [key for key in self.left if key < index and key not in kept]:
                 del self.left[key]
-        return index
+            return _index_of(self.raw[0])
 
 
 _PASSES_AND_UPDATES = frozenset(("backward", "optimizer", Backward, OptimizerCall))

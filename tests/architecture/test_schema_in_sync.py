@@ -17,6 +17,7 @@ PLAIN = {
     "StorageMeta": "nbytes itemsize version",
     "Statistics": "count zeros nans infs first_bad histogram",
     "Site": "line end_line column end_column",
+    "Replacement": "line end_line column end_column",
     "Event": "time_ns version",
     "FlowLayer": "count",
     "FlowStep": "number time_ns rank step_ns backward_ns wait_ns",

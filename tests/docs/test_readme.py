@@ -135,6 +135,24 @@ def test_why_answers_as_it_says(folder: Path):
     assert run(sys.executable, "-m", "gradviz", *question, cwd=folder) == answer.text
 
 
+def test_a_fix_is_tried_as_it_says(folder: Path):
+    (program,) = [block for block in blocks(README) if block.is_of_its_own]
+    (report,) = [block for block in blocks(README) if block.language == "diff"]
+    (folder / "quiet.py").write_text(program.text, encoding="utf-8")
+    command = ["fix", "--engine", "gradtape", "--try", "quiet.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "gradviz", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = [line.rstrip() for line in done.stderr.splitlines()]
+    told = [line for line in said if not line.startswith("  The loss")]
+    assert "\n".join(told).find(report.text.rstrip()) > 0
+    assert (folder / "quiet.py").read_text(encoding="utf-8") == program.text
+
+
 def test_the_notebook_block_runs(folder: Path):
     (block,) = [block for block in blocks(README) if block.is_notebook]
     cells = [python_of_the_readme(), *block.text.split("\n\n")]

@@ -164,7 +164,6 @@ export interface Statistics {
   readonly infs: number;
   /** index of the first NaN or Inf */
   readonly first_bad: readonly number[] | null;
-  /** 32 equal bins; () when no element is finite */
   readonly histogram: readonly number[];
   /** left edge of the first bin */
   readonly histogram_low: number | null;
@@ -249,6 +248,12 @@ export interface Finding {
   readonly nodes: readonly number[];
   readonly tensors: readonly number[];
   readonly storages: readonly number[];
+  /** replacements that make the fix. Added in 1.4 */
+  readonly edit: readonly number[];
+  /** the edit leaves what the program computes as it was meant */
+  readonly safe: boolean;
+  /** the edit as people read it */
+  readonly diff: string;
 }
 
 /** A parameter whose gradient was followed over the steps of a training. */
@@ -358,6 +363,17 @@ export interface AnswerStep {
   readonly decision: boolean;
 }
 
+/** A range of a file, and what a fix puts there. Counted as in a site. */
+export interface Replacement {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly end_line: number;
+  /** exclusive; a line's end is behind its last character */
+  readonly end_column: number;
+  readonly text: string;
+}
+
 /** The tables. Row numbers are the ids used everywhere. */
 export interface Snapshot {
   /** "gradtape 0.1.0" */
@@ -392,6 +408,8 @@ export interface Snapshot {
   readonly answers: readonly Answer[];
   /** by answer, in the order of causes */
   readonly answer_steps: readonly AnswerStep[];
+  /** of the edits of findings */
+  readonly replacements: readonly Replacement[];
   readonly schema: readonly [number, number];
 }
 
@@ -414,7 +432,8 @@ export type TableName =
   | "parts"
   | "processes"
   | "answers"
-  | "answer_steps";
+  | "answer_steps"
+  | "replacements";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
 
@@ -652,6 +671,14 @@ export const TABLES: Readonly<
       fallback: [],
       refers: "storages",
     },
+    edit: {
+      kind: "ints",
+      optional: false,
+      fallback: [],
+      refers: "replacements",
+    },
+    safe: { kind: "bool", optional: false, fallback: false },
+    diff: { kind: "string", optional: false, fallback: "" },
   },
   flow_layers: {
     name: { kind: "string", optional: false },
@@ -717,6 +744,14 @@ export const TABLES: Readonly<
     site: { kind: "int", optional: true, fallback: null, refers: "sites" },
     node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
     decision: { kind: "bool", optional: false, fallback: false },
+  },
+  replacements: {
+    file: { kind: "string", optional: false },
+    line: { kind: "int", optional: false },
+    column: { kind: "int", optional: false },
+    end_line: { kind: "int", optional: false },
+    end_column: { kind: "int", optional: false },
+    text: { kind: "string", optional: false },
   },
 };
 

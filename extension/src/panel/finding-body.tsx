@@ -26,6 +26,46 @@ export function Fix({ text }: { text: string }) {
   );
 }
 
+const LINES_SHOWN = 60;
+
+/** The fix as a change to the file, and a button that copies it where a page may. */
+export function FixDiff({ diff, safe }: { diff: string; safe: boolean }) {
+  const [copied, setCopied] = useState(false);
+  if (diff === "") return null;
+  const lines = diff.split("\n").slice(2); // without the names of the file
+  const copy = async () => {
+    await navigator.clipboard.writeText(`${diff}\n`);
+    setCopied(true);
+  };
+  return (
+    <figure class="fix-diff" data-testid="fix-diff">
+      <figcaption>
+        <span class="muted">
+          {safe ? "As a change" : "As a change that takes a side"}
+        </span>
+        {typeof navigator.clipboard?.writeText === "function" && (
+          <button type="button" onClick={() => copy().catch(() => setCopied(false))}>
+            {copied ? "Copied" : "Copy"}
+          </button>
+        )}
+      </figcaption>
+      <pre dir="ltr">
+        {lines.slice(0, LINES_SHOWN).map((line, position) => (
+          <span key={position} class={LINE_CLASSES[line[0] ?? " "] ?? "same"}>
+            {`${visibleCode(line)}\n`}
+          </span>
+        ))}
+      </pre>
+    </figure>
+  );
+}
+
+const LINE_CLASSES: Readonly<Record<string, string>> = {
+  "+": "added",
+  "-": "removed",
+  "@": "muted",
+};
+
 const KNOWN_CODE = /^GV\d{3}$/;
 
 /** How to read more in a terminal: pages open offline, so no link leads out of them. */
@@ -111,6 +151,7 @@ export function FindingBody({ details }: { details: FindingDetails }) {
         <SourceView place={details.culprit} context={CONTEXT_LINES} />
       )}
       <Fix text={details.finding.fix} />
+      <FixDiff diff={details.finding.diff} safe={details.finding.safe} />
       <RelatedLines related={details.related} />
       <Explain code={details.finding.code} />
       <InGraph details={details} />

@@ -54,6 +54,20 @@ describe("findings beside the graph", () => {
     );
   });
 
+  test("show the fix as a change, and copy it where the page may", async () => {
+    const writeText = vi.fn(async () => undefined);
+    vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText } });
+    const app = await show(withFindings());
+    const change = app.find("fix-diff");
+    expect(
+      [...change.querySelectorAll(".removed, .added")].map((line) => line.textContent),
+    ).toEqual(["-y.add_(1)\n", "+y = y.add(1)\n"]);
+    change.querySelector("button")?.click();
+    expect(writeText).toHaveBeenCalledWith(expect.stringContaining("+y = y.add(1)\n"));
+    expect(app.root.querySelectorAll("[data-testid=fix-diff]")).toHaveLength(1);
+    vi.unstubAllGlobals();
+  });
+
   test("show the write log and the strip of a storage", async () => {
     const app = await show(withFindings());
     expect(app.find("storage-3").textContent).toMatch(/v0.*v1.*add_.*v2.*mul_/);

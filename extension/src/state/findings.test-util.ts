@@ -16,6 +16,9 @@ const finding: Finding = {
   nodes: [2, 1],
   tensors: [3],
   storages: [3],
+  edit: [],
+  safe: true,
+  diff: "--- a/train.py\n+++ b/train.py\n@@ -5 +5 @@\n-y.add_(1)\n+y = y.add(1)",
 };
 
 const quiet: Finding = {
@@ -32,6 +35,9 @@ const quiet: Finding = {
   nodes: [],
   tensors: [],
   storages: [],
+  edit: [],
+  safe: false,
+  diff: "",
 };
 
 /** The graph of `convolution` with an error at relu, a warning at the weight, an info. */

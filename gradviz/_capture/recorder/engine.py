@@ -30,9 +30,6 @@ class RecordedLog(Protocol):
     times: dict[int, int]
     """When events came, in nanoseconds since the log was made, by their index."""
 
-    pass_numbers: dict[int, int]
-    """Which of all passes an event is, where not all of them are looked at in full."""
-
     @property
     def passes_over(self) -> int:
         """How many passes have ended."""

@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from gradviz._capture.recorder.engine import RecordedLog
 from gradviz._capture.recorder.from_log import briefly, statistics_of
-from gradviz._capture.recorder.gradient_flow import FULL_STEPS, FlowLog
+from gradviz._capture.recorder.gradient_flow import (
+    FULL_STEPS,
+    KEPT_FLOW_POINTS,
+    FlowLog,
+)
 from gradviz._capture.recorder.raw import RawFlowStep, RawNode, as_tuple
 from gradviz.program.events import Backward, OptimizerCall
+
+_MOST_LEAVES = 2 * KEPT_FLOW_POINTS
 
 
 class FlowOfLog:
@@ -41,11 +47,11 @@ class FlowOfLog:
             return
         with log.program.lock:
             news = [*log.program.passes_and_updates(self._heard)]
-            last = -1 if log.last_pass is None else log.last_pass.index
+            ended = log.passes_over - self._passes_before
             for number, event in enumerate(news):
                 if isinstance(event, OptimizerCall):
                     self._flow.stepped()
-                elif event.index > last:
+                elif self._flow.passes == ended:
                     break  # it is running
                 else:
                     # Updates count too: there is at least one for a pass, mostly.
@@ -54,8 +60,18 @@ class FlowOfLog:
 
     @property
     def forgotten(self) -> int:
-        """How many steps are too old to be kept: the number of the first one."""
+        """How many passes have no step that is kept."""
         return self._flow.forgotten
+
+    def note(self) -> str | None:
+        """Say which steps are left out, where there were too many."""
+        every = self._flow.every
+        if every == 1:
+            return None
+        return (
+            f"Gradients of leaves are kept of 1 in {every:,} steps and of the last "
+            f"{FULL_STEPS}, so that there are {KEPT_FLOW_POINTS:,} at most."
+        )
 
     def steps(self) -> Sequence[RawFlowStep]:
         """Return the steps until now."""
@@ -84,8 +100,16 @@ class FlowOfLog:
         for key, summary in event.at_leaves():
             taken = statistics_of(summary) if in_full else as_tuple(briefly(summary))
             self._flow.add(time_ns, self._stand_in(key), taken)
-        number = self._log.pass_numbers.get(event.index)
-        self._flow.end_pass(None if number is None else number - self._passes_before)
+        self._flow.end_pass()
+        if len(self._leaves) > _MOST_LEAVES:
+            self._forget_leaves()
+
+    def _forget_leaves(self) -> None:
+        """Forget leaves whose steps are gone; a loop may make new ones in each turn."""
+        kept = {id(leaf) for step in self._flow.steps for leaf in step.leaves}
+        gone = [key for key, leaf in self._leaves.items() if id(leaf) not in kept]
+        for key in gone:
+            del self._keys[id(self._leaves.pop(key))]
 
     def _stand_in(self, key: int) -> RawNode:
         leaf = self._leaves.get(key)

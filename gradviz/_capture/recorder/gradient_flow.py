@@ -17,8 +17,8 @@ from gradviz._capture.recorder.raw import (
 )
 from gradviz.flow.table import point_of
 
-KEPT_FLOW_POINTS = 100_000
-"""Points of older steps are forgotten, oldest first, beyond this many."""
+KEPT_FLOW_POINTS = 15_000
+"""Beyond this many points, every other of the older steps is left out."""
 
 FULL_STEPS = 8
 """So many of the last steps keep their histograms: 1 kB a point."""
@@ -29,7 +29,8 @@ class FlowLog:
 
     def __init__(self) -> None:
         self.steps: list[RawFlowStep] = []
-        self.forgotten = 0
+        self.passes = 0  # that ended, with leaves or without
+        self.every = 1  # of older steps, those are kept whose number this divides
         self._count = 0
         self._leaves: list[RawNode] = []  # of the pass that is open
         self._summaries: list[RawStatistics] = []
@@ -44,8 +45,14 @@ class FlowLog:
         self._summaries.append(summary)
         self.steps[-1].time_ns = time_ns
 
-    def end_pass(self, number: int | None = None) -> None:
+    @property
+    def forgotten(self) -> int:
+        """How many passes have no step: they are too old, or reached no leaf."""
+        return self.passes - len(self.steps)
+
+    def end_pass(self) -> None:
         """Note that the pass is over; what lies far back is kept in short."""
+        number, self.passes = self.passes, self.passes + 1
         if not self._leaves:
             return
         self.steps[-1].number = number
@@ -57,10 +64,22 @@ class FlowLog:
         self._leaves, self._summaries = [], []
         if len(self.steps) > FULL_STEPS:
             old = self.steps[-FULL_STEPS - 1]
-            old.summaries = tuple([in_short(each) for each in old.summaries])
-        while self._count > KEPT_FLOW_POINTS and len(self.steps) > 1:
-            self._count -= len(self.steps.pop(0).leaves)
-            self.forgotten += 1
+            if (old.number or 0) % self.every:
+                self._count -= len(self.steps.pop(-FULL_STEPS - 1).leaves)
+            else:
+                old.summaries = tuple([in_short(each) for each in old.summaries])
+        if self._count > KEPT_FLOW_POINTS:
+            self._thin_out()
+
+    def _thin_out(self) -> None:
+        """Leave out every other of the older steps, so that all of a run is seen."""
+        older, last = self.steps[:-FULL_STEPS], self.steps[-FULL_STEPS:]
+        kept = older
+        while len(kept) == len(older) > 1:  # again, where their numbers have gaps
+            self.every *= 2
+            kept = [each for each in older if (each.number or 0) % self.every == 0]
+        self.steps = [*kept, *last]
+        self._count = sum(len(each.leaves) for each in self.steps)
 
     def stepped(self) -> None:
         """Note that an optimizer used the gradients of the last step."""

@@ -136,8 +136,8 @@ class Recorder:
         recording.flow_forgotten = flow.forgotten
         if self.passes > len(shown):
             recording.notes.append(_kept(self.passes, shown, passes))
-        if note := log.detail.note():
-            recording.notes.append(note)
+        notes = flow.note(), log.detail.note()
+        recording.notes += [each for each in notes if each is not None]
         recording.notes += graph.facts.notes(graph.nodes, graph.bare)
         counts = [raw.count for raw in recording.nodes if raw.count > 1]
         if counts:

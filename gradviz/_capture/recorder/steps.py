@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from typing import Any, Literal
 
-from gradviz.program.events import Backward, ModuleCall, OptimizerCall
+from gradviz.program.events import Backward, Call, ModuleCall, OptimizerCall
 
-_Kind = Literal["pass", "update", "other"]
+_Kind = Literal["pass", "step", "clear", "other"]
 
 
 def of_passes(events: Iterable[Any], wanted: Set[int]) -> list[Any]:
@@ -22,21 +22,23 @@ def of_passes(events: Iterable[Any], wanted: Set[int]) -> list[Any]:
     [2, 3]
     """
     kept, since = list[Any](), list[Any]()  # since the pass before
-    after = False  # a pass that is wanted, as long as only optimizers do something
+    over = False  # a pass is, as long as only optimizers do something
+    after = False  # that pass is wanted
     last = False  # the last pass is wanted
     for event in events:
         kind = _kind_of(event)
         since.append(event)
         if kind == "pass":
-            after = last = index_of(event) in wanted
+            over, after = True, index_of(event) in wanted
+            last = after
             if last:
                 kept += since
             since.clear()
-        elif after and kind == "update":
-            kept += since
+        elif (after and kind == "clear") or (over and kind == "step"):
+            kept += since if after else ()  # it uses what that pass brought
             since.clear()
         elif begins_step(event):
-            after = False
+            over = after = False
     return kept + since if last else kept
 
 
@@ -45,6 +47,20 @@ def begins_step(noted: Any) -> bool:
     if type(noted) is not tuple:
         return isinstance(noted, ModuleCall) or bool(getattr(noted, "nodes", ()))
     return noted[0] in ("module", "run") or (noted[0] == "call" and bool(noted[4]))
+
+
+def next_step(events: Sequence[Any], start: int) -> int:
+    """Return the place of the first step that begins behind one; else that one.
+
+    A step of an optimizer is not to stand without the pass that it belongs to: it would
+    seem to use the gradients of an earlier step, where one is kept.
+    """
+    over = False  # a pass is
+    for place in range(start, len(events)):
+        if over and begins_step(events[place]):
+            return place
+        over = over or _kind_of(events[place]) == "pass"
+    return start
 
 
 def last_passes(passes: Sequence[Backward], count: int) -> list[Backward]:
@@ -58,13 +74,17 @@ def last_passes(passes: Sequence[Backward], count: int) -> list[Backward]:
 
 def _kind_of(event: Any) -> _Kind:
     if type(event) is tuple:
+        if event[0] == "optimizer":
+            return "step" if event[4] == "step" else "clear"
         return _KINDS.get(event[0], "other")
     if isinstance(event, Backward):
         return "pass"
-    return "update" if isinstance(event, OptimizerCall) else "other"
+    if isinstance(event, OptimizerCall):
+        return "step" if event.what == "step" else "clear"
+    return "step" if isinstance(event, Call) and event.op == "step" else "other"
 
 
-_KINDS: dict[str, _Kind] = {"backward": "pass", "optimizer": "update", "step": "update"}
+_KINDS: dict[str, _Kind] = {"backward": "pass", "step": "step"}
 
 
 def index_of(event: Any) -> int:

@@ -1,7 +1,9 @@
 """Summaries of arrays: what the view says about a tensor's values and gradients.
 
 It runs once per edge while recording, so it reads an array at most twice, in pieces
-that stay in the cache, and reads a broadcast array as if it had not been expanded.
+that stay in the cache, and reads a broadcast array as if it had not been expanded. Of a
+large array the histogram is that of a sample, as its bins took most of the time; the
+rest is of all elements.
 """
 
 from __future__ import annotations
@@ -9,14 +11,18 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from gradviz import ir
-from gradviz._capture.statistics.scan import PIECE
+from gradviz._capture.statistics.scan import PIECE, sum_of_squares
 
 BINS = 32
+
+SAMPLE = 1 << 16
+"""Elements of a larger array that its histogram is made of."""
 
 # Below it the squares that make up a norm have lost digits to underflow.
 _SMALLEST = 1e-145
@@ -33,6 +39,10 @@ class _Sums(NamedTuple):
     x_squared: float
     t: float
     t_squared: float
+
+
+class _Means(_Sums):
+    """The same, divided by the number of elements."""
 
 
 Summary: TypeAlias = tuple[Any, ...]
@@ -175,11 +185,11 @@ def _summary(
         bins[BINS // 2] = size
         left, right = _around(low)
     else:
-        sums, bins = _sums(xp, flat, low, high)
-        mean_t = sums.t / size
-        std_t = math.sqrt(max(sums.t_squared / size - mean_t * mean_t, 0.0))
+        means, bins = _means(xp, flat, low, high)
+        mean_t = means.t
+        std_t = math.sqrt(max(means.t_squared - mean_t * mean_t, 0.0))
         std = high * std_t - low * std_t
-        mean, norm = sums.x / size, math.sqrt(sums.x_squared)
+        mean, norm = means.x, math.sqrt(means.x_squared * size)
         if not math.isfinite(mean):
             mean = low * (1 - mean_t) + high * mean_t
         if not _SMALLEST < norm < math.inf:
@@ -189,6 +199,35 @@ def _summary(
     histogram = tuple([number * repeats for number in bins] if repeats > 1 else bins)
     values = low, high, mean, std, norm
     return _fields(count, values, zeros, bad, histogram, (left, right))
+
+
+def _means(xp: Any, flat: Any, low: float, high: float) -> tuple[_Means, list[int]]:
+    """Return the means over the array, and its histogram or that of a sample."""
+    size, most = int(flat.size), max(-low, high)
+    # The squares of float32 neither overflow nor vanish there.
+    ordinary = xp is np and flat.dtype.kind == "f" and 1e-15 < most < 1e15
+    if size <= SAMPLE or not ordinary:
+        sums, bins = _sums(xp, flat, low, high)
+        return _Means(*[each / size for each in sums]), bins
+    sums, bins = _sums(xp, flat[_places(size)], low, high)
+    t, t_squared = sums.t / SAMPLE, sums.t_squared / SAMPLE
+    mean, square = float(flat.mean()), sum_of_squares(flat) / size
+    variance, width = square - mean * mean, high - low
+    if variance > square / 1_000:  # else too little is left of the digits
+        t = (mean - low) / width
+        t_squared = t * t + variance / (width * width)
+    return _Means(mean, square, t, t_squared), bins
+
+
+def _places(size: int) -> Any:
+    """Return places spread evenly over so many, in step with no row of an array."""
+    return (_fractions() * size).astype(np.intp)
+
+
+@cache
+def _fractions() -> Any:
+    golden = (math.sqrt(5) - 1) / 2
+    return np.arange(SAMPLE) * golden % 1
 
 
 def _sums(xp: Any, flat: Any, low: float, high: float) -> tuple[_Sums, list[int]]:

@@ -21,6 +21,7 @@ from gradviz._capture.training_loop.patches import (
 )
 from gradviz._capture.training_loop.purity import is_repeatable
 from gradviz.program.events import Call
+from gradviz.program.log import MOST_GONE
 from gradviz.program.values import ContextTensor, CustomFunction, Value
 
 _WATCHED = 10_000  # nodes whose ctx is compared when a pass comes
@@ -135,7 +136,9 @@ class FunctionPart(Part):
             _code_of(given),
             once_differentiable=self._is_once(given),
         )
-        self.log.program.functions.append(row)
+        functions = self.log.program.functions
+        del functions[:-MOST_GONE]
+        functions.append(row)
         self.known = True
         kind = self._kinds[cls] = _Kind(row)
         return kind

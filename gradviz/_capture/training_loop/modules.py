@@ -15,10 +15,11 @@ from typing import Any
 from gradviz._capture.names.tensors import locals_of
 from gradviz._capture.training_loop.patches import Anything, Part, Place, unseen
 from gradviz.program.events import HookRegistered, TrainingSwitched
+from gradviz.program.log import MOST_GONE, Gone
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite
 
-_MOST_MODULES = 20_000  # rows of the table; later modules have none
+_MOST_MODULES = 20_000  # rows of the table; what is made beyond has none
 _SWITCHES = frozenset(
     {
         *("requires_grad", "require_grad", "required_grad", "requires_grads"),
@@ -43,6 +44,7 @@ class ModulePart(Part):
         self.on = True
         self.rows: dict[int, tuple[weakref.ref[Any], Module]] = {}
         self._count = 0
+        self._gone = Gone(MOST_GONE)
         self._changed: list[int] = []
         self.forwards: dict[type, CodeType] = {}  # of the library's own modules
         self._told: dict[tuple[int, bool], int] = {}  # by module and training
@@ -73,15 +75,19 @@ class ModulePart(Part):
             return known[1]
         self._count += 1
         row = Module(self._count, type(module).__name__)
-        key, table = id(module), self.rows
+        key, table, rows_gone = id(module), self.rows, self._gone
+        number, modules = row.key, self.log.program.modules
 
         def forget(gone: weakref.ref[Any]) -> None:
+            rows_gone.add(number)
             if key in table and table[key][0] is gone:
                 del table[key]
 
         table[key] = (weakref.ref(module, forget), row)
-        if self._count <= _MOST_MODULES:
-            self.log.program.modules[row.key] = row
+        for old in rows_gone.too_many():
+            modules.pop(old, None)
+        if len(modules) < _MOST_MODULES:
+            modules[number] = row
         return row
 
     def living(self) -> list[tuple[Any, Module]]:

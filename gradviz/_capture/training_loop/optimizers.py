@@ -21,6 +21,7 @@ from gradviz._capture.training_loop.patches import (
     unseen,
 )
 from gradviz.program.events import Call, OptimizerCall
+from gradviz.program.log import MOST_GONE, Gone
 from gradviz.program.noted import Glance
 from gradviz.program.records import Optimizer
 from gradviz.program.values import ParameterState, RawSite, Value
@@ -63,6 +64,7 @@ class OptimizerPart(Part):
         self.step_site: RawSite | None = None
         self._seen: dict[int, _Seen] = {}
         self._count = 0
+        self._gone = Gone(MOST_GONE)
         base, module = self.lib.optim.Optimizer, self.lib.nn.Module
         self.patches.set(base, "__init__", self._wrap_init(base.__init__))
         for owner, clear in ((base, self._clear), (module, self._clear_module)):
@@ -188,7 +190,12 @@ class OptimizerPart(Part):
         self._count += 1
         kind, site = type(optimizer).__name__, self.log.site()
         row = Optimizer(self._count, kind, site, (), self.log.next_index)
-        self.log.program.optimizers[row.key] = row
+        optimizers = self.log.program.optimizers
+        living = {seen.row.key for seen in [*self._seen.values()]}  # wrappers share
+        for key in self._gone.too_many():
+            if key not in living:
+                optimizers.pop(key, None)
+        optimizers[row.key] = row
         return row
 
     def _wrapped_by(self, optimizer: Any) -> Optimizer | None:
@@ -202,7 +209,7 @@ class OptimizerPart(Part):
 
     def _forget(self, key: int, gone: Any) -> None:
         if key in self._seen and self._seen[key].reference is gone:
-            del self._seen[key]
+            self._gone.add(self._seen.pop(key).row.key)
 
     def _states(self, seen: _Seen) -> States:
         """Return a row per parameter: the last ones, where nothing has changed."""

@@ -75,7 +75,7 @@ def _reason(
     if made_again(history, crossing.node, first, second):
         return "carried"
     # A part that was ready before the first pass, which did not need it: a second loss.
-    walked = crossing.node.key in history.reach(_root_nodes(first))
+    walked = crossing.node.key in walked_by(history, first)
     return "built outside" if walked and repeats(first, second) else "shared trunk"
 
 
@@ -115,7 +115,7 @@ def crossing_into(
     None if nothing of the second graph is younger than the first pass. A tensor that a
     loop makes anew in every turn is preferred to one that was made once.
     """
-    old = history.reach(_root_nodes(first))
+    old = walked_by(history, first)
     found: list[Crossing] = []
     waiting, seen = _root_nodes(second), set[int]()
     while waiting:
@@ -133,6 +133,16 @@ def crossing_into(
         if made_again(history, crossing.node, first, second):
             return crossing
     return found[0] if found else None
+
+
+def walked_by(history: History, backward: Backward) -> dict[int, Node]:
+    """Return the nodes of a pass that are known, though none may lead to them."""
+    found = history.reach(_root_nodes(backward))
+    for key in backward.nodes:
+        node = history.node(key)
+        if node is not None:
+            found.setdefault(key, node)
+    return found
 
 
 def _computed_below(history: History, node: Node) -> Iterator[Node]:
@@ -177,9 +187,14 @@ def made_again(history: History, node: Node, first: Backward, second: Backward) 
         call.nodes
         and first.index < call.index < second.index
         and same_line(call.site, node.site)
-        and (maker is None or call.stack == maker.stack)
+        and (maker is None or _alike(call.stack, maker.stack))
         for call in history.calls
     )
+
+
+def _alike(one: tuple[RawSite, ...], other: tuple[RawSite, ...]) -> bool:
+    """Tell whether two calls in a line came the same way, as far as it was noted."""
+    return not one or not other or one == other
 
 
 # ---- the line to change -------------------------------------------------------------

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import Cut, Kind, cuts, is_dead
+from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
 from gradviz.diagnosis.rules._lifetime import none_ended_run
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
-from gradviz.program import History, RawSite
+from gradviz.program import History, RawSite, following
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Words:
     culprit: RawSite | None
     line: int | None = None
     related: tuple[Related, ...] = ()
+    edit: Remedy | None = None
 
 
 def cut_rule(
@@ -32,7 +34,11 @@ def cut_rule(
     def of(words: Callable[[History, Cut], Words]) -> Rule:
         def check(history: History) -> Iterator[Hit]:
             for cut in cuts(history):
-                if cut.kind in kinds and not is_hack(cut):
+                if (
+                    cut.kind in kinds
+                    and not is_hack(cut)
+                    and not _is_fair(history, cut)
+                ):
                     severity, lost = _weight(history, cut)
                     if lost:
                         yield make(history, cut, words(history, cut), severity, lost)
@@ -40,6 +46,25 @@ def cut_rule(
         return Rule(code, slug, "warning", check)
 
     return of
+
+
+def _is_fair(history: History, cut: Cut) -> bool:
+    """Return whether a pass was for another optimizer, and a later one is to blame.
+
+    A discriminator learns from detached samples; the generator's own pass is its own.
+    """
+    return _is_anothers(history, cut) and any(
+        other.lost & cut.lost
+        for other in cuts(history)
+        if other.backward.site != cut.backward.site and not _is_anothers(history, other)
+    )
+
+
+def _is_anothers(history: History, cut: Cut) -> bool:
+    """Return whether the next step is one of an optimizer that has nothing of a cut."""
+    steps = following(learning.steps(history), cut.backward.index)
+    row = history.program.optimizers.get(steps[0].optimizer) if steps else None
+    return row is not None and not cut.lost & set(row.tensors)
 
 
 def is_hack(cut: Cut) -> bool:
@@ -77,6 +102,7 @@ def make(
         severity=severity,
         explains=explains,
         line=words.line,
+        edit=words.edit,
         certainty=0.6 if _is_usual(history, cut) else _certainty(cut, lost),
     )
 

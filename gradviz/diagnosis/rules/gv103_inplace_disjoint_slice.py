@@ -61,8 +61,7 @@ def _elements(span: tuple[int, int]) -> str:
 def _fix(history: History, found: Overwrite) -> str:
     return (
         "Build the tensor from its parts with `torch.stack` or `torch.cat` instead of "
-        f"writing into it, or save a copy: `clone()` the slice in "
-        f"{history.line(found.node.site)}."
+        "writing into it, or write to a copy: `clone()` it just before the write."
     )
 
 

@@ -35,6 +35,7 @@ from gradviz.diagnosis._saved_writes import (
     written_tensor,
 )
 from gradviz.diagnosis._words import place, tensor_words
+from gradviz.diagnosis.edits.writes import reads_copies
 from gradviz.program import History
 
 
@@ -57,8 +58,28 @@ def _message(history: History, found: Overwrite) -> str:
 def _fix(history: History, found: Overwrite) -> str:
     return (
         "Append each step's result to a list and `torch.stack` it after the loop; let "
-        "the next step read the last item of the list."
+        "the next step read the last item of the list. Or compute with copies of what "
+        "is read from the buffer: `.clone()`."
     )
 
 
-RULE = overwrite_rule("GV104", "inplace-recurrent-buffer", "recurrent", _message, _fix)
+def _is_saved_whole(history: History, found: Overwrite) -> bool:
+    """Return whether the node that made the buffer has saved it: ``m = a.exp()``."""
+    return any(
+        saved.value.storage == found.value.storage
+        for node in history.program.nodes.values()
+        for saved in node.saved
+        if "result" in saved.slot or "output" in saved.slot
+    )
+
+
+RULE = overwrite_rule(
+    "GV104",
+    "inplace-recurrent-buffer",
+    "recurrent",
+    _message,
+    _fix,
+    edit=lambda history, found: reads_copies(
+        found.site, first=_is_saved_whole(history, found)
+    ),
+)

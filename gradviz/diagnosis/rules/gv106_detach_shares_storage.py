@@ -34,6 +34,8 @@ from gradviz.diagnosis._saved_writes import (
 )
 from gradviz.diagnosis._views import through
 from gradviz.diagnosis._words import code, place, tensor_words
+from gradviz.diagnosis.edits.remedy import Remedy
+from gradviz.diagnosis.edits.writes import copies
 from gradviz.diagnosis.rule import Related
 from gradviz.program import Call, History
 
@@ -81,6 +83,17 @@ def _detached_here(history: History, found: Overwrite) -> Related:
     return Related("detached here", None if call is None else call.site, _COPY)
 
 
+def _copied(history: History, found: Overwrite) -> Remedy | None:
+    call = _detach(history, found)
+    return None if call is None else copies(call.site, "detach")
+
+
 RULE = overwrite_rule(
-    "GV106", "detach-shares-storage", "detached", _message, _fix, _detached_here
+    "GV106",
+    "detach-shares-storage",
+    "detached",
+    _message,
+    _fix,
+    _detached_here,
+    edit=_copied,
 )

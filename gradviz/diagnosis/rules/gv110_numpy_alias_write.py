@@ -40,6 +40,9 @@ from gradviz.diagnosis._array_writes import (
 )
 from gradviz.diagnosis._unseen_writes import UnseenWrite, exports, silent_changes
 from gradviz.diagnosis._words import node_words, place, tensor_words
+from gradviz.diagnosis.edits.calls import renamed
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.writes import copies
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, Event, History, RawSite
 
@@ -86,6 +89,12 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
         nodes=(found.node.key,),
         tensors=(found.value.tensor,),
         line=line,
+        edit=None
+        if export is None
+        else first_of(
+            copies(export.site, "numpy", suffix=".copy()"),
+            renamed(export.site, {"from_numpy": "tensor"}),
+        ),
         certainty=1.0 if known else 0.7,
     )
 

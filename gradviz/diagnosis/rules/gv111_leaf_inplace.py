@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import code, place
+from gradviz.diagnosis.edits.writes import unrecorded
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
 
@@ -56,4 +57,5 @@ def check(history: History) -> Iterator[Hit]:
             "gets no .grad.",
             related=[Related("created here", made_at)],
             written=written,
+            edit=unrecorded(failure.site),
         )

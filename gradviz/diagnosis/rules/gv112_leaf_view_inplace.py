@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._refused import base_words, hit, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import code, place
+from gradviz.diagnosis.edits.writes import unrecorded
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
 
@@ -57,4 +58,5 @@ def check(history: History) -> Iterator[Hit]:
             "part of the model, write to a clone() of the leaf.",
             related=[Related("view made here", made.site if made and bases else None)],
             written=written,
+            edit=unrecorded(failure.site),
         )

@@ -31,6 +31,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis._refused import base_words, hit, refused, subject
 from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._words import place
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.writes import copied_first, out_of_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
 
@@ -56,4 +58,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("views made here", None if made is None else made.site, _INDEX)
             ],
             written=written,
+            edit=first_of(
+                out_of_place(failure.site, together=True), copied_first(failure.site)
+            ),
         )

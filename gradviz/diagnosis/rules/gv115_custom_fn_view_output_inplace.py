@@ -37,6 +37,7 @@ from types import CodeType
 
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import code, place
+from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite, Value
 
@@ -68,6 +69,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("applied here", None if made is None else made.site),
             ],
             written=written,
+            edit=value_followed_by(returned, ".clone()"),
         )
 
 

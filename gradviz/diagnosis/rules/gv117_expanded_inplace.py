@@ -32,6 +32,8 @@ from gradviz.diagnosis._memory import cells, numel, repeats
 from gradviz.diagnosis._refused import hit, hook_around, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.writes import EXPANDING, copied_first, copies
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, Value
 
@@ -76,4 +78,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("expanded here", None if made is None else made.site, _OWN)
             ],
             written=written,
+            edit=first_of(
+                copies(made and made.site, *EXPANDING), copied_first(failure.site)
+            ),
         )

@@ -32,6 +32,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis._memory import cells, numel
 from gradviz.diagnosis._shared_cells import SharedWrite, shared_writes
 from gradviz.diagnosis._words import place, tensor_words
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.writes import EXPANDING, copied_first, copies
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
 
@@ -73,4 +75,8 @@ def check(history: History) -> Iterator[Hit]:
                     Related("expanded here", found.made and found.made.site, _OWN),
                 ),
                 tensors=(found.whole.tensor,),
+                edit=first_of(
+                    copies(found.made and found.made.site, *EXPANDING),
+                    copied_first(found.call.site),
+                ),
             )

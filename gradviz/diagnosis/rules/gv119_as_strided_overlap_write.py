@@ -29,6 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._shared_cells import shared_writes
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.writes import EXPANDING, copied_first, copies
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv118_expanded_row_write import message
 from gradviz.program import History
@@ -50,4 +52,8 @@ def check(history: History) -> Iterator[Hit]:
                     Related("windows made here", found.made and found.made.site, _OWN),
                 ),
                 tensors=(found.whole.tensor,),
+                edit=first_of(
+                    copies(found.made and found.made.site, *EXPANDING),
+                    copied_first(found.call.site),
+                ),
             )

@@ -31,6 +31,7 @@ from gradviz.diagnosis._memory import is_contiguous
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import code, place
+from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, Value
 
@@ -63,6 +64,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("reordered here", None if made is None else made.site, _COPY)
             ],
             written=viewed,
+            edit=renamed(failure.site, {"view": "reshape"}, safe=True),
         )
 
 

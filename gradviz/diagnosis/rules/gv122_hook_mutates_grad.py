@@ -36,6 +36,7 @@ from gradviz.diagnosis._gradient_sharing import sharer
 from gradviz.diagnosis._refused import hit, hook_around, refused
 from gradviz.diagnosis._rewrites import out_of_place
 from gradviz.diagnosis._words import node_words, place, tensor_words
+from gradviz.diagnosis.edits.writes import out_of_place as unwritten
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, HookRan, HookRegistered, RawSite
 
@@ -66,6 +67,7 @@ def check(history: History) -> Iterator[Hit]:
                 "Return a new gradient instead of writing the given one.",
                 related=[Related("hook registered here", hook.site)],
                 written=written,
+                edit=unwritten(failure.site),
             )
 
 
@@ -128,4 +130,5 @@ def _hit(history: History, hook: HookRegistered, call: Call | None) -> Hit:
         nodes=() if shared is None else (shared[0].key, shared[1].key),
         severity="info" if shared is None else "error",
         certainty=0.5 if shared is None else 1.0,
+        edit=unwritten(site),
     )

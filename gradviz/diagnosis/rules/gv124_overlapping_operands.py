@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._memory import overlap
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import place, tensor_words
+from gradviz.diagnosis.edits.writes import reads_copy
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, Value
 
@@ -47,6 +48,7 @@ def check(history: History) -> Iterator[Hit]:
             "read after they were overwritten.",
             "Read from a copy: clone() the operand that is read.",
             written=written,
+            edit=reads_copy(failure.site),
         )
 
 

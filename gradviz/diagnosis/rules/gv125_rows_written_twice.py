@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.writes import rows_added
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import Call, History, RawSite, Value
 
@@ -86,4 +87,5 @@ def _hit(history: History, call: Call, rows: Value, index: Value, values: Value)
         tensors=(rows.tensor, index.tensor),
         severity=None if values.requires_grad else "info",
         certainty=0.9,
+        edit=rows_added(call.site),
     )

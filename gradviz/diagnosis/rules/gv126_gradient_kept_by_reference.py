@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
 
@@ -76,6 +77,7 @@ def _hit(history: History, call: Call, reads: list[Call]) -> Hit:
         kept[0] if kept else call.site,
         "Keep `p.grad.clone()`.",
         symptom=call.site,
+        edit=followed_by(kept[0] if kept else None, ".clone()", safe=True),
         related=(Related("added to itself", call.site),),
         tensors=(reads[0].inputs[0].tensor,),
     )

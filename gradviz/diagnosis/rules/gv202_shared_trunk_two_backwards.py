@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
     SecondPass,
@@ -84,6 +85,9 @@ def check(history: History) -> Iterator[Hit]:
             ),
             nodes=(trunk.key, found.freed.key),
             explains=history.ended_by(found.second),
+            edit=None
+            if steps_between(history, found)
+            else with_keyword(freeing, "retain_graph", "True", of=("backward", "grad")),
         )
 
 

@@ -33,6 +33,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.training import carried_cut
+from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at, stored_at
 from gradviz.diagnosis.rules._freed import Crossing, second_passes
@@ -72,6 +75,12 @@ def check(history: History) -> Iterator[Hit]:
             ),
             nodes=(crossing.node.key, found.freed.key),
             explains=history.ended_by(found.second),
+            edit=first_of(
+                kept_without_graph(culprit, history.places.targets(culprit), stored)
+                if stored
+                else None,
+                carried_cut(history, culprit, found.second, bridge),
+            ),
             line=stored or None,
         )
 

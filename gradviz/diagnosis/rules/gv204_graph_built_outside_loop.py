@@ -33,6 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.calls import with_keyword
+from gradviz.diagnosis.edits.training import into_loop
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
     SecondPass,
@@ -40,7 +42,7 @@ from gradviz.diagnosis.rules._freed import (
     second_passes,
     steps_between,
 )
-from gradviz.diagnosis.rules._lifetime import describe
+from gradviz.diagnosis.rules._lifetime import describe, same_line
 from gradviz.program import History, Node
 
 _ANEW = (
@@ -85,7 +87,29 @@ def check(history: History) -> Iterator[Hit]:
             ),
             nodes=(built.key, found.freed.key),
             explains=history.ended_by(found.second),
+            edit=with_keyword(found.first.site, "retain_graph", "True", of=("grad",))
+            if asks
+            else (
+                into_loop(made, found.second.site)
+                if _is_whole(history, built)
+                else None
+            ),
         )
+
+
+def _is_whole(history: History, built: Node) -> bool:
+    """Return whether the line of a node computes from leaves, not from other lines."""
+    call = history.maker(built)
+    waiting = [] if call is None else list(call.inputs)
+    while waiting:
+        value = waiting.pop()
+        made = history.producer(value)
+        if made is None or not value.requires_grad or value.is_leaf:
+            continue
+        if call is None or not same_line(made.site, call.site):
+            return False
+        waiting += made.inputs
+    return True
 
 
 def _built_once(history: History, found: SecondPass) -> Node | None:

@@ -37,6 +37,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gradviz.diagnosis.edits.training import carried_cut
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at
 from gradviz.diagnosis.rules._freed import crossing_into, made_again
@@ -85,4 +86,5 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
             Related("used in the next turn", bridge),
         ),
         nodes=(crossing.node.key,),
+        edit=carried_cut(history, culprit, second, bridge, retained=True),
     )

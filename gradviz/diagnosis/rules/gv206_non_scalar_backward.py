@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of as name_of_op
 from gradviz.dependence.flow import words
+from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
@@ -75,6 +76,9 @@ def check(history: History) -> Iterator[Hit]:
             ),
             tensors=(root.tensor,),
             explains=history.ended_by(backward),
+            edit=None
+            if _is_complex(root) or backward.api == "grad"
+            else followed_by(made or backward.site, ".mean()"),
         )
 
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.writes import updated_in_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import NoneRead, none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import (
@@ -66,6 +67,7 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(node.key,),
             tensors=(found.value.tensor,),
             explains=found.explains,
+            edit=updated_in_place(made),
         )
     for backward in failed_backwards(history, _NO_GRAPH):
         yield from _without_graph(history, backward)
@@ -123,6 +125,7 @@ def _without_graph(history: History, backward: Backward) -> Iterator[Hit]:
             related=(Related("backward pass", backward.site),),
             tensors=tuple(value.tensor for value in call.outputs),
             explains=history.ended_by(backward),
+            edit=updated_in_place(call.site),
         )
 
 

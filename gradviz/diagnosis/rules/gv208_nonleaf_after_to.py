@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.leaves import gradients_last
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import none_reads
 from gradviz.diagnosis.rules._lifetime import CONVERSIONS, name_of, passes_through
@@ -58,6 +59,7 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(found.node.key,),
             tensors=(found.value.tensor,),
             explains=found.explains,
+            edit=gradients_last(found.made),
         )
     yield from _lost_parameters(history)
 

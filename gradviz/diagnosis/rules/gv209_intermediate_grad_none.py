@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.leaves import retained
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import name_of
@@ -59,6 +60,7 @@ def check(history: History) -> Iterator[Hit]:
             found.made,
             f"Call `{code}.retain_grad()` right after this line, before backward(); "
             "or ask for the gradient with `torch.autograd.grad(loss, ...)`.",
+            edit=retained(found.made, found.line),
             line=found.line,
             symptom=found.read.site,
             related=(Related("its .grad is read here", found.read.site, _ASK),),

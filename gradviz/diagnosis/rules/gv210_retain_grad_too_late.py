@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     made_at,
@@ -65,6 +66,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("made here", made_at(history, value)),
             ),
             tensors=(value.tensor,),
+            edit=moved(call.site, before.site, safe=True),
             explains=read is not None and none_ended_run(history),
         )
 

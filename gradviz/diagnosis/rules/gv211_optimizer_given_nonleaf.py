@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.leaves import gradients_last
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
 from gradviz.diagnosis.rules._origins import raised_with, suspects
@@ -64,6 +65,7 @@ def check(history: History) -> Iterator[Hit]:
         related=(Related("given to the optimizer", raised.site, _LEAF),),
         tensors=() if value is None else (value.tensor,),
         explains=True,
+        edit=gradients_last(culprit),
     )
 
 

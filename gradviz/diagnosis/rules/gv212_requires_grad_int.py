@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.leaves import in_floats
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._origins import (
@@ -68,6 +69,7 @@ def check(history: History) -> Iterator[Hit]:
         related=(Related("asked to require grad", raised.site),),
         tensors=() if found is None else (found[0].tensor,),
         explains=True,
+        edit=in_floats(culprit),
     )
 
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.leaves import switched_off
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
 from gradviz.diagnosis.rules._origins import raised_with, suspects
@@ -58,6 +59,7 @@ def check(history: History) -> Iterator[Hit]:
         related=(Related("made here", made),),
         tensors=() if value is None else (value.tensor,),
         explains=True,
+        edit=switched_off(raised.site),
     )
 
 

@@ -39,6 +39,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gradviz.diagnosis.edits.writes import added_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     is_of_gradients,
@@ -174,8 +175,9 @@ def _hit(history: History, chain: list[Call]) -> Hit:
         f"{name} holds the graphs of all turns of the loop, {len(chain)} so far and "
         "one more with each, and no backward pass ever starts from it.",
         site,
-        f"Add a number: `{code}.item()`, or `{code}.detach()`, which also stays on "
-        "its device; or put the loop under `torch.no_grad()`.",
+        f"Add it without its graph: `{code}.detach()`, or as a number, "
+        f"`{code}.item()`; or put the loop under `torch.no_grad()`.",
+        edit=added_without_graph(site),
         related=(
             *(
                 []

@@ -38,6 +38,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradviz.dependence.cuts import cuts, drops_graph
+from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
@@ -81,6 +82,7 @@ def check(history: History) -> Iterator[Hit]:
             "out.detach().",
             related=(Related("made here", made[-1].site),),
             nodes=tuple(call.nodes[-1] for call in made if call.nodes),
+            edit=under_no_grad(site),
             certainty=0.6,  # graphs that nothing walks may also have been cut off
         )
 

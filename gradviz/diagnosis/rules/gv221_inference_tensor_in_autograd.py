@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.modes import decorator_line
+from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames, loop_site, name_of
 from gradviz.diagnosis.rules._origins import raised_with, suspects
@@ -74,6 +75,9 @@ def check(history: History) -> Iterator[Hit]:
         tensors=() if tensor is None else (tensor.tensor,),
         explains=True,
         line=line,
+        edit=None
+        if mode is None or line is not None
+        else renamed(mode.site, {"inference_mode": "no_grad"}),
     )
 
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import put_away_at
 from gradviz.program import History
@@ -63,5 +64,6 @@ def check(history: History) -> Iterator[Hit]:
                 Related("made here", made.site),
             ),
             tensors=(value.tensor,),
+            edit=value_followed_by(kept, ".detach()"),
             explains=history.ended_by(call),
         )

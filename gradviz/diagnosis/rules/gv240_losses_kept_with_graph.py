@@ -36,6 +36,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import keeps
 from gradviz.diagnosis.rules._lifetime import (
@@ -60,8 +61,12 @@ def check(history: History) -> Iterator[Hit]:
             f"`{code}` keeps {len(calls)} losses with what is left of their graphs, "
             f"although the passes through them are over: one more with each step.",
             site,
-            "Keep the number, `.item()`, or `.detach()`, which also stays on its "
-            "device.",
+            "Keep it without its graph, `.detach()`, or as a number, `.item()`.",
+            edit=kept_without_graph(
+                site,
+                history.places.targets(calls[-1].site),
+                line,
+            ),
             line=line,
             symptom=calls[-1].site,
             related=(Related("made here", calls[-1].site),),

@@ -34,6 +34,7 @@ import ast
 from bisect import bisect
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import keeps
 from gradviz.program import History, HookRegistered, ModuleCall, Value
@@ -63,6 +64,9 @@ def check(history: History) -> Iterator[Hit]:
             related=(Related("hook registered here", hook.site),),
             tensors=tuple(value.tensor for value in alive),
             line=stored.lineno,
+            edit=kept_without_graph(
+                history.places.at_line(hook.code, stored.lineno), (), stored.lineno
+            ),
             certainty=0.7,
         )
 

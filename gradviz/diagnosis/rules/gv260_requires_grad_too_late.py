@@ -37,13 +37,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.learning import last_seen
+from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     name_of,
     none_ended_run,
 )
-from gradviz.program import Backward, Call, History, Value
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 
 @rule("GV260", "requires-grad-too-late", "warning")
@@ -70,7 +71,14 @@ def check(history: History) -> Iterator[Hit]:
             related=(Related("backward pass", backward.site),),
             tensors=(value.tensor,),
             explains=explains,
+            edit=moved(switch.site, _first_use(history, value, switch), safe=True),
         )
+
+
+def _first_use(history: History, value: Value, switch: Call) -> RawSite | None:
+    """Return the line that first computed with a tensor."""
+    uses = history.uses(value.tensor)
+    return next((e.site for e in uses if e.outputs and e.index < switch.index), None)
 
 
 def _asked(history: History) -> Iterator[tuple[Value, Backward, bool]]:

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
 from gradviz.dependence.flow import name_of
+from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
@@ -54,7 +55,9 @@ def words(history: History, cut: Cut) -> Words:
             "neither their fractions nor their graph."
         )
         fix = f"Make it of floats: `dtype=torch.{source.dtype}`."
-        return Words(what, fix, made.site, related=(Related("written", call.site),))
+        floats = with_keyword(made.site, "dtype", f"torch.{source.dtype}")
+        related = (Related("written", call.site),)
+        return Words(what, fix, made.site, related=related, edit=floats)
     if cut.kind == "other":
         what = (
             f"`{call.op}` has no derivative: {name} had a graph, its result has none."

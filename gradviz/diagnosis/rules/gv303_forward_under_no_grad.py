@@ -36,6 +36,7 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
+from gradviz.diagnosis.edits.statements import unblocked
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
@@ -61,4 +62,5 @@ def words(history: History, cut: Cut) -> Words:
         move,
         site,
         related=(ran,),
+        edit=unblocked(site, cut.backward.site),
     )

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
 from gradviz.dependence.modes import decorator_line
+from gradviz.diagnosis.edits.statements import undecorated
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
@@ -58,4 +59,5 @@ def words(history: History, cut: Cut) -> Words:
             Related("called here", switch.site),
             Related("ran without gradients", cut.call.site),
         ),
+        edit=undecorated((switch.function, 0), line),
     )

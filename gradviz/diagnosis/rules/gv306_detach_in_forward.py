@@ -32,6 +32,7 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
+from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
@@ -45,4 +46,5 @@ def words(history: History, cut: Cut) -> Words:
         f"Remove {spelled}, or take what it cuts off out of the optimizer if it is "
         "not meant to learn.",
         call.site,
+        edit=without_method(call.site, ("detach", "data")),
     )

@@ -29,8 +29,9 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
+from gradviz.diagnosis.edits.leaves import tensor_itself
 from gradviz.diagnosis.rules._report import Words, cut_rule
-from gradviz.program import History
+from gradviz.program import History, Value
 
 
 @cut_rule("GV307", "tensor-copy-construct", "copy")
@@ -43,4 +44,7 @@ def words(history: History, cut: Cut) -> Words:
         "Use the tensor itself; `torch.stack` or `torch.cat` for several, `.clone()` "
         "for a copy, `.to()` for another dtype or device.",
         call.site,
+        edit=tensor_itself(
+            call.site, several=not isinstance((*call.arguments, None)[0], Value)
+        ),
     )

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
 from gradviz.dependence.flow import name_of
+from gradviz.diagnosis.edits.leaves import kept_as_tensors
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
@@ -58,4 +59,5 @@ def words(history: History, cut: Cut) -> Words:
         fix,
         export.site,
         related=(Related("comes back as a constant", entry.site, fix),),
+        edit=kept_as_tensors(export.site, entry.site),
     )

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.calls import straight_through
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import Backward, History, Node
 
@@ -128,6 +129,7 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
         "zero, although the graph is connected.",
         node.site,
         _fix(node),
+        edit=None if _is_draw(node) else straight_through(node.site),
         symptom=backward.site,
         nodes=(node.key,),
         tensors=tuple(sorted(lost)),

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._raised import failing, own_site
+from gradviz.diagnosis.edits.calls import detached_first
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
 
@@ -54,5 +55,6 @@ def check(history: History) -> Iterator[Hit]:
             symptom=call.site,
             related=(Related("made here", maker.site),) if maker is not None else (),
             severity=None if ended else "info",
+            edit=detached_first(own_site(call)),
             explains=ended,
         )

@@ -38,6 +38,7 @@ from math import prod
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import is_dead, sampled
 from gradviz.dependence.flow import Flow, name_of
+from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, Value, following
 
@@ -214,5 +215,8 @@ def _hit(history: History, grad: Backward, root: Backward, term: Call | None) ->
         "Pass `create_graph=True`.",
         symptom=root.site,
         related=related,
+        edit=with_keyword(grad.site, "create_graph", "True", of=("grad",))
+        if grad.api == "grad"
+        else None,
         explains=history.ended_by(root),
     )

@@ -30,6 +30,7 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
+from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
@@ -45,4 +46,5 @@ def words(history: History, cut: Cut) -> Words:
         "(`model.enable_input_require_grads()` in transformers).",
         site,
         related=(Related("ran without gradients", cut.call.site),),
+        edit=with_keyword(site, "use_reentrant", "False", safe=True),
     )

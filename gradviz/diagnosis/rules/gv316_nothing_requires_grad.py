@@ -35,6 +35,7 @@ from difflib import get_close_matches
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import cuts, is_dead
+from gradviz.diagnosis.edits.leaves import asks_for_gradients, attribute_named
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import set_where
 from gradviz.program import Backward, Call, History
@@ -77,6 +78,9 @@ def _hits(history: History, backward: Backward) -> Iterator[Hit]:
         related=tuple(Related("created here", call.site) for call in makers[:-1]),
         explains=True,
         line=None if switch is None else switch.lineno,
+        edit=attribute_named(slip, "requires_grad", switch.lineno)
+        if slip is not None and switch is not None
+        else (asks_for_gradients(makers[0].site) if len(makers) == 1 else None),
         certainty=0.5,
     )
 

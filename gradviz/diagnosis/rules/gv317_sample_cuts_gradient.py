@@ -30,6 +30,7 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
+from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
@@ -42,4 +43,5 @@ def words(history: History, cut: Cut) -> Words:
         "made from is cut off.",
         "Use `rsample()`, or a loss with `log_prob(sample)`.",
         site,
+        edit=renamed(site, {"sample": "rsample"}),
     )

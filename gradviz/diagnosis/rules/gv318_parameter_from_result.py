@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.calls import unwrapped
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.program import History
@@ -77,5 +78,6 @@ def check(history: History) -> Iterator[Hit]:
                 Related("used here", found.use.site),
             ),
             tensors=tuple(sorted(found.lost)),
+            edit=None if found.write else unwrapped(found.site, ("Parameter",)),
             certainty=0.9,
         )

@@ -39,6 +39,7 @@ from gradviz.dependence.cuts import is_dead, sampled
 from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.numbers import numbers_in
 from gradviz.dependence.op_families import of_op, plain
+from gradviz.diagnosis.edits.calls import of_tensors
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.program import Backward, Call, History, RawSite, Value
@@ -126,6 +127,7 @@ def _hit(history: History, export: Call, entry: Call, backward: Backward) -> Hit
         nodes=() if value.node is None else (value.node,),
         tensors=(value.tensor,),
         severity="info" if asked or _is_weight(history, export, entry) else None,
+        edit=of_tensors(export.site),
         explains=is_dead(backward) and history.ended_by(backward),
         certainty=0.6,
     )

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import ARRAYS, NUMBERS, name_of
+from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History
 
@@ -61,5 +62,6 @@ def check(history: History) -> Iterator[Hit]:
             "Add up the tensors themselves; take the number of the sum for the log.",
             symptom=raised.site,
             tensors=(call.inputs[0].tensor,),
+            edit=without_method(call.site, ("item",)),
             explains=True,
         )

@@ -38,6 +38,9 @@ from collections.abc import Iterator
 
 from gradviz.dependence.cuts import blamed, is_dead, sampled
 from gradviz.dependence.flow import Crossing, Flow, name_of, words
+from gradviz.diagnosis.edits.calls import without_method
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.statements import unblocked
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero, is_failed
 from gradviz.program import Backward, Call, History, Value
@@ -120,5 +123,9 @@ def _hit(
         related=(Related("split here", split.site),),
         nodes=() if piece.node is None else (piece.node,),
         tensors=(piece.tensor,),
+        edit=first_of(
+            unblocked(blamed(history, crossing)[1]),
+            without_method(cut.site, ("detach", "data")),
+        ),
         certainty=0.6,
     )

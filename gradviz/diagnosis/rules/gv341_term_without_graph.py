@@ -37,6 +37,7 @@ from gradviz.dependence import learning
 from gradviz.dependence.cuts import blamed, cuts, sampled
 from gradviz.dependence.flow import Crossing, Flow, words
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, Value
 
@@ -125,5 +126,6 @@ def _hit(
         symptom=backward.site,
         related=(Related("added to the loss", use.site),),
         tensors=(crossing.source.tensor,),
+        edit=without_method(site, ("detach", "data")),
         certainty=0.7,
     )

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.numbers import selected_before
 from gradviz.diagnosis.nonfinite_kinds import of_kind, selected_away
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
@@ -46,4 +47,5 @@ def check(history: History) -> Iterator[Hit]:
             "Give the unselected elements a harmless operand before this op, such as "
             "`torch.where(mask, x, 1.0)`, and select again afterwards.",
         )
-        yield replace(found, related=(Related("selected here", site), *found.related))
+        related = (Related("selected here", site), *found.related)
+        yield replace(found, related=related, edit=selected_before(birth.site, site))

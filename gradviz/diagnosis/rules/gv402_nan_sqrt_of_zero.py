@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.numbers import dtype_of, epsilon, inside_root
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.program import History
 
@@ -34,5 +35,7 @@ def told(history: History, birth: Birth) -> words.Told:
         f"{words.kind_of(birth)}{words.place(birth)}: the operand of the root is 0 "
         f"there, where its derivative is infinite.",
         "Use `torch.linalg.vector_norm` for a norm (its gradient at 0 is 0), or "
-        "add a small constant inside the root: `(x + 1e-12).sqrt()`.",
+        "add a small constant inside the root: "
+        f"`(x + {epsilon(dtype_of(birth.call))}).sqrt()`.",
+        inside_root(birth.site, dtype_of(birth.call)),
     )

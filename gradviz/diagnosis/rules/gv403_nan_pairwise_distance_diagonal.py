@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.numbers import dtype_of, inside_root
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.program import History
 
@@ -35,4 +36,5 @@ def told(history: History, birth: Birth) -> words.Told:
         f"itself, 0, where the derivative of the root is infinite.",
         "Use `torch.cdist(x, x)`, or add a small constant inside the root, or take "
         "the root of the pairs `i < j` only.",
+        inside_root(birth.site, dtype_of(birth.call)),
     )

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.numbers import dtype_of, edge_of, inside_domain
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.program import History
 
@@ -29,6 +30,7 @@ def told(history: History, birth: Birth) -> words.Told:
     """Tell of the inverse functions at or beyond the edge of their domain."""
     extent = words.operands(history, birth.call)
     where = words.source_of(history, birth)
+    edge = edge_of(dtype_of(birth.call))
     op = plain(birth.call.op) if birth.call is not None else "the function"
     if birth.node is not None:
         what = (
@@ -44,5 +46,6 @@ def told(history: History, birth: Birth) -> words.Told:
     return words.Told(
         f"{what}{f' ({extent})' if extent else ''}.",
         "Clamp the operand to the inside of the domain first: for acos and asin, "
-        "`x.clamp(-1 + 1e-6, 1 - 1e-6)`.",
+        f"`x.clamp(-1 + {edge}, 1 - {edge})`.",
+        inside_domain(birth.site, edge),
     )

@@ -19,8 +19,11 @@ References
 from __future__ import annotations
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.program import History
+
+_SPREADS = ("std", "var", "std_mean", "var_mean")
 
 
 @words.birth_rule("GV405", "nan-std-single-element", "spread")
@@ -33,4 +36,7 @@ def told(history: History, birth: Birth) -> words.Told:
         f"{shape} has a single element, and N - 1 is 0.",
         "Pass `correction=0`, or skip batches with a single element "
         "(`DataLoader(..., drop_last=True)`).",
+        with_keyword(
+            birth.site, "correction", "0", of=_SPREADS, instead_of=("unbiased",)
+        ),
     )

@@ -18,6 +18,7 @@ References
 from __future__ import annotations
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.numbers import above_zero, dtype_of, epsilon
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.program import History
 
@@ -25,11 +26,13 @@ from gradviz.program import History
 @words.birth_rule("GV406", "nan-negative-fractional-power", "power")
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the powers of negative numbers."""
+    small = epsilon(dtype_of(birth.call))
     extent = words.operands(history, birth.call)
     return words.Told(
         f"{words.source_of(history, birth)} gave NaN for {words.share(birth)}, "
         f"first{words.place(birth)}: a fractional power of a negative number has "
         f"no real value{f' ({extent})' if extent else ''}.",
-        "Keep the operand at or above 0 (`x.clamp(min=1e-12)`), or use "
+        f"Keep the operand at or above 0 (`x.clamp(min={small})`), or use "
         "`x.sign() * x.abs() ** p` if negative operands are meant.",
+        above_zero(birth.site, small),
     )

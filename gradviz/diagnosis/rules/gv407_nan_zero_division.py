@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from gradviz.dependence.op_families import numbers_in
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.numbers import divisor, dtype_of, epsilon
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.program import History
 
@@ -27,12 +28,14 @@ from gradviz.program import History
 @words.birth_rule("GV407", "nan-zero-division", "division")
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the divisions by zero."""
+    small = epsilon(dtype_of(birth.call), "1e-8")
     what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
     return words.Told(
         f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
         f"{words.how_many(birth)}: {_why(history, birth)}.",
-        "Keep the divisor away from 0: `d.clamp(min=1e-8)` or `d + 1e-8` for what "
-        "is positive, `torch.where(d == 0, 1.0, d)` otherwise.",
+        f"Keep the divisor away from 0: `d.clamp(min={small})` for what is positive, "
+        "`torch.where(d == 0, 1.0, d)` otherwise; of a root, inside of it.",
+        None if birth.call is None else divisor(birth.call, birth.site),
     )
 
 
@@ -47,6 +50,9 @@ def _why(history: History, birth: Birth) -> str:
         name = history.name(divisors[0], "the divisor")
         extent = words.extent(divisors[0])
         summary = divisors[0].summary
+        if summary is not None and not summary.zeros:
+            size = f", which {extent}," if extent else ""
+            return f"the quotient by {name}{size} is too large for {divisors[0].dtype}"
         if summary is not None and summary.count == 1:
             return f"{name} is 0"
         return f"{name} has a 0 there{f' (it {extent})' if extent else ''}"

@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.numbers import dtype_of, inside_log
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import lowest_of
 from gradviz.program import History
@@ -51,4 +52,5 @@ def told(history: History, birth: Birth) -> words.Told:
         f"{what}{words.kind_of(birth)}{words.place(birth)}: it takes the "
         f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
         _POSITIVE if sign != "0" else _TOGETHER,
+        inside_log(birth.site, dtype_of(birth.call)),
     )

@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.edits.numbers import safe_exponential
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.program import History
 
@@ -49,4 +50,5 @@ def told(history: History, birth: Birth) -> words.Told:
         "sigmoid, softplus), or keep its operand small: subtract the maximum of "
         "weights that are normalised afterwards, clamp a learned logarithm "
         "(`log_scale.clamp(max=10)`).",
+        safe_exponential(birth.site),
     )

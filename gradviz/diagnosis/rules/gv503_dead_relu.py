@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.learning import steps
 from gradviz.dependence.op_families import of_op, plain
+from gradviz.diagnosis.edits.leaves import started_at_zero
 from gradviz.diagnosis.gradient_flow import is_activation, origin, user_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
@@ -92,6 +93,7 @@ def _hit(history: History, nodes: list[Node], before: Node | None) -> Iterator[H
             Related("computed here", layer.site),
         ),
         nodes=tuple(each.key for each in nodes),
+        edit=started_at_zero(site),
         certainty=0.7,
     )
 

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.op_families import of_op, plain
+from gradviz.diagnosis.edits.leaves import random_start
 from gradviz.diagnosis.gradient_flow import magnitude, origin, without_gradient
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
@@ -99,5 +100,6 @@ def _hit(
             Related("multiplied", second[0].site),
         ),
         tensors=(first[1].tensor, second[1].tensor),
+        edit=random_start(site or first[0].site),
         certainty=0.8,
     )

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.edits.calls import renamed_all
 from gradviz.diagnosis.gradient_flow import is_activation
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
@@ -76,7 +77,7 @@ def _hits(history: History, second: Backward, first: list[Backward]) -> Iterator
         "of straight pieces, and so is all that is computed with it. No weights can "
         "change that, so a loss of this derivative trains nothing.",
         culprit,
-        "Use an activation that is smooth: `nn.Tanh()`, `nn.SiLU()`, `nn.Softplus()`"
+        "Use an activation that is smooth: `nn.SiLU()`, `nn.Tanh()`, `nn.Softplus()`"
         f"{', in all places' if others else ''}.",
         symptom=second.site,
         related=(
@@ -84,5 +85,6 @@ def _hits(history: History, second: Backward, first: list[Backward]) -> Iterator
             Related("first derivative", first[0].site),
         ),
         nodes=tuple(node.key for node in kinks),
+        edit=renamed_all(places, {"ReLU": "SiLU", "LeakyReLU": "SiLU", "relu": "silu"}),
         certainty=0.9,
     )

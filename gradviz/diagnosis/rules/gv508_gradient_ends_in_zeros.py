@@ -39,6 +39,7 @@ from math import prod
 from gradviz.dependence import learning
 from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import function_of, of_op, plain
+from gradviz.diagnosis.edits.numbers import divided_exactly
 from gradviz.diagnosis.gradient_flow import all_zero, leaf_norms, without_gradient
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
@@ -161,6 +162,7 @@ def _hits(
         nodes=(node.key,),
         tensors=tuple(sorted(leaves)),
         severity=severity,
+        edit=None if rounded is None else divided_exactly(rounded.site),
         certainty=0.8,
     )
 

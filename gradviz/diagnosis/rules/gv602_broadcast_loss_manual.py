@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.dependence.flow import name_of, words
+from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import described, origin, shape_text
 from gradviz.program import Call, History, Value
@@ -150,4 +151,5 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
             Related("other shape made here", origin(history, flat, "shape")),
         ),
         tensors=(tall.tensor, flat.tensor),
+        edit=operand_followed_by(call.site, call.inputs.index(tall), ".squeeze(-1)"),
     )

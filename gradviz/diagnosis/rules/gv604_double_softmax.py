@@ -35,6 +35,7 @@ from math import e, log
 
 from gradviz.dependence.flow import dimension, name_of, words
 from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.edits.calls import unwrapped
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History, Value
@@ -50,6 +51,7 @@ _VIEWS = words(
     "contiguous clone T mT movedim"
 )
 _LAYERS = words("Softmax Softmax2d Sigmoid")
+_FIRST = ("softmax", "sigmoid", *_LAYERS)
 _NOT_HERE = "Return the scores here, and take probabilities only where they are read."
 
 
@@ -99,6 +101,7 @@ def _hit(history: History, first: Call, second: Call) -> Hit:
         layer_or_call(history, first, _LAYERS),
         f"Remove the {twice} and give the loss the scores themselves (logits).",
         symptom=second.site,
+        edit=unwrapped(layer_or_call(history, first, _LAYERS), _FIRST),
         related=(
             Related("applied a second time", second.site),
             Related("runs here", first.site, _NOT_HERE),

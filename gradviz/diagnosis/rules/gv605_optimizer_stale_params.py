@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.diagnosis.custom_functions import returns
+from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._lifetime import frames
@@ -150,4 +151,5 @@ def _hit(
         symptom=first.site,
         related=(Related("took its parameters here", first.site, fix),),
         tensors=tuple(sorted(tensors)),
+        edit=moved(first.site, site, after=True, beside=True),
     )

@@ -32,6 +32,7 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.leaves import registered
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._origins import made_at
@@ -77,6 +78,7 @@ def _hit(
         related=(Related("created here", made),) if line is not None else (),
         tensors=tuple(sorted(lost)),
         line=line,
+        edit=registered(culprit, instead, line),
     )
 
 

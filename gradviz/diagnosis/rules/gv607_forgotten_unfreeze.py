@@ -39,6 +39,8 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import is_dead
+from gradviz.diagnosis.edits.leaves import copied_model
+from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, History, Optimizer, OptimizerCall, RawSite
 from gradviz.program.places import over_lines
@@ -102,6 +104,7 @@ def _wrong_hands(
         optimizer.site,
         "Give the optimizer the parameters of the module that is to learn.",
         related=(Related("frozen here", frozen),),
+        edit=given(optimizer.site, owners(history, learning)),
         tensors=tuple(sorted(reached)),
     )
 
@@ -194,6 +197,7 @@ def _frozen_hit(
         culprit,
         fix,
         symptom=backward.site,
+        edit=None if alias is None else copied_model(culprit, alias.lineno),
         related=() if alias is None else (Related("frozen here", site),),
         line=None if alias is None else alias.lineno,
         tensors=tuple(sorted(tensors)),

@@ -32,6 +32,7 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.leaves import attribute_named, switched_by_call
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._origins import assigned, made_at
 from gradviz.program import History, Module, RawSite
@@ -73,12 +74,14 @@ def _hit(
             "Spell it `requires_grad`.",
             tensors=tuple(sorted(inside)),
             line=line,
+            edit=attribute_named(culprit or site, "requires_grad", line),
         )
     culprit = site or made_at(history, min(inside))
     return Hit(
         f"`{attribute}` is no switch of {owner} ({module.kind}): it is stored as a "
         f"plain attribute, and its {len(inside)} parameters keep their requires_grad.",
         culprit,
-        f"Call `{module.name or 'module'}.requires_grad_(False)` (or True).",
+        edit=switched_by_call(culprit),
+        fix=f"Call `{module.name or 'module'}.requires_grad_(False)` (or True).",
         tensors=tuple(sorted(inside)),
     )

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.leaves import shared_parameter, values_copied
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, History, RawSite, Value
@@ -98,6 +99,7 @@ def _drag(history: History, tie: Call, step: Call, moved: Value, dragged: Value)
         tie.site,
         "Copy the values: `target.data.copy_(source.data)`, or load_state_dict().",
         related=(Related("moves both", step.site),),
+        edit=values_copied(tie.site),
         tensors=(moved.tensor, dragged.tensor),
     )
 
@@ -122,6 +124,7 @@ def _hit(history: History, one: Value, other: Value) -> Hit:
         "of them.",
         tie.site if tie is not None else made,
         "Share the parameter itself: `b.weight = a.weight`.",
+        edit=shared_parameter(tie.site if tie is not None else made),
         related=(Related("constructed here", made),) if tie is not None else (),
         tensors=(one.tensor, other.tensor),
     )

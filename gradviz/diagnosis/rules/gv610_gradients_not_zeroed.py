@@ -39,6 +39,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.statements import called_at
+from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
@@ -70,7 +73,7 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     site, line, slip = or_uncalled(history, leaf.backward.site, "zero_grad")
     clear = (
         f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
-        "`backward()`."
+        "the first `backward()` or after `step()`."
     )
     other = None if slip else _cleared(history, mixed)
     how = "but not in every turn"
@@ -93,6 +96,18 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
         ),
         tensors=tuple(mixed),
         line=line,
+        edit=None
+        if moment.what == "update"
+        else first_of(
+            called_at(site, line) if line is not None else None,
+            beside_pass(
+                leaf.backward.site,
+                _optimizer(history, moment),
+                "zero_grad",
+                step=moment.event.site,
+                safe=True,
+            ),
+        ),
     )
 
 

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.program import History, OptimizerCall
@@ -91,4 +92,5 @@ def _hit(history: History, moment: Moment, lost: dict[int, Leaf]) -> Hit:
             Related("to be applied here", moment.event.site, _BETWEEN),
         ),
         tensors=tuple(lost),
+        edit=moved(leaf.cleared.site, leaf.backward.site, safe=True),
     )

@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
+from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.program import Call, Event, History
@@ -78,6 +79,7 @@ def _early_hit(history: History, clip: Moment, made: Event, step: Event) -> Hit:
         "Clip between `backward()` and `step()`.",
         symptom=step.site,
         related=(Related("applied here, unclipped", step.site),),
+        edit=moved(clip.event.site, made.site, after=True, safe=True),
     )
 
 
@@ -97,4 +99,5 @@ def _hit(history: History, moment: Moment, leaf: Leaf) -> Hit:
         "Clip between `backward()` and `step()`.",
         symptom=step,
         related=(Related("applied here, unclipped", step, _BEHIND),),
+        edit=moved(moment.event.site, step, safe=True),
     )

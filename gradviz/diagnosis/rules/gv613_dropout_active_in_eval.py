@@ -35,6 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of, words
+from gradviz.diagnosis.edits.calls import with_keyword
+from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program import Call, History, ModuleCall, TrainingSwitched
@@ -74,6 +76,7 @@ def _layers(history: History) -> Iterator[Hit]:
             related=(Related("dropout constructed here", module.site),),
             severity="warning" if slip else "info",
             line=line,
+            edit=called_at(site, line) if line is not None else None,
             certainty=0.6,
         )
 
@@ -112,6 +115,7 @@ def _functions(history: History) -> Iterator[Hit]:
                 call.site,
                 "Pass `training=self.training`, or use an `nn.Dropout` layer.",
                 symptom=outermost(history, around).site,
+                edit=with_keyword(call.site, "training", "self.training"),
             )
 
 

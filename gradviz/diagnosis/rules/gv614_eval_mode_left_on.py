@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.training import trained_again
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import (
     Backward,
@@ -138,6 +139,7 @@ def _hit(
         symptom=step.site,
         related=(Related("trained in evaluation mode", call.site, _BACK),),
         severity="warning" if sure else "info",
+        edit=trained_again(switch.site, call.site),
         certainty=0.9 if sure else 0.5,
     )
 
@@ -151,6 +153,7 @@ def _modal(history: History, module: Module) -> list[Module]:
     frozen = bool(own) and not own & learning.trained(history)
     named = any(word in module.kind for word in _MODAL)
     found = [module] if named and not frozen else []
-    for key in module.children.values():
-        found += _modal(history, history.program.modules[key])
+    rows = map(history.program.modules.get, module.children.values())
+    for child in filter(None, rows):
+        found += _modal(history, child)
     return found

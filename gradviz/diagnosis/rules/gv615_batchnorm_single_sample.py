@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import loader_of
 from gradviz.diagnosis.rules._origins import origin_call, shape_text
@@ -65,6 +66,14 @@ def check(history: History) -> Iterator[Hit]:
             severity=None if ended else "info",
             explains=ended,
             line=line,
+            edit=None
+            if line is None or site is None
+            else with_keyword(
+                history.places.at_line(site[0], line),
+                "drop_last",
+                "True",
+                of=("DataLoader",),
+            ),
         )
 
 

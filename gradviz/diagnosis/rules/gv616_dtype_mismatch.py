@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.edits.leaves import method_in, value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import origin
 from gradviz.program import Backward, Call, History, Value
@@ -113,6 +114,7 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
         tensors=(odd.tensor,),
         severity=None if ended else "info",
         explains=ended,
+        edit=value_followed_by(site or call.site, method_in(fix)),
     )
 
 

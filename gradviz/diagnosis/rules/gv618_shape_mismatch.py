@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.edits.shapes import first_size
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind, origin, shape_text
 from gradviz.program import Call, History, Value
@@ -92,6 +93,9 @@ def _hit(history: History, call: Call) -> Hit:
         tensors=tuple(each.tensor for each in operands),
         severity=None if ended else "info",
         explains=ended,
+        edit=first_size(culprit, operands[0].shape[-1])
+        if call.op == "linear" and layer is not None and operands[0].shape
+        else None,
         certainty=0.6,
     )
 

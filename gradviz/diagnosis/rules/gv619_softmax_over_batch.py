@@ -36,6 +36,7 @@ from itertools import islice
 
 from gradviz.dependence.flow import dimension, name_of, words
 from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History
@@ -87,6 +88,7 @@ def _hit(history: History, made: Call, loss: Call, dim: int, classes: int) -> Hi
         f"Write `dim={classes}`, or give the scores to `cross_entropy`, which does "
         "both.",
         symptom=loss.site,
+        edit=over_dimension(layer_or_call(history, made, _LAYERS), classes),
         related=(
             Related("the classes are taken here", loss.site),
             Related("runs here", made.site),

@@ -34,6 +34,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program import History, OptimizerCall
@@ -66,4 +67,5 @@ def _hit(history: History, key: int, steps: list[OptimizerCall]) -> Hit:
         severity="warning" if several else "info",
         symptom=steps[0].site,
         line=line,
+        edit=called_at(site, line) if line is not None else None,
     )

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._origins import made_at
@@ -66,5 +67,6 @@ def check(history: History) -> Iterator[Hit]:
         "freeze them with `requires_grad_(False)`, which also saves the work.",
         related=(Related("created here", made_at(history, min(before))),),
         tensors=tuple(sorted(before)),
+        edit=given(optimizer.site, owners(history, before), beside=True),
         certainty=0.5,
     )

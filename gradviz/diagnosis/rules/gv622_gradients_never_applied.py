@@ -35,6 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.statements import called_at
+from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import (
@@ -90,4 +92,7 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
             Related("gradients computed here", made.site),
         ),
         line=line,
+        edit=called_at(culprit, line)
+        if line is not None
+        else beside_pass(made.site, optimizer.name, "step", after=True),
     )

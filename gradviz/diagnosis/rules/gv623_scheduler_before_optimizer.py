@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import moves, rate_words, schedules
 from gradviz.program import Event, History, ScheduleCall
@@ -76,4 +77,5 @@ def _hit(
             Related("the optimizer steps here", move.site),
         ),
         severity="warning" if again else "info",
+        edit=moved(early.site, move.site, after=True),
     )

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.training import scheduled_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words, schedules
 from gradviz.program import History, ScheduleCall
@@ -62,6 +63,7 @@ def _hit(history: History, made: ScheduleCall, step: ScheduleCall, other: int) -
         made.site,
         f"Make the scheduler from {name}, after that optimizer was made.",
         symptom=step.site,
+        edit=scheduled_of(made.site, used.name) if used.made < made.index else None,
         related=(
             Related("optimizer that never steps", mine.site),
             Related("optimizer in use", used.site),

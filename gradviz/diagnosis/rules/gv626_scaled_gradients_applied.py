@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.training import unscaled
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import meetings
 from gradviz.program import History, OptimizerCall
@@ -55,5 +56,6 @@ def check(history: History) -> Iterator[Hit]:
                 "overflows, and `scaler.update()` after it.",
                 symptom=met.event.site,
                 related=(Related("loss scaled here", met.scale.site),),
+                edit=unscaled(met.event.site, met.scale.site, name, step=True),
             )
             return

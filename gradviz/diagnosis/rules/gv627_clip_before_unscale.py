@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
+from gradviz.diagnosis.edits.training import only_optimizer, unscaled
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import meetings
 from gradviz.program import Call, History
@@ -57,5 +58,8 @@ def check(history: History) -> Iterator[Hit]:
             "Call `scaler.unscale_(optimizer)` before clipping.",
             symptom=call.site,
             related=(Related("loss scaled here", met.scale.site),),
+            edit=unscaled(
+                call.site, met.scale.site, only_optimizer(history), step=False
+            ),
         )
         return

@@ -28,6 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
+from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
 
@@ -72,4 +74,8 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         symptom=call.site,
         related=() if made is None else (Related("the loss", call.site, _OF_LOGS),),
         tensors=(call.inputs[0].tensor,),
+        edit=renamed(
+            made and layer_or_call(history, made, ("Softmax",)),
+            {"softmax": "log_softmax", "Softmax": "LogSoftmax"},
+        ),
     )

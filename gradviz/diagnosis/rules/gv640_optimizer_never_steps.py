@@ -39,6 +39,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.statements import called_at
+from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand, is_failed
 from gradviz.diagnosis.rules._loop_helpers import (
@@ -97,5 +99,8 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         related=(Related("its gradients are computed here", made.site),),
         tensors=optimizer.tensors,
         line=line,
+        edit=called_at(site, line)
+        if line is not None
+        else beside_pass(made.site, optimizer.name, "step", after=True),
         certainty=0.8,
     )

@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
@@ -75,6 +76,7 @@ def check(history: History) -> Iterator[Hit]:
                 symptom=made[0].site,
                 related=(Related("created here", made_at(history, min(left_out))),),
                 tensors=tuple(sorted(left_out)),
+                edit=given(optimizer.site, owners(history, left_out)),
                 certainty=0.9,
             )
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
@@ -77,5 +78,6 @@ def check(history: History) -> Iterator[Hit]:
                 Related("left out", made_at(history, min(known))),
             ),
             tensors=tuple(sorted(known)),
+            edit=given(later.site, owners(history, known)),
             certainty=0.9,
         )

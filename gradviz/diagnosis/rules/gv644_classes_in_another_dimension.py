@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis._words import variable
+from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._origins import behind
@@ -84,6 +85,7 @@ def _hit(history: History, loss: Call, layer: Call) -> Hit:
         symptom=loss.site,
         related=(Related("scores made here", layer.site),),
         tensors=(scores.tensor,),
+        edit=operand_followed_by(loss.site, 0, f".transpose(1, {last})"),
         severity="info" if mixes else None,
         certainty=0.8,
     )

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
@@ -72,6 +73,7 @@ def check(history: History) -> Iterator[Hit]:
                 symptom=passes[0].site,
                 related=(Related("created here", made_at(history, min(own))),),
                 tensors=tuple(sorted(own)),
+                edit=value_followed_by(call.site, ".detach()"),
                 certainty=0.6,
             )
 

@@ -40,6 +40,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import moves
 from gradviz.program import History, Optimizer
@@ -68,6 +69,7 @@ def check(history: History) -> Iterator[Hit]:
             symptom=steps[0][0].site,
             related=(Related("its only step", steps[0][0].site),),
             tensors=made[0].tensors,
+            edit=hoisted(site),
             severity="info" if _may_be_meant(history, made[0]) else None,
             certainty=0.8,
         )

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import dimension, name_of, words
 from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
@@ -115,6 +116,7 @@ def _hit(history: History, made: Call, summed: Call, dim: int) -> Hit:
         layer_or_call(history, made, ("Softmax",)),
         f"Write `dim={right}`, the dimension that is added up.",
         symptom=summed.site,
+        edit=over_dimension(layer_or_call(history, made, ("Softmax",)), right),
         related=(Related("added up here", summed.site),),
         certainty=0.7,
     )

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from gradviz.dependence.flow import name_of, words
+from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind, described
 from gradviz.program import Call, History, RawSite, Value
@@ -91,5 +92,8 @@ def _hit(
         symptom=call.site,
         related=(Related("one value per sample", looked_up.site),),
         tensors=(flat.tensor, tall.tensor),
+        edit=operand_followed_by(
+            call.site, call.inputs.index(flat), f".view(-1{ones})"
+        ),
         certainty=0.8,
     )

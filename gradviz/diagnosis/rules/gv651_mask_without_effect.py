@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.op_families import numbers_in, of_op, plain
+from gradviz.diagnosis.edits.numbers import masked
 from gradviz.diagnosis.gradient_flow import origin
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import Call, History, RawSite
@@ -76,5 +77,6 @@ def _hit(history: History, fill: Call, softmax: Call, number: float) -> Hit:
         fill.site,
         'Fill in `float("-inf")`, or a number far below all scores.',
         symptom=softmax.site,
+        edit=masked(fill.site),
         certainty=0.8,
     )

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.shapes import without_index
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
 
@@ -78,6 +79,7 @@ def _hit(history: History, call: Call, use: Call) -> Hit:
         call.site,
         "Leave the index out; it picks from the batch, not from a tuple.",
         symptom=use.site,
+        edit=without_index(call.site),
         related=(Related("compared here", use.site),),
         tensors=(batch.tensor,),
         certainty=0.7,

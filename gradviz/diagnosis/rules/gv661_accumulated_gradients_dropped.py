@@ -38,6 +38,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Dropped, Leaf, dropped, moments
 from gradviz.program import History, RawSite, ScalerCall
@@ -98,6 +99,7 @@ def _hit(
         site,
         "Clear the gradients once per step, before the first of its passes.",
         symptom=step,
+        edit=hoisted(site, unless=step),
         related=(
             Related("computed here", drop.backward.site),
             Related("applied here", step),

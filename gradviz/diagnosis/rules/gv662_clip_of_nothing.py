@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.edits.training import listed_once
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite, following
 
@@ -62,5 +63,6 @@ def check(history: History) -> Iterator[Hit]:
             call.site,
             "Pass `model.parameters()` anew, or keep `list(model.parameters())`.",
             symptom=step.site,
+            edit=listed_once(call.site),
             related=(Related("applied here, unclipped", step.site),),
         )

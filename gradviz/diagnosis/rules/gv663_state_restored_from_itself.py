@@ -39,6 +39,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.learning import last_seen, once
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.program import Call, History, RawSite
@@ -86,6 +87,7 @@ def check(history: History) -> Iterator[Hit]:
             "`{k: v.clone() for k, v in model.state_dict().items()}`.",
             symptom=call.site,
             related=(Related("restored here" if copied else "mixed here", call.site),),
+            edit=copied_model(taken.site),
             tensors=(call.inputs[0].tensor,),
         )
 
@@ -187,6 +189,7 @@ def _one_model(
         call.site,
         f"Make it a model of its own: `{copy} = copy.deepcopy({model})`.",
         line=named[0] if named else None,
+        edit=copied_model(call.site, named[0]) if named else None,
         symptom=call.site,
         related=(Related(role, call.site),),
         tensors=(call.inputs[0].tensor,),

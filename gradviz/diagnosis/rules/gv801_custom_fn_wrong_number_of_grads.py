@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import named, return_place, returned
+from gradviz.diagnosis.edits.leaves import returns_none
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import CustomFunction, History
 
@@ -55,6 +56,7 @@ def check(history: History) -> Iterator[Hit]:
             symptom=event.site,
             related=(Related("forward takes its inputs here", forward),),
             explains=True,
+            edit=returns_none(site, line, expected - got),
         )
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.edits.leaves import marked_dirty
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, CustomFunction, History, Value
 
@@ -57,4 +58,5 @@ def _hit(
         related=(Related("applied here", outer.site),),
         nodes=outer.nodes,
         tensors=(value.tensor,),
+        edit=marked_dirty(write.site),
     )

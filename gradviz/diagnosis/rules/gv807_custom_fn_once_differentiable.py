@@ -27,6 +27,7 @@ from gradviz.diagnosis.custom_functions import (
     second_pass,
     twice_differentiated,
 )
+from gradviz.diagnosis.edits.statements import undecorated
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite
 
@@ -57,6 +58,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("first derivative", first.site),
             ),
             nodes=(node.key,),
+            edit=undecorated(site, line),
             explains=second.error is not None,
         )
 

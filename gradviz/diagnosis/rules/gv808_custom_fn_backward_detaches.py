@@ -21,6 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import second_pass, twice_differentiated
+from gradviz.diagnosis.edits.calls import without_method
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.statements import unblocked
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import (
     Backward,
@@ -64,6 +67,10 @@ def check(history: History) -> Iterator[Hit]:
             ),
             nodes=(node.key,),
             severity="error" if failed else None,
+            edit=first_of(
+                without_method(cut.site, ("detach", "data", "item")),
+                unblocked(cut.site),
+            ),
             explains=failed,
         )
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import is_wrong
+from gradviz.diagnosis.edits.leaves import in_double
 from gradviz.diagnosis.gradient_flow import origin
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History
@@ -52,6 +53,7 @@ def check(history: History) -> Iterator[Hit]:
             symptom=call.site,
             related=(Related("checked here", call.site),),
             tensors=(value.tensor,),
+            edit=in_double(made or call.site),
             explains=True,
             certainty=0.8,
         )

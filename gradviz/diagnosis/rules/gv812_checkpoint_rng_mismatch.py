@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from math import isclose
 from types import CodeType
 
+from gradviz.diagnosis.edits.calls import without_keyword
 from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
@@ -135,6 +136,7 @@ def _hit(
             Related("differs here", before.site),
             Related("run again here", again.site),
         ),
+        edit=without_keyword(call.site, "preserve_rng_state"),
         explains=bool(failed),
         certainty=0.9,
     )

@@ -120,8 +120,12 @@ def test_without_a_backward_pass_there_is_no_flow(lib: Any):
     assert (snapshot.flow_layers, snapshot.flow_steps, snapshot.flow) == ((), (), ())
 
 
-def test_old_points_make_room(lib: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_flow, "KEPT_FLOW_POINTS", 5)
-    snapshot = recorded(lib, training(lib, 9))
-    assert [step.number for step in snapshot.flow_steps] == [4, 5, 6, 7, 8]
-    assert len(snapshot.flow) == 5
+def test_old_points_make_room_and_all_of_a_run_stays_in_sight(
+    lib: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(_flow, "KEPT_FLOW_POINTS", 16)
+    snapshot = recorded(lib, training(lib, 50))
+    numbers = [step.number for step in snapshot.flow_steps]
+    assert numbers == [0, 8, 16, 24, 32, 40, *range(42, 50)]
+    assert len(snapshot.flow) == len(numbers)
+    assert any("1 in 8 steps" in note for note in snapshot.notes)

@@ -112,7 +112,17 @@ def help_of(capsys: pytest.CaptureFixture[str], *command: str) -> str:
     return capsys.readouterr().out
 
 
-COMMANDS = ["demo", "run", "export", "explain", "show", "ledger", "diff", "merge"]
+COMMANDS = [
+    "demo",
+    "run",
+    "fix",
+    "export",
+    "explain",
+    "show",
+    "ledger",
+    "diff",
+    "merge",
+]
 
 
 def test_help_teaches_with_examples(capsys):
@@ -134,7 +144,7 @@ def test_version_names_the_schema(capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])
     assert ended.value.code == 0
-    assert "snapshot schema 1.3" in capsys.readouterr().out
+    assert "snapshot schema 1.4" in capsys.readouterr().out
 
 
 def test_the_module_is_the_command(recording: Path):

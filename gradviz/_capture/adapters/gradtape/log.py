@@ -65,7 +65,6 @@ class GradtapeLog(Log):
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self.last_index: int | None = None  # of the pass that ended last
         self.passes_over = 0
-        self.pass_numbers: dict[int, int] = {}  # all are looked at in full
         self.forgotten = 0  # calls without a graph that made room for others
         self._stacks: deque[tuple[RawSite, ...]] = deque(maxlen=8)  # the latest
         self._begun_ns = time.perf_counter_ns()
@@ -173,6 +172,7 @@ class GradtapeLog(Log):
         Where most of them are calls without a graph, only those go: an evaluation is
         not to drive the passes out.
         """
+        self.forget_facts()
         raw, nodes = self.program.raw, self.program.nodes
         half = len(raw) // 2
         kept = [each for each in raw[:half] if not is_noted_aside(each)]

@@ -11,7 +11,11 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gradviz._capture.adapters.pytorch.backward_args import BackwardArguments, listed
-from gradviz._capture.adapters.pytorch.gradient_guard import GradientGuard, OwnHook
+from gradviz._capture.adapters.pytorch.gradient_guard import (
+    GradientGuard,
+    LeafGradients,
+    OwnHook,
+)
 from gradviz._capture.adapters.pytorch.isolation import unheard
 from gradviz._capture.adapters.pytorch.pass_cache import WalkedNodes
 from gradviz._capture.adapters.pytorch.pass_preview import MOST_NODES, PreviewedPass
@@ -28,9 +32,6 @@ if TYPE_CHECKING:
 MOST_HOOKED = 50_000  # nodes of one pass whose gradients are summarized
 
 
-_MOST_NUMBERS = 4096  # of passes that nobody has read yet
-
-
 class TorchBackward:
     """Wraps the two ways into a backward pass, and the engine below them."""
 
@@ -41,7 +42,6 @@ class TorchBackward:
         self.log, self.graph = log, graph
         self.last: Backward | None = None  # the pass that ended last, where it was read
         self.over = 0  # passes that have ended
-        self.numbers: dict[int, int] = {}  # of passes in full, by their event's index
         self._peek = torch._C._autograd._get_sequence_nr
         self._patches = Patches()
 
@@ -136,6 +136,8 @@ class TorchBackward:
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
         else:
+            entry.told = event.ran = LeafGradients()
+            log.came(event.index)
             self._guard(entry, nodes)
         return entry
 
@@ -148,7 +150,9 @@ class TorchBackward:
         if not (log.samples and log.program.scanned):
             return
         if all(map(isfinite, map(norm, entry.arguments.roots))):
-            entry.guard = GradientGuard(self.torch, self.log, self.graph, entry.index)
+            entry.guard = GradientGuard(
+                self.torch, log, self.graph, entry.index, entry.told
+            )
             entry.guard.install(nodes, self.own)
 
     def _note(
@@ -175,9 +179,11 @@ class TorchBackward:
             count,
             (),
             (),
+            told := LeafGradients(),
         )
+        log.came(index)
         log.loop.before_backward(walked.keys())
-        return _Pass(arguments, self._peek(), index, None, walked)
+        return _Pass(arguments, self._peek(), index, None, walked, told)
 
     def _event(
         self, arguments: BackwardArguments, site: RawSite | None, stack: Any
@@ -269,10 +275,6 @@ class TorchBackward:
         if entry.arguments.create:
             self.graph.producers.add_between(entry.first, self._peek(), entry.index)
         log.loop.after_backward()
-        if log.samples and not log.brief:
-            self.numbers[entry.index] = self.over
-            if len(self.numbers) > _MOST_NUMBERS:
-                del self.numbers[next(iter(self.numbers))]
         self.last, self.over = entry.event or self.last, self.over + 1
         log.size.passed(self._peek())
         log.step_ended()
@@ -288,7 +290,7 @@ class _Pass:
 
     __slots__ = (
         *("began_ns", "arguments", "event", "first", "guard", "handles", "index"),
-        *("running", "walked"),
+        *("running", "told", "walked"),
     )
 
     def __init__(
@@ -298,12 +300,14 @@ class _Pass:
         index: int,
         event: Backward | None,
         walked: WalkedNodes | None = None,
+        told: LeafGradients | None = None,
     ) -> None:
         self.arguments = arguments
         self.first = first  # the number of the node that comes next
         self.index = index  # of its event
         self.event = event  # None where it is only noted
         self.walked = walked  # its nodes, where it is only noted
+        self.told = told  # what came to leaves, likewise
         self.handles: list[Any] = []
         self.guard: GradientGuard | None = None  # where gradients are not looked at
         self.running: int | None = None

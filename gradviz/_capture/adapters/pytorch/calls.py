@@ -133,7 +133,8 @@ class TorchCalls:
                 self._read_what_ends(met, made)
             if op.exports:
                 log.exports.add(met, outputs)
-            if log.exports.watched and log.exports.look(index, met, outputs):
+            exports, saving = log.exports, nodes or op.exports or header[9] is not None
+            if exports.watched and exports.look(index, met, outputs, bool(saving)):
                 self.graph.lent.update(nodes)
             if not op.uninitialized:
                 results = outputs or [tensor for tensor, _ in met[:1] if writes]
@@ -229,6 +230,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
         log.user_files,
     )
     size, tensor_type = log.size, torch.Tensor
+    plain = frozenset({tensor_type, torch.nn.Parameter})  # of calls without arguments
     told, is_aside = calls.repeated.counts.get, calls.repeated.is_aside
     ran, grad_enabled = calls.repeated.ran, torch.is_grad_enabled
     unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
@@ -254,11 +256,11 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                 if size.counting and calls.counts(op, frame(1)):
                     pass
                 elif not log.muted and log.on:
-                    if log.skims and op.fast:
+                    if log.skims and (op.fast or op.exports):
                         caller, graph = frame(1), grad_enabled()
                         at = id(caller.f_code), caller.f_lasti, id(func), graph
-                        over = told(at, 0) >= ENOUGH and is_aside(at, args)
-                    alone = not (types or others())
+                        over = told(at, 0) >= ENOUGH and is_aside(at, args, op)
+                    alone = (not types or plain.issuperset(types)) and not others()
                     if over:
                         pass
                     elif alone:
@@ -290,7 +292,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                             log.try_(calls.repeated.told, at, open_call)
             elif over:
                 if at is not None and at[3]:
-                    log.try_(ran, at, result)
+                    ran(at, result)
             elif how == "hook":
                 calls.hooks.registered(func, args, result)
             elif size.counting and type(result) is tensor_type and how == "record":

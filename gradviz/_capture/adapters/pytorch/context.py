@@ -57,6 +57,11 @@ class TorchContext(LogContext, Protocol):
 
     # ---- detail ----------------------------------------------------------------------
 
+    @property
+    def passes_over(self) -> int:
+        """How many passes have ended."""
+        ...
+
     def step_ended(self) -> None:
         """Decide how the next step is looked at, now that a pass is over."""
         ...
@@ -71,6 +76,10 @@ class TorchContext(LogContext, Protocol):
 
     def read_graph(self, node: Any) -> None:
         """Read what is not known yet of the graph behind a node."""
+        ...
+
+    def came(self, index: int) -> None:
+        """Note when an event came, where a graph is recorded too."""
         ...
 
     # ---- our function mode -----------------------------------------------------------
@@ -99,6 +108,10 @@ class TorchContext(LogContext, Protocol):
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
         """Return the user's innermost frame, and the user's frames around it."""
+        ...
+
+    def around(self, frame: FrameType | None) -> tuple[RawSite, ...]:
+        """Return the user's frames further out; () where nobody looks at values."""
         ...
 
     def found_from(

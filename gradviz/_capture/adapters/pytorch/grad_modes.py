@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import sys
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz._capture.names.tensors import locals_of
 from gradviz._capture.training_loop.patches import Patches
@@ -13,6 +14,11 @@ from gradviz.program.events import ModeSwitched
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.pytorch.context import TorchContext
+
+_MOST_ROLES = 1_000  # pieces of code that are remembered
+
+_Role: TypeAlias = tuple[CodeType, str, str]
+"""Code, the switch it belongs to, if any, and its part in switching."""
 
 _SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
 
@@ -24,6 +30,7 @@ class TorchModes:
         self.torch = torch
         self.log = log
         self._patches = Patches()
+        self._roles: dict[int, _Role] = {}  # by id of the code, which is kept
 
     def install(self) -> None:
         """Wrap the inference mode's switches: the function mode does not see them."""
@@ -57,23 +64,23 @@ class TorchModes:
 
     def _log(self, enabled: bool, how: str, leaving: bool) -> None:
         frame, function = sys._getframe(2), None
-        user = self.log.user_files
-        while frame is not None and not user[frame.f_code.co_filename]:
-            name = frame.f_code.co_qualname
-            owner, _, method = name.rpartition(".")
-            if owner in _SWITCHES:
-                how = owner
-                leaving = leaving or method == "__exit__"
-            elif name == "context_decorator.<locals>.decorate_context":
+        user, roles = self.log.user_files, self._roles
+        while frame is not None and not user[(code := frame.f_code).co_filename]:
+            _, owner, role = roles.get(id(code)) or self._role_of(code)
+            if role == "decorator":
                 decorated: Any = locals_of(frame).get("func")
                 function = getattr(inspect.unwrap(decorated), "__code__", None)
                 break  # whoever calls it: the decorated function switches
-            elif frame.f_code.co_filename.startswith(self.log.library):
+            if role == "library":
                 return  # an optimizer's step and the like
+            how, leaving = owner or how, leaving or role == "exit"
             frame = frame.f_back
         if function is not None and not user[function.co_filename]:
             return
-        site, stack = self.log.place()
+        if frame is not None and user[frame.f_code.co_filename]:
+            site, stack = (frame.f_code, frame.f_lasti), self.log.around(frame)
+        else:
+            site, stack = self.log.place()
         self.log.append(
             ModeSwitched(
                 index=0,
@@ -86,3 +93,18 @@ class TorchModes:
                 function=function,
             )
         )
+
+    def _role_of(self, code: CodeType) -> _Role:
+        """Say what code that is not the user's does about grad mode."""
+        owner, _, method = code.co_qualname.rpartition(".")
+        known, role = owner in _SWITCHES, "other"
+        if known:
+            role = "exit" if method == "__exit__" else "other"
+        elif code.co_qualname == "context_decorator.<locals>.decorate_context":
+            role = "decorator"
+        elif code.co_filename.startswith(self.log.library):
+            role = "library"
+        if len(self._roles) > _MOST_ROLES:
+            self._roles.clear()
+        self._roles[id(code)] = found = code, owner if known else "", role
+        return found

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from gradviz.program.events import Backward
-from gradviz.program.values import NodeRun
+from gradviz.program.values import NodeRun, Summary
 
 if TYPE_CHECKING:
     from gradviz._capture.adapters.pytorch.context import TorchContext
@@ -52,17 +52,45 @@ class OwnHook:
         self.hook: Any = None
 
 
+class LeafGradients:
+    """What a pass in brief brought to leaves, told as :class:`Runs`: norms alone."""
+
+    __slots__ = ("found",)
+
+    def __init__(self) -> None:
+        self.found: tuple[tuple[int, int, float], ...] = ()
+        """Number, elements and norm of each leaf that had no gradient before."""
+
+    def records(self) -> list[NodeRun]:
+        """Return no runs: nobody listened to the nodes."""
+        return []
+
+    def at_leaves(self) -> list[tuple[int, Summary]]:
+        """Return the leaves' nodes, with as much as is known of their gradients."""
+        return [
+            (-number, Summary(count, zeros=0 if norm else count, norm=norm))
+            for number, count, norm in self.found
+        ]
+
+
 class GradientGuard:
     """The hooks of one pass. After it they hold no node and no tensor."""
 
     def __init__(
-        self, torch: Any, log: TorchContext, graph: TorchGraph, index: int
+        self,
+        torch: Any,
+        log: TorchContext,
+        graph: TorchGraph,
+        index: int,
+        told: LeafGradients | None,
     ) -> None:
         self._torch, self._log, self._graph = torch, log, graph
         self._index = index  # of the event
+        self._told = told  # what the event learns of leaves
         self._event: Backward | None = None  # once something was noticed
         self._on = True
-        self._leaves: list[Any] = []  # that the pass reaches, while it runs
+        # Those that the pass reaches, while it runs, and whether they have a gradient.
+        self._leaves: list[tuple[Any, bool]] = []
         self._current = torch._C._current_autograd_node
 
     def install(self, roots: list[Any], own: OwnHook) -> None:
@@ -82,7 +110,8 @@ class GradientGuard:
             found.add(fn)
             kind = type(fn)
             if kind is leaf:
-                leaves.append(fn.variable)
+                variable = fn.variable
+                leaves.append((variable, variable.grad is not None))
                 continue
             if not (harmless[kind] if kind in harmless else _is_harmless(kind, near)):
                 fn.register_hook(hook)
@@ -94,8 +123,14 @@ class GradientGuard:
     def remove(self) -> None:
         """Be done. The hooks stay on the nodes, which mostly die with the pass."""
         if self._event is None:
-            given = [leaf.grad for leaf in self._leaves]
-            self._log.nonfinite.of_leaves([each for each in given if each is not None])
+            norms = self._log.nonfinite.of_leaves([x.grad for x, _ in self._leaves])
+            if self._told is not None:
+                number_of = self._log.tensors.of
+                self._told.found = tuple(
+                    (number_of(leaf), leaf.numel(), norm)
+                    for (leaf, had), norm in zip(self._leaves, norms, strict=True)
+                    if norm is not None and not had and math.isfinite(norm)
+                )
         self._on, self._event, self._leaves = False, None, []
 
     def _hook(self) -> Any:
@@ -140,6 +175,7 @@ class GradientGuard:
         if isinstance(event, Backward):
             self._graph.walk([fn])
             event.whole = event.unusual = True
+            event.ran = list[NodeRun]()  # from here on all that runs
             self._event = event
 
     def _note(

@@ -36,6 +36,7 @@ from gradviz._capture.recorder.steps import (
     begins_step,
     index_of,
     last_passes,
+    next_step,
     of_passes,
 )
 from gradviz._capture.training_loop.log import LoopLog
@@ -124,6 +125,9 @@ class TorchLog(TorchFrames):
         self.brief = not scan
         self.detail = detail or Detail("full")
         self.samples = scan and self.detail.how == "auto"
+        whole = scan and not self.samples
+        self.most = MAX_EVENTS if whole else MOST_WITHOUT_VALUES
+        self.size.fits(self.most)
         self._ending = False  # the next step is to be looked at in brief
         self.whole = True  # values were looked at since the last pass
         self.unusual = False  # something was noticed since
@@ -144,13 +148,9 @@ class TorchLog(TorchFrames):
         regions = Regions(self, self.calls)
         self.compiled = TorchCompiled(torch, self, regions, keep=keep_compiled)
         self.scripted = TorchScripted(torch, self, regions)
-        self.pass_numbers = self.passes.numbers
         self.detailed = False
         self._pictured = 0  # so many steps, once a graph is recorded too
         self.watchful = self.samples
-        whole = scan and not self.samples
-        self.most = MAX_EVENTS if whole else MOST_WITHOUT_VALUES
-        self.size.fits(self.most)
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()
@@ -324,11 +324,16 @@ class TorchLog(TorchFrames):
         if not self.brief:
             self.size.grew(self._next_number())
         if self.detailed:
-            self.times[index] = time.perf_counter_ns() - self._begun_ns
+            self.came(index)
         if self.samples and not self.brief:
             self._added_in_full(self.program.raw[-1])
         if len(self.program.raw) > self.most:
             self._drop_old()
+
+    def came(self, index: int) -> None:
+        """Note when an event came, where a graph is recorded too."""
+        if self._pictured:
+            self.times[index] = time.perf_counter_ns() - self._begun_ns
 
     def _added_in_full(self, noted: Any) -> None:
         """End full detail where a step begins that is to be looked at in brief."""
@@ -345,6 +350,7 @@ class TorchLog(TorchFrames):
         loader is not to drive the passes out. Nor are steps in brief to drive out the
         last that were looked at in full.
         """
+        self.forget_facts()
         raw = self.program.raw
         half = len(raw) // 2
         kept = [each for each in raw[:half] if not is_noted_aside(each)]
@@ -354,6 +360,7 @@ class TorchLog(TorchFrames):
         if self.size.counting:  # the beginning of a step tells more than its middle
             self.program.drop(half, raw[: half // 2])
             return
+        half = next_step(raw, half)
         steps = of_passes(raw[:half], self._shown()) if self._pictured else []
         first = index_of(raw[half])
         if len(steps) > half // 2:

@@ -9,7 +9,9 @@ said of one in the first step. A place that had one before is no news; that of a
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from math import frexp
 from typing import Any, Protocol
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import GLANCE
@@ -18,6 +20,7 @@ from gradviz._capture.adapters.pytorch.tensor_records import (
     TorchValues,
     version_of,
 )
+from gradviz._capture.detail import Detail
 from gradviz._capture.names.tensors import grad_fn_of
 from gradviz.program.events import Call
 from gradviz.program.noted import Glance, Noted
@@ -25,6 +28,8 @@ from gradviz.program.records import Program
 
 LARGE = 1e15
 """Norm of a leaf's gradient from which on an overflow is near, in float32."""
+
+_BITS = 10  # of an exponent: a factor of a thousand
 
 _MOST_PENDING = 256  # norms on a device, before somebody waits for them
 
@@ -34,6 +39,7 @@ class SampledLog(Protocol):
 
     program: Program
     values: TorchValues
+    detail: Detail
     samples: bool  # it does so at all
     brief: bool  # it does not now
 
@@ -52,6 +58,7 @@ class NonfiniteCheck:
     def __init__(self, torch: Any, log: SampledLog) -> None:
         self._torch, self._log = torch, log
         self.near_overflow = False  # gradients are so large that products may be Inf
+        self._sizes: tuple[int, int, int] | None = None  # of leaves' gradients
         self._met = set[tuple[Any, ...]]()  # places, with whether it was NaN
         self._pending: list[Any] = []  # norms that a device still computes
         self.norm = norm_of(torch, self._pending)
@@ -96,20 +103,55 @@ class NonfiniteCheck:
         self._log.read_graph(grad_fn_of(result))
         self._tell(noted[1])
 
-    def of_leaves(self, gradients: list[Any]) -> None:
-        """Look at what a pass has brought to the leaves, at all of it at once."""
-        plain = [each for each in gradients if type(each) is self._torch.Tensor]
-        strided = [each for each in plain if each.layout is self._torch.strided]
-        if not strided or self.is_observed():
-            return
-        norms = [float(self.norm(each)) for each in strided]
-        self.near_overflow = max(norms) > LARGE
-        bad = [each for each in norms if not math.isfinite(each)]
-        if bad and self.is_news(("leaves", math.isnan(bad[0]))):
-            self._log.notice()
+    def of_leaves(self, gradients: list[Any]) -> list[float | None]:
+        """Look at what leaves have after a pass; return norms, None where not known."""
+        plain, strided, norm = self._torch.Tensor, self._torch.strided, self.norm
+        if self.is_observed():
+            return [None] * len(gradients)
+        norms: list[float | None] = []
+        for each in gradients:
+            if type(each) is plain and each.layout is strided:
+                found = norm(each)
+                norms.append(found if each.is_cpu else None)  # nobody waits for others
+            else:
+                norms.append(None)
+        known = [each for each in norms if each is not None]
+        if known:
+            bad = [each for each in known if not math.isfinite(each)]
+            if not bad:
+                self._sizes_of_leaves(known)
+            elif self.is_news(("leaves", math.isnan(bad[0]))):
+                self._log.notice()
+        return norms
+
+    def _sizes_of_leaves(self, norms: list[float]) -> None:
+        """Have the next steps looked at in full where gradients grow, shrink or end.
+
+        That is: one is a thousandth of the least so far, or a thousand times the
+        largest, or twice as many as ever are 0.
+        """
+        largest, least, before = max(norms), min(norms), self._sizes
+        self.near_overflow = largest > LARGE
+        zeros = 0
+        if not least:
+            some = [each for each in norms if each]
+            zeros, least = len(norms) - len(some), min(some, default=1.0)
+        found = zeros.bit_length(), frexp(least)[1], frexp(largest or 1.0)[1]
+        if before is None:
+            self._sizes = found
+        elif (
+            found[0] > before[0]
+            or found[1] < before[1] - _BITS
+            or found[2] > before[2] + _BITS
+        ):
+            most, low, high = before
+            self._sizes = max(found[0], most), min(found[1], low), max(found[2], high)
+            self._log.detail.noticed()
 
     def of_untold(self, place: tuple[Any, ...], result: Any) -> None:
         """Look at the result of a call that is not in the log."""
+        if not result.is_floating_point() and not result.is_complex():
+            return
         if result._is_view() or self.is_observed():
             return
         norm = self.norm(result)
@@ -176,6 +218,10 @@ def norm_of(torch: Any, pending: list[Any]) -> Callable[[Any], float]:
     wide = frozenset({float32, torch.float64, torch.complex64, torch.complex128})
     parameter, infinite = torch.nn.Parameter, math.isinf
 
+    def wider(data: Any) -> float:
+        number = compute(data.abs(), 2, None, False, dtype=torch.float64).item()
+        return min(number, sys.float_info.max)
+
     def norm(tensor: Any) -> float:
         kind = type(tensor)
         if kind is not plain and kind is not parameter:
@@ -196,7 +242,7 @@ def norm_of(torch: Any, pending: list[Any]) -> Callable[[Any], float]:
             if number == number and not infinite(number):
                 return number
             if not bool((~isfinite(data)).any()):
-                return 0.0  # the squares were too large
+                return wider(data)  # the squares were too large
             return math.nan if bool(isnan(data).any()) else math.inf
         if not found.is_meta:
             pending.append(found.float())

@@ -44,11 +44,28 @@ class Exports:
         """Watch the storages that a call handed out."""
         for tensor in [*(each for each, _ in met), *outputs]:
             storage = self.values.look(tensor)[STORAGE]
-            if storage and storage not in self.watched:
-                if len(self.watched) >= self._room:
-                    self._forget_gone()
-                self.watched[storage] = []
-                self.values.unversioned.add(storage)
+            if storage:
+                self._watch(storage)
+
+    def is_new(self, tensor: Any) -> bool:
+        """Tell whether no call was told of a tensor's memory; watch it from now on."""
+        values = self.values
+        if type(tensor) is not self.torch.Tensor or tensor.requires_grad:
+            return False
+        count = values.storages.count
+        try:
+            number = values.storage_of(tensor.untyped_storage())
+        except (RuntimeError, NotImplementedError):  # sparse, or of a transform
+            return False
+        self._watch(number)
+        return number > count
+
+    def _watch(self, storage: int) -> None:
+        if storage not in self.watched:
+            if len(self.watched) >= self._room:
+                self._forget_gone()
+            self.watched[storage] = []
+            self.values.unversioned.add(storage)
 
     def touches(self, met: Iterable[Glance]) -> bool:
         """Tell whether one of these tensors lies in memory that was handed out."""
@@ -62,14 +79,21 @@ class Exports:
             self.values.unversioned.discard(storage)
         self._room = max(_MOST_WATCHED, 2 * len(self.watched))
 
-    def look(self, index: int, met: GivenTensors, outputs: Sequence[Any]) -> bool:
-        """Take the fingerprints of the watched storages that a call met, if any."""
+    def look(
+        self, index: int, met: GivenTensors, outputs: Sequence[Any], saving: bool
+    ) -> bool:
+        """Take the fingerprints of the watched storages that a call met, if any.
+
+        Nobody asks for one before something may have saved what lies there.
+        """
         met_some = False
         for tensor in [*(each for each, _ in met), *outputs]:
             prints = self.watched.get(self.values.look(tensor)[STORAGE])
             if prints is None:
                 continue
             met_some = True
+            if not (prints or saving):
+                continue
             if not prints or prints[-1][0] != index:
                 found = self._print(tensor)
                 if found is not None:

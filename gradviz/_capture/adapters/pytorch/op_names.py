@@ -39,7 +39,7 @@ _QUESTIONS = _words(
 )
 """Calls that tell a fact of a tensor without touching its elements or its graph."""
 
-_EXPORTS = _words(
+EXPORTS = _words(
     """
     numpy from_numpy __array__ __dlpack__ to_dlpack untyped_storage storage
     """
@@ -107,7 +107,7 @@ def describe_function(func: Any) -> Op:
     return Op(
         name.strip("_") if bare else name,
         how,
-        exports=name in _EXPORTS,
+        exports=name in EXPORTS,
         uninitialized=name.startswith(("empty", "new_empty")),
         touches_flags=_writes(name),
         shares=name.startswith(("unsafe_", "_unsafe_")),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_NODES = 20_000  # of one backward pass that its event lists
 
 _FEW = 4  # graphs of a kind that are read, where no pass is looked at in full
+_MOST_KINDS = 10_000  # of graphs that are counted
 
 
 PreviewedPass: TypeAlias = tuple[WalkedNodes, tuple[int, ...]]
@@ -144,6 +145,8 @@ class PassPreview:
     def _was_read_before(self, found: dict[int, type], site: RawSite | None) -> bool:
         """Tell whether graphs of the same nodes and place were read before."""
         key = hash((site and site[1], *found.values()))
+        if len(self._kinds) > _MOST_KINDS:
+            self._kinds.clear()
         times = self._kinds[key] = self._kinds.get(key, 0) + 1
         return times > self.few
 

@@ -2,8 +2,8 @@
 
 Data is prepared, a policy plays, a metric is computed: in a step that is looked at in
 brief, such a call is told the first few times. After that it only runs; while grad mode
-is on, whether NaN or Inf came of it is looked at all the same. What writes, what hands
-out memory, and what leads out of a graph is always told.
+is on, whether NaN or Inf came of it is looked at all the same. What writes, what leads
+out of a graph, and what hands out memory that a call was told of is always told.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gradviz.program.noted import Glance
 if TYPE_CHECKING:
     from gradviz._capture.adapters.pytorch.call_arguments import OpenCall
     from gradviz._capture.adapters.pytorch.context import TorchContext
+    from gradviz._capture.adapters.pytorch.op_names import Op
 
 ENOUGH = 8
 """So often a call is told before it is passed over."""
@@ -38,28 +39,33 @@ class RepeatedCalls:
         self._peek = torch._C._autograd._get_sequence_nr
         self._tensor = torch.Tensor
 
-    def is_aside(self, place: Place, args: tuple[Any, ...]) -> bool:
+    def is_aside(self, place: Place, args: tuple[Any, ...], op: Op) -> bool:
         """Tell whether a call that was told often enough leads out of no graph."""
+        self._first = self._peek()
+        if op.exports:
+            return bool(args) and self._log.exports.is_new(args[0])
         if not place[3]:
             return True  # nor is one made
         if place not in self._compares:
             for each in args:
                 if isinstance(each, self._tensor) and each.requires_grad:
                     return False
-        self._first = self._peek()
         return True
 
     def ran(self, place: Place, result: Any) -> None:
         """Look at the result of a call that was passed over."""
-        if self._peek() != self._first:
-            self.counts[place] = -1  # there is a graph now, without this call
-        nonfinite = self._log.nonfinite
-        if isinstance(result, self._tensor):
-            nonfinite.of_untold(place, result)
-        elif isinstance(result, (tuple, list)):
-            for each in result:
-                if isinstance(each, self._tensor):
-                    nonfinite.of_untold(place, each)
+        log = self._log
+        try:
+            if self._peek() != self._first:
+                self.counts[place] = -1  # there is a graph now, without this call
+            if type(result) is self._tensor:
+                log.nonfinite.of_untold(place, result)
+            elif isinstance(result, (tuple, list)):
+                for each in result:
+                    if type(each) is self._tensor:
+                        log.nonfinite.of_untold(place, each)
+        except Exception as error:
+            log.stop(error)
 
     def told(self, place: Place, open_call: OpenCall) -> None:
         """Count a call that was told in full."""

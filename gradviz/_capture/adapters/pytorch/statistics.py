@@ -55,7 +55,7 @@ def summarize(
         try:
             data = tensor.detach()
             if full:
-                return _with_statistics(torch, data), _first(data.flatten(), shown)
+                return _with_statistics(torch, data), _first(_beginning(data), shown)
             if data.is_complex():
                 data = torch.view_as_real(data.resolve_conj())
             if data.dtype is torch.bfloat16:
@@ -63,7 +63,7 @@ def summarize(
             if data.is_cpu:
                 array = array_of(torch, data.resolve_neg())
                 return summary_of(array), _first(array.flat, shown)
-            text = _first(data.flatten(), shown)
+            text = _first(_beginning(data), shown)
             if data.dtype is torch.bool:
                 data = data.to(torch.uint8)
             return _numbers(torch, data), text
@@ -73,6 +73,13 @@ def summarize(
 
 def _first(elements: Any, count: int) -> str:
     return str(elements[:count].tolist()) if count else ""
+
+
+def _beginning(data: Any) -> Any:
+    """Return the elements a tensor begins with, in one row: not a copy of it all."""
+    while data.dim() > 1 and data.numel() > _SHOWN * _SHOWN:
+        data = data[0] if data[0].numel() >= _SHOWN else data[:_SHOWN]
+    return data.flatten()
 
 
 def statistics(torch: Any, tensor: Any) -> ir.Statistics | None:

@@ -111,6 +111,55 @@ def test_every_step_is_looked_at_where_that_is_asked_for():
     assert not [each for each in recorder.snapshot().notes if "in full:" in each]
 
 
+def test_gradients_of_steps_in_brief_are_in_the_flow():
+    in_full, in_brief = [train(30, plain, detail=how) for how in ("full", "auto")]
+    flows = [each.snapshot() for each in (in_full, in_brief)]
+    for snapshot in flows:
+        assert [step.number for step in snapshot.flow_steps] == list(range(30))
+        assert len({point.layer for point in snapshot.flow}) == 4
+    full, brief = (len(each.flow) for each in flows)
+    assert full == brief == 120
+    assert all(point.norm for point in flows[1].flow)
+    assert all(step.time_ns for step in flows[1].flow_steps)
+
+
+def test_gradients_that_add_up_are_not_told_as_those_of_one_step():
+    net, _ = model()
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(20):
+            net(torch.randn(4, 8)).sum().backward()
+    snapshot = recorder.snapshot()
+    assert [step.number for step in snapshot.flow_steps] == [0, 1]
+
+
+def test_what_a_loop_makes_anew_is_forgotten(monkeypatch: pytest.MonkeyPatch):
+    from gradviz._capture.adapters.pytorch import log
+    from gradviz._capture.training_loop import modules, optimizers
+
+    monkeypatch.setattr(log, "MOST_WITHOUT_VALUES", 200)
+    for part in (modules, optimizers):
+        monkeypatch.setattr(part, "MOST_GONE", 20)
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(150):
+            net, optimizer = model()
+            net(torch.randn(4, 8)).sum().backward()
+            optimizer.step()
+    program = recorder._parts[0].log.program
+    assert not program.notes  # nothing of ours failed
+    assert len(program.modules) < 50  # of 600
+    assert len(program.optimizers) < 50  # of 150
+    assert len(program.tensors) < 350  # of 600
+    assert len(program.left) < 200
+
+
+def test_a_gradient_a_thousand_times_smaller_is_looked_at_in_full():
+    def smaller(out: Any, step: int) -> Any:
+        return out.pow(2).mean() * (1e-6 if step >= LATE else 1.0)
+
+    assert train(LATE, smaller)._parts[0].log.detail.steps_in_full == 2
+    assert train(LATE + 9, smaller)._parts[0].log.detail.steps_in_full == 4
+
+
 def test_a_nan_long_ago_is_still_shown(monkeypatch: pytest.MonkeyPatch):
     late = LATE + 5
     monkeypatch.setattr(detail.Detail, "_affords", lambda self, *_: self.steps > late)

@@ -11,7 +11,7 @@ import torch
 import gradtape
 import gradviz
 from gradviz import ir
-from gradviz._capture.adapters.pytorch.graph import tensor_table as tables
+from gradviz._capture.adapters.pytorch import log
 from gradviz._capture.adapters.pytorch.view_strides import Layout, view_layouts
 from gradviz.ir.validate import validate
 
@@ -312,13 +312,13 @@ def test_a_write_into_a_part_says_which_op_and_where():
 def test_a_long_recording_forgets_the_storages_of_long_ago(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(tables, "MAX_EVENTS", 100)
+    monkeypatch.setattr(log, "MOST_WITHOUT_VALUES", 100)
     weight = torch.ones(3, requires_grad=True)
     with gradviz.record(engine="torch", findings=False) as recorder:
         for _ in range(300):
             (weight * 2).exp().sum().backward()
-        log = recorder._parts[0].recorder.log  # type: ignore[union-attr]
-    assert 0 < len(log.values.sizes) < 700  # of 1,200
+        values = recorder._parts[0].recorder.log.values  # type: ignore[union-attr]
+    assert 0 < len(values.sizes) < 700  # of 1,200
     snapshot = recorder.snapshot()
     assert all(storage.nbytes for storage in snapshot.storages)
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
+from gradviz.program.log import Identities, Log
 from gradviz.program.noted import Glance
 
 _MOST_SHAPES = 250  # that are shared
@@ -35,7 +35,7 @@ class TensorTable:
         self._tensors = log.tensors
         self.rows = log.tensors.rows  # by id: reference, number, the last glance
         self._unresolved: list[Any] = []  # rows whose storage nobody has looked at
-        self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
+        self._most = log.most  # results that are remembered: as many as events
         self._sizes_room = 2 * self._most
         self.forgotten = 0  # leaves
         self.shapes: dict[Any, Any] = {}  # and strides and sizes that are shared

@@ -61,7 +61,7 @@ def guard_of(log: TorchContext, known: Any) -> Callable[..., RunInputs | None]:
                 return None
             parameters = own["_parameters"]
             for name in names:
-                tensor, (reference, needs) = parameters[name], wanted[place]
+                tensor, (reference, needs) = parameters.get(name), wanted[place]
                 place += 1
                 if reference() is not tensor or tensor.requires_grad is not needs:
                     run.held = None
@@ -110,7 +110,7 @@ def _parameter_reader(
             for name, like in link.template.wanted:
                 if type(name) is int:
                     continue
-                tensor = each.__dict__["_parameters"][name]
+                tensor = each.__dict__["_parameters"].get(name)
                 if type(tensor) not in ordinary or look(tensor)[LIKE] != like:
                     return None
                 found.append(rows(id(tensor), ()))

@@ -19,6 +19,7 @@ from gradviz._capture.adapters.pytorch.graph.tensor_table import (
     SHAPE,
     STORAGE,
 )
+from gradviz._capture.adapters.pytorch.known_modules.quiet import QuietModules
 from gradviz._capture.adapters.pytorch.known_modules.replay import (
     runner_of,
     unusual_context_of,
@@ -61,11 +62,15 @@ class KnownModules:
         log, known, learn = self.log, self._table.rows.get, self._learn
         rows, grad_enabled = log.tensors.rows.get, self.torch.is_grad_enabled
         unusual, plain = unusual_context_of(log), self.torch.Tensor
+        quietly = QuietModules(self.torch, self.calls, self._table)
+        quiet = quietly.wrap(part, original, logged)
 
         @unseen
         def find(module: Any, *args: Any, **kwargs: Any) -> Any:
             """Look for a run of this kind; learn one where there is none."""
             __tracebackhide__ = True
+            if log.skims and not grad_enabled():
+                return quiet(module, *args, **kwargs)
             ours = type(module) in part.forwards and not kwargs and args and log.brief
             if not ours or type(args[0]) is not plain or log.muted or not part.on:
                 return logged(module, *args, **kwargs)
@@ -100,7 +105,7 @@ class KnownModules:
         """Remember what a module did, where that is one call and nothing else."""
         found = self._table.rows.get(id(module))
         if found is None or found.reference() is not module:
-            found = self._table.rows[id(module)] = KnownModule(module)
+            found = self._table.add(module)
         runs = found.runs
         if len(runs) >= _MOST_KINDS:
             runs.clear()

@@ -237,6 +237,9 @@ class Run:
             given = (output,)
 
 
+_FIRST_PRUNED = 1_000  # modules, before the rows of the dead go
+
+
 class KnownModule:
     """What is known of one module."""
 
@@ -255,6 +258,17 @@ class ModuleTable:
     def __init__(self) -> None:
         self.rows: dict[int, KnownModule] = {}  # by id of a module
         self.inside = 0  # the thread of a replay: of modules in it nothing is logged
+        self._room = _FIRST_PRUNED
+
+    def add(self, module: Any) -> KnownModule:
+        """Open the row of a module; those of modules that are gone go now and then."""
+        rows = self.rows
+        if len(rows) > self._room:
+            for key in [key for key, row in rows.items() if row.reference() is None]:
+                del rows[key]
+            self._room = max(_FIRST_PRUNED, 2 * len(rows))
+        row = rows[id(module)] = KnownModule(module)
+        return row
 
     def forget(self, module: Any) -> None:
         """Learn a module anew: one of its attributes was set."""

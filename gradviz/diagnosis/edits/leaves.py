@@ -1,0 +1,396 @@
+"""Edits of what learns: leaves, parameters, containers, and copies of models."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradviz.diagnosis.edits.calls import call_at
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
+from gradviz.diagnosis.edits.remedy import remedy
+from gradviz.diagnosis.edits.syntax import Place, Source, called, dotted, keyword, place
+from gradviz.program import History, RawSite
+
+
+def value_at(found: Place) -> ast.expr:
+    """Return what the statement at a place assigns or returns."""
+    statement = found.statement
+    gives = isinstance(statement, ast.Assign | ast.Return | ast.AnnAssign)
+    value = statement.value if gives else None
+    if value is not None and not isinstance(value, ast.Tuple):
+        return value
+    raise NoEditError("the statement gives no single value")
+
+
+@remedy
+def gradients_last(history: History, site: RawSite | None) -> Edit:
+    """Compute first and ask for gradients last: ``(…).requires_grad_()``."""
+    found = place(history, site)
+    value, draft = value_at(found), Draft(found.source)
+    asking = [
+        (each, flag)
+        for each in ast.walk(value)
+        if isinstance(each, ast.Call) and (flag := keyword(each, "requires_grad"))
+    ]
+    if len(asking) == 1 and asking[0][0] is not value:
+        draft.drop_argument(*asking[0])
+        return draft.append(value, ".requires_grad_()").edit(safe=True)
+    return draft.append(value, ".detach().requires_grad_()").edit(safe=False)
+
+
+@remedy
+def asks_for_gradients(history: History, site: RawSite | None) -> Edit:
+    """Let the tensor that a line makes require grad."""
+    found = place(history, site)
+    value, draft = value_at(found), Draft(found.source)
+    if (
+        isinstance(value, ast.Call)
+        and called(value) in _FACTORIES
+        and dotted(value.func)
+    ):
+        known = keyword(value, "requires_grad")
+        if known is not None:
+            return draft.replace(known.value, "True").edit(safe=False)
+        return draft.add_argument(value, "requires_grad=True").edit(safe=False)
+    return draft.append(value, ".requires_grad_()").edit(safe=False)
+
+
+_FACTORIES = frozenset(
+    [
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "rand",
+        "randn",
+        "randint",
+        "linspace",
+        "tensor",
+        "arange",
+        "eye",
+    ]
+)
+
+
+@remedy
+def in_floats(history: History, site: RawSite | None) -> Edit:
+    """Make floats where integers are to require grad."""
+    found = place(history, site)
+    value, draft = value_at(found), Draft(found.source)
+    asking = [
+        each
+        for each in ast.walk(value)
+        if isinstance(each, ast.Call) and keyword(each, "requires_grad") is not None
+    ]
+    if not asking:
+        return draft.append(value, ".float()").edit(safe=True)
+    known = keyword(asking[0], "dtype")
+    if known is not None:
+        return draft.replace(known.value, "torch.float32").edit(safe=True)
+    return draft.add_argument(asking[0], "dtype=torch.float32").edit(safe=True)
+
+
+@remedy
+def switched_off(history: History, site: RawSite | None) -> Edit:
+    """Cut a result off its graph, whose switch is refused: ``x = x.detach()``."""
+    found = place(history, site)
+    statement, source = found.statement, found.source
+    target = None
+    if isinstance(statement, ast.Assign) and isinstance(
+        statement.targets[0], ast.Attribute
+    ):
+        target = statement.targets[0].value
+    elif (
+        isinstance(statement, ast.Expr) and called(statement.value) == "requires_grad_"
+    ):
+        assert isinstance(statement.value, ast.Call)
+        assert isinstance(statement.value.func, ast.Attribute)
+        target = statement.value.func.value
+    if not isinstance(target, ast.Name | ast.Attribute):
+        raise NoEditError("the tensor has no name")
+    name = source.of(target)
+    return (
+        Draft(source).replace(statement, f"{name} = {name}.detach()").edit(safe=False)
+    )
+
+
+@remedy
+def attribute_named(
+    history: History, site: RawSite | None, name: str, line: int | None = None
+) -> Edit:
+    """Spell the attribute that a statement sets in another way."""
+    found = place(history, site, line)
+    statement = found.statement
+    if not isinstance(statement, ast.Assign):
+        raise NoEditError("it sets no attribute")
+    target = statement.targets[0]
+    if not isinstance(target, ast.Attribute):
+        raise NoEditError("it sets no attribute")
+    return Draft(found.source).rename(target, name).edit(safe=False)
+
+
+@remedy
+def switched_by_call(history: History, site: RawSite | None) -> Edit:
+    """Freeze a module by its method: ``net.requires_grad_(False)``."""
+    found = place(history, site)
+    statement, source = found.statement, found.source
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        raise NoEditError("it sets no attribute")
+    target = statement.targets[0]
+    if not isinstance(target, ast.Attribute):
+        raise NoEditError("it sets no attribute")
+    new = f"{source.of(target.value)}.requires_grad_({source.of(statement.value)})"
+    return Draft(source).put(source.range(statement), new).edit(safe=False)
+
+
+@remedy
+def registered(
+    history: History, site: RawSite | None, container: str, line: int | None
+) -> Edit:
+    """Put what an attribute is given into ``nn.ModuleList`` or another container."""
+    found = place(history, site, line)
+    value, draft = value_at(found), Draft(found.source)
+    name = container if imports(found.source, "nn") else f"torch.{container}"
+    is_empty = isinstance(value, ast.List) and not value.elts
+    is_empty |= isinstance(value, ast.Dict) and not value.keys
+    if is_empty:
+        return draft.replace(value, f"{name}()").edit(safe=True)
+    if isinstance(value, ast.Name | ast.Attribute) and "Parameter" not in container:
+        raise NoEditError("the list is made elsewhere")
+    return draft.wrap(value, f"{name}(", ")").edit(safe=True)
+
+
+def imports(source: Source, name: str) -> bool:
+    """Tell whether a file imports something under a name, on its top level."""
+    return any(
+        (alias.asname or alias.name.split(".")[0]) == name
+        for each in source.tree.body
+        if isinstance(each, ast.Import | ast.ImportFrom)
+        for alias in each.names
+    )
+
+
+def importing(draft: Draft, name: str) -> Draft:
+    """Add an import to a draft where the file lacks it."""
+    source = draft.source
+    if imports(source, name):
+        return draft
+    for each in source.tree.body:
+        is_text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
+        future = isinstance(each, ast.ImportFrom) and each.module == "__future__"
+        if not is_text and not future:
+            return draft.before(each, f"import {name}")
+    raise NoEditError("the file is empty")
+
+
+@remedy
+def copied_model(
+    history: History, site: RawSite | None, line: int | None = None
+) -> Edit:
+    """Make a model, or its state, one of its own: ``copy.deepcopy(…)``."""
+    found = place(history, site, line)
+    value, draft = value_at(found), Draft(found.source)
+    if isinstance(value, ast.DictComp):
+        inner = value.value
+        return draft.append(inner, ".clone()").edit(safe=True)
+    if isinstance(value, ast.ListComp):
+        return draft.append(value.elt, ".clone()").edit(safe=True)
+    if called(value) in ("dict", "list", "OrderedDict", "items", "values"):
+        raise NoEditError("it copies the container already")
+    importing(draft, "copy")
+    return draft.wrap(value, "copy.deepcopy(", ")").edit(safe=True)
+
+
+@remedy
+def values_copied(history: History, site: RawSite | None) -> Edit:
+    """Copy the values of a tensor instead of its memory: ``a.data.copy_(b.data)``."""
+    found = place(history, site)
+    statement, source = found.statement, found.source
+    match statement:
+        case ast.Assign(targets=[ast.Attribute(attr="data") as target], value=value):
+            new = f"{source.of(target)}.copy_({source.of(value)})"
+            return Draft(source).put(source.range(statement), new).edit(safe=True)
+        case _:
+            raise NoEditError("it sets no data")
+
+
+@remedy
+def shared_parameter(history: History, site: RawSite | None) -> Edit:
+    """Share the parameter itself: ``b.weight = a.weight``."""
+    found = place(history, site)
+    statement, source, draft = found.statement, found.source, Draft(found.source)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        raise NoEditError("it is no plain assignment")
+    target, value = statement.targets[0], statement.value
+    if called(value) == "Parameter" and isinstance(value, ast.Call) and value.args:
+        value = value.args[0]
+        draft.replace(statement.value, _undotted(source, value))
+        return draft.edit(safe=False)
+    draft.put(source.range(target), _undotted(source, target))
+    draft.put(source.range(value), _undotted(source, value))
+    return draft.edit(safe=False)
+
+
+def _undotted(source: Source, node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute) and node.attr == "data":
+        return source.of(node.value)
+    raise NoEditError("it is not the data of a parameter")
+
+
+@remedy
+def random_start(history: History, site: RawSite | None) -> Edit:
+    """Begin with random values where a line makes zeros."""
+    found = place(history, site)
+    draft = Draft(found.source)
+    call = call_at(found, ("zeros", "zeros_"))
+    if not isinstance(call.func, ast.Attribute):
+        raise NoEditError("the other name may not be imported")
+    if called(call) == "zeros":
+        return draft.rename(call.func, "randn").edit(safe=False)
+    draft.rename(call.func, "normal_")
+    return draft.add_argument(call, "std=0.02").edit(safe=False)
+
+
+@remedy
+def started_at_zero(history: History, site: RawSite | None) -> Edit:
+    """Begin with 0 where a line writes one number far below it."""
+    found = place(history, site)
+    low = [
+        each
+        for each in ast.walk(found.statement)
+        if isinstance(each, ast.UnaryOp)
+        and isinstance(each.op, ast.USub)
+        and isinstance(each.operand, ast.Constant)
+    ]
+    if len(low) != 1:
+        raise NoEditError("there is not one such number")
+    return Draft(found.source).replace(low[0], "0.0").edit(safe=False)
+
+
+@remedy
+def retained(history: History, site: RawSite | None, line: int | None) -> Edit:
+    """Keep the gradient of a result: ``h.retain_grad()`` behind its line."""
+    found = place(history, site, line)
+    statement = found.statement
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        raise NoEditError("it has no name of its own")
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name | ast.Attribute):
+        raise NoEditError("it has no name of its own")
+    text = f"{found.source.of(target)}.retain_grad()"
+    return Draft(found.source).after(statement, text).edit(safe=True)
+
+
+@remedy
+def value_followed_by(history: History, site: RawSite | None, suffix: str) -> Edit:
+    """Let a method follow all that a statement assigns or returns."""
+    found = place(history, site)
+    return Draft(found.source).append(value_at(found), suffix).edit(safe=False)
+
+
+_COPYING = ("tensor", "as_tensor", "asarray", "Tensor", "FloatTensor", "new_tensor")
+
+
+@remedy
+def tensor_itself(history: History, site: RawSite | None, *, several: bool) -> Edit:
+    """Use a tensor itself instead of a copy of its numbers; stack several."""
+    found = place(history, site)
+    call = call_at(found, _COPYING)
+    if len(call.args) != 1:
+        raise NoEditError("its operand is not written here")
+    source, text = found.source, found.source.of(call.args[0])
+    new = f"torch.stack({text})" if several else text
+    return Draft(source).replace(call, new).edit(safe=False)
+
+
+@remedy
+def kept_as_tensors(
+    history: History, export: RawSite | None, entry: RawSite | None
+) -> Edit:
+    """Keep tensors where numbers were taken out and put in again."""
+    out, back = place(history, export), place(history, entry)
+    if out.source is not back.source:
+        raise NoEditError("the numbers cross files")
+    exports = call_at(out, ("item", "tolist"))
+    call = call_at(back, _COPYING)
+    if len(call.args) != 1:
+        raise NoEditError("its operand is not written here")
+    draft = Draft(out.source)
+    text = out.source.of(call.args[0])
+    if exports in out.source.around(call) or exports in ast.walk(call):
+        if exports is not call.args[0]:
+            raise NoEditError("numbers and tensors are mixed in one expression")
+        assert isinstance(exports.func, ast.Attribute)
+        return draft.replace(call, out.source.of(exports.func.value)).edit(safe=False)
+    draft.drop_method(exports)
+    bound = out.statement.targets[0] if isinstance(out.statement, ast.Assign) else None
+    is_list = called(exports) == "item" and dotted(bound) != text
+    new = f"torch.stack({text})" if is_list else text
+    return draft.replace(call, new).edit(safe=False)
+
+
+def method_in(fix: str) -> str:
+    """Return the method that a sentence about dtypes proposes: ``.float()``.
+
+    >>> method_in("Make it a float where it is created: `1.0` for `1`, or `.float()`.")
+    '.float()'
+    """
+    found = re.search(r"`(\.(?:float|long)\(\)|\.to\([\w.]+\))`", fix)
+    return found[1] if found else ""
+
+
+@remedy
+def in_double(history: History, site: RawSite | None) -> Edit:
+    """Make a tensor in float64."""
+    found = place(history, site)
+    draft = Draft(found.source)
+    makers = [
+        each
+        for each in ast.walk(found.statement)
+        if isinstance(each, ast.Call) and called(each) in _FACTORIES
+    ]
+    if len(makers) != 1:
+        raise NoEditError("there is not one line that makes it")
+    known = keyword(makers[0], "dtype")
+    if known is not None:
+        return draft.replace(known.value, "torch.float64").edit(safe=True)
+    return draft.add_argument(makers[0], "dtype=torch.float64").edit(safe=True)
+
+
+@remedy
+def returns_none(
+    history: History, site: RawSite | None, line: int | None, more: int
+) -> Edit:
+    """Return None for the inputs behind those that a backward has gradients for."""
+    found = place(history, site, line)
+    statement = found.statement
+    if more < 1 or not isinstance(statement, ast.Return) or statement.value is None:
+        raise NoEditError("which gradient is one too many is not known")
+    source, value = found.source, statement.value
+    text = source.of(value)
+    if isinstance(value, ast.Tuple) and text.startswith("("):
+        raise NoEditError("it stands in brackets")
+    new = text + ", None" * more
+    return Draft(source).put(source.range(value), new).edit(safe=False)
+
+
+@remedy
+def marked_dirty(history: History, site: RawSite | None) -> Edit:
+    """Say in forward which input it changes: ``ctx.mark_dirty(x)``."""
+    found = place(history, site)
+    source, function = found.source, found.source.scope(found.node)
+    if not isinstance(function, ast.FunctionDef) or len(function.args.args) < 2:
+        raise NoEditError("it is not written in forward itself")
+    ctx, *inputs = (each.arg for each in function.args.args)
+    read = [
+        each.id
+        for each in ast.walk(found.statement)
+        if isinstance(each, ast.Name) and each.id in inputs
+    ]
+    if not read:
+        raise NoEditError("the input has another name there")
+    returned = [each for each in ast.walk(function) if isinstance(each, ast.Return)]
+    if any(dotted(each.value) != read[0] for each in returned):
+        raise NoEditError("the input is not what it returns")
+    text = f"{ctx}.mark_dirty({read[0]})"
+    return Draft(source).after(found.statement, text).edit(safe=False)

@@ -1,0 +1,100 @@
+"""Edits of dimensions and shapes: which one a function runs over, and of losses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from gradviz.diagnosis.edits.calls import call_at
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
+from gradviz.diagnosis.edits.remedy import remedy
+from gradviz.diagnosis.edits.syntax import Place, keyword, place
+from gradviz.program import History, RawSite
+
+
+@remedy
+def over_dimension(history: History, site: RawSite | None, dim: int) -> Edit:
+    """Let a function or layer run over another dimension: ``dim=1``."""
+    found = place(history, site)
+    call = call_at(found, _OVER)
+    draft = Draft(found.source)
+    if (given := keyword(call, "dim")) is not None:
+        return draft.replace(given.value, str(dim)).edit(safe=False)
+    whole = [each for each in call.args if _is_whole(each)]
+    if len(whole) == 1:
+        return draft.replace(whole[0], str(dim)).edit(safe=False)
+    return draft.add_argument(call, f"dim={dim}").edit(safe=False)
+
+
+_OVER = ("softmax", "log_softmax", "Softmax", "LogSoftmax", "softmin", "gumbel_softmax")
+
+
+def _is_whole(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+def operands(found: Place) -> Sequence[ast.expr]:
+    """Return what an operation is given, in its order."""
+    node = found.node
+    if isinstance(node, ast.Expr | ast.Assign | ast.Return) and node.value is not None:
+        node = node.value
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.Call) and not any(
+        isinstance(each, ast.Starred) for each in node.args
+    ):
+        return node.args
+    raise NoEditError("its operands are not written here")
+
+
+@remedy
+def operand_followed_by(
+    history: History, site: RawSite | None, number: int, suffix: str
+) -> Edit:
+    """Let a method follow one of the operands of an operation: ``.squeeze(-1)``."""
+    found = place(history, site)
+    given = operands(found)
+    if number >= len(given):
+        raise NoEditError("that operand is not written here")
+    read = [each.id for each in ast.walk(given[number]) if isinstance(each, ast.Name)]
+    whole = [
+        each.id for each in ast.walk(found.statement) if isinstance(each, ast.Name)
+    ]
+    if not isinstance(given[number], ast.Name) and any(
+        whole.count(each) > read.count(each) for each in read
+    ):
+        raise NoEditError("the statement computes with it elsewhere, too")
+    return Draft(found.source).append(given[number], suffix).edit(safe=False)
+
+
+@remedy
+def first_size(history: History, site: RawSite | None, size: int) -> Edit:
+    """Give a layer another input size: ``nn.Linear(72, 5)``."""
+    found = place(history, site)
+    call = call_at(found, ("Linear",))
+    given = keyword(call, "in_features")
+    node = given.value if given is not None else (call.args or [None])[0]
+    if not isinstance(node, ast.Constant):
+        raise NoEditError("the size is computed")
+    return Draft(found.source).replace(node, str(size)).edit(safe=False)
+
+
+@remedy
+def without_index(history: History, site: RawSite | None) -> Edit:
+    """Leave an index out: ``net(x)`` for ``net(x)[0]``."""
+    found = place(history, site)
+    node = found.node
+    if not isinstance(node, ast.Subscript):
+        raise NoEditError("it is no index")
+    source = found.source
+    inner, outer = source.range(node.value), source.range(node)
+    rest = inner._replace(
+        line=inner.end_line, column=inner.end_column,
+        end_line=outer.end_line, end_column=outer.end_column,
+    )  # fmt: skip
+    text = source.between(rest)
+    if not text.startswith("["):
+        raise NoEditError("its operand stands in brackets of its own")
+    return Draft(source).put(rest, "").edit(safe=False)

@@ -1,0 +1,134 @@
+"""Edits of the order of statements, and of the blocks that they stand in."""
+
+from __future__ import annotations
+
+import ast
+
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
+from gradviz.diagnosis.edits.remedy import remedy
+from gradviz.diagnosis.edits.syntax import Place, Range, Source, called, place
+from gradviz.program import History, RawSite
+
+_SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
+
+
+@remedy
+def moved(
+    history: History,
+    site: RawSite | None,
+    to: RawSite | None,
+    *,
+    after: bool = False,
+    beside: bool = False,
+    safe: bool = False,
+) -> Edit:
+    """Move a statement before, or behind, another of its function.
+
+    It goes to the one around that other which stands in the same block as itself, or
+    in a block around it.
+    """
+    source, _, statement = place(history, site)
+    other, _, target = place(history, to)
+    if beside and source.block(statement) is not source.block(target):
+        raise NoEditError("they stand in different blocks")
+    if source is not other or source.scope(statement) is not source.scope(target):
+        raise NoEditError("they stand in different functions")
+    target = _beside(source, target, statement)
+    draft = Draft(source)
+    draft.move(statement, **{"after" if after else "before": target})
+    return draft.edit(safe=safe)
+
+
+def _beside(source: Source, target: ast.stmt, statement: ast.stmt) -> ast.stmt:
+    """Return the statement around a target that stands in a block around another."""
+    for each in source.around(statement):
+        if isinstance(each, ast.stmt):
+            found = source.statement_in(target, source.block(each))
+            if found is not None:
+                return found
+        if each is source.scope(statement):
+            break
+    raise NoEditError("no block holds both")
+
+
+@remedy
+def called_at(history: History, site: RawSite | None, line: int | None = None) -> Edit:
+    """Add the parentheses that a statement lacks: ``opt.step()`` for ``opt.step``."""
+    source, _, statement = place(history, site, line)
+    if not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call):
+        raise NoEditError("it is called already")
+    return Draft(source).append(statement.value, "()").edit(safe=True)
+
+
+@remedy
+def unblocked(
+    history: History, site: RawSite | None, backward: RawSite | None = None
+) -> Edit:
+    """Let a block run with gradients: without its ``with torch.no_grad():``.
+
+    Not where a loop runs passes through what the block computes once.
+    """
+    found = place(history, site)
+    block = _switching(found)
+    if backward is not None:
+        walked = place(history, backward)
+        for each in walked.source.around(walked.statement):
+            if each is walked.source.scope(walked.statement):
+                break
+            inside = each in found.source.around(block)
+            if isinstance(each, ast.For | ast.While) and not inside:
+                same = walked.source.scope(each) is found.source.scope(block)
+                if walked.source is found.source and same:
+                    raise NoEditError("one graph would be walked again and again")
+    draft = Draft(found.source)
+    items = [each for each in block.items if _is_switch(each.context_expr)]
+    if len(block.items) > 1:
+        raise NoEditError("the block is of several things")
+    call = items[0].context_expr
+    if isinstance(call, ast.Call) and any(
+        not isinstance(each, ast.Constant) for each in call.args
+    ):
+        raise NoEditError("a condition decides")
+    return draft.unwrap_block(block).edit(safe=False)
+
+
+def _switching(found: Place) -> ast.With:
+    for each in found.source.around(found.node):
+        if isinstance(each, ast.With) and any(
+            _is_switch(item.context_expr) for item in each.items
+        ):
+            return each
+        if each is found.source.scope(found.node):
+            break
+    raise NoEditError("no block around it switches gradients off")
+
+
+def _is_switch(node: ast.expr) -> bool:
+    return called(node) in _SWITCHES
+
+
+@remedy
+def undecorated(history: History, site: RawSite | None, line: int | None) -> Edit:
+    """Take the decorator away that stands on a line."""
+    source = place(history, site, line).source
+    for each in ast.walk(source.tree):
+        for mark in getattr(each, "decorator_list", ()):
+            if mark.lineno == line:
+                end = (mark.end_lineno or mark.lineno) + 1
+                return (
+                    Draft(source)
+                    .put(Range(mark.lineno, 1, end, 1), "")
+                    .edit(safe=False)
+                )
+    raise NoEditError("there is no such decorator")
+
+
+@remedy
+def under_no_grad(history: History, site: RawSite | None) -> Edit:
+    """Put a statement under ``torch.no_grad()``."""
+    source, _, statement = place(history, site)
+    if isinstance(statement, ast.Return | ast.FunctionDef | ast.ClassDef):
+        raise NoEditError("it is no statement to be put into a block")
+    return (
+        Draft(source).wrap_block([statement], "with torch.no_grad():").edit(safe=True)
+    )

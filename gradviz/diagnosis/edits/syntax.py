@@ -1,0 +1,221 @@
+"""The source of one file as a tree whose nodes know their text, range and parent."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gradviz.program import History, RawSite
+
+Block = list[ast.stmt]
+
+
+class Range(NamedTuple):
+    """A part of a text: lines and columns in characters, from 1 on; end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Source:
+    """One file or cell as it ran."""
+
+    def __init__(self, file: str, text: str, tree: ast.Module) -> None:
+        self.file = file
+        self.text = text
+        self.tree = tree
+        self.lines = text.split("\n")
+        self._parents = {
+            child: node
+            for node in ast.walk(tree)
+            for child in ast.iter_child_nodes(node)
+        }
+        self._blocks = {
+            each: block for node in ast.walk(tree) for block in blocks_of(node)
+            for each in block
+        }  # fmt: skip
+
+    # ---- around a node ------------------------------------------------------------
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """Return the node around a node; None of the file as a whole."""
+        return self._parents.get(node)
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what stands around a node, from the inside out, itself first."""
+        each: ast.AST | None = node
+        while each is not None:
+            yield each
+            each = self._parents.get(each)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """Return the innermost statement that a node is part of."""
+        return next(each for each in self.around(node) if isinstance(each, ast.stmt))
+
+    def block(self, statement: ast.stmt) -> Block:
+        """Return the statements among which one stands, itself included."""
+        return self._blocks[statement]
+
+    def scope(self, node: ast.AST) -> ast.AST:
+        """Return the function around a node, or the file."""
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+        inside = (each for each in self.around(node) if each is not node)
+        return next((each for each in inside if isinstance(each, kinds)), self.tree)
+
+    def statement_in(self, node: ast.AST, block: Block) -> ast.stmt | None:
+        """Return the statement of a block that a node is part of."""
+        members = {id(each): each for each in block}
+        return next(
+            (members[id(each)] for each in self.around(node) if id(each) in members),
+            None,
+        )
+
+    # ---- text ---------------------------------------------------------------------
+
+    def range(self, node: ast.AST) -> Range:
+        """Return where a node stands; of a decorated function, without decorators."""
+        line, end = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        return Range(
+            line,
+            self._column(line, node.col_offset),  # type: ignore[attr-defined]
+            end,
+            self._column(end, node.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    def _column(self, line: int, offset: int) -> int:
+        """Turn an offset in UTF-8 bytes into a column in characters."""
+        text = self.lines[line - 1].encode(errors="surrogatepass")
+        return len(text[:offset].decode(errors="surrogatepass")) + 1
+
+    def of(self, node: ast.AST) -> str:
+        """Return the text of a node as it is written, comments and all."""
+        return self.between(self.range(node))
+
+    def between(self, where: Range) -> str:
+        """Return the text of a range."""
+        lines = self.lines[where.line - 1 : where.end_line]
+        lines[-1] = lines[-1][: where.end_column - 1]
+        lines[0] = lines[0][where.column - 1 :]
+        return "\n".join(lines)
+
+    def indent(self, statement: ast.stmt) -> str:
+        """Return what stands before a statement in its line, if that is only space."""
+        before = self.lines[statement.lineno - 1][: self.range(statement).column - 1]
+        return before if not before.strip() else before[: -len(before.lstrip())]
+
+    def deeper(self) -> str:
+        """Return by what the file indents a block."""
+        for node in ast.walk(self.tree):
+            for block in blocks_of(node):
+                around = self.parent(block[0])
+                if isinstance(around, ast.stmt) and self.is_alone(block[0]):
+                    return self.indent(block[0])[len(self.indent(around)) :] or "    "
+        return "    "
+
+    def is_alone(self, statement: ast.stmt) -> bool:
+        """Tell whether no other statement stands in the lines of one."""
+        where = self.range(statement)
+        first = min([where.line, *_decorator_lines(statement)])
+        before = (
+            self.lines[first - 1][: where.column - 1] if first == where.line else ""
+        )
+        after = self.lines[where.end_line - 1][where.end_column - 1 :].strip()
+        return not before.strip() and (not after or after.startswith("#"))
+
+
+def _decorator_lines(statement: ast.stmt) -> list[int]:
+    return [each.lineno for each in getattr(statement, "decorator_list", ())]
+
+
+def blocks_of(node: ast.AST) -> Iterator[Block]:
+    """Yield the lists of statements that a node holds: body, else, finally."""
+    for name in ("body", "orelse", "finalbody"):
+        found = getattr(node, name, None)
+        if isinstance(found, list) and found and isinstance(found[0], ast.stmt):
+            yield found
+
+
+class Place(NamedTuple):
+    """A site of a run in the syntax of its file."""
+
+    source: Source
+    node: ast.AST  # the expression that the site marks, or the whole statement
+    statement: ast.stmt
+
+
+class _Sources:
+    """Reads each file once."""
+
+    def __init__(self, history: History) -> None:
+        self._places = history.places
+        self._known: dict[str, Source | None] = {}
+
+    def of(self, file: str) -> Source | None:
+        if file not in self._known:
+            tree, text = self._places.tree(file), self._places.source_text(file)
+            self._known[file] = None if tree is None else Source(file, text, tree)
+        return self._known[file]
+
+
+def place(history: History, site: RawSite | None, line: int | None = None) -> Place:
+    """Return the syntax at a site, or at a line of its file; LookupError if lost."""
+    if site is None:
+        raise LookupError("nobody knows where it was")
+    source = history.once(_Sources).of(site[0].co_filename)
+    if source is None:
+        raise LookupError(f"the source of {site[0].co_filename} is lost")
+    if line is not None:
+        site = history.places.at_line(site[0], line)
+    statement = history.places.statement(site)
+    if statement is None:
+        raise LookupError("there is no statement")
+    marked = history.places.site(site)
+    for each in ast.walk(statement):
+        if isinstance(each, ast.expr) and line is None:
+            where = source.range(each)
+            if where == (
+                marked.line,
+                marked.column,
+                marked.end_line,
+                marked.end_column,
+            ):
+                return Place(source, each, statement)
+    return Place(source, statement, statement)
+
+
+def dotted(node: ast.AST | None) -> str:
+    """Return "torch.nn.Linear" of such an expression; "" of any other.
+
+    >>> dotted(ast.parse("torch.nn.Linear", mode="eval").body)
+    'torch.nn.Linear'
+    """
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (before := dotted(node.value)):
+        return f"{before}.{node.attr}"
+    return ""
+
+
+def called(node: ast.AST) -> str:
+    """Return the last name of what a call calls: "sum" of ``x.mean(0).sum()``."""
+    function = node.func if isinstance(node, ast.Call) else None
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def keyword(call: ast.Call, name: str) -> ast.keyword | None:
+    """Return a keyword argument of a call."""
+    return next((each for each in call.keywords if each.arg == name), None)
+
+
+def is_module_name(node: ast.AST) -> bool:
+    """Tell ``torch``, ``F``, ``torch.nn.functional`` from a value, by convention."""
+    name = dotted(node)
+    return name.split(".")[0] in MODULES if name else False
+
+
+MODULES = frozenset(("torch", "F", "nn", "functional", "np", "numpy", "math", "init"))

@@ -1,0 +1,275 @@
+"""Edits of training loops: passes, optimizers, schedulers, and what they are given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+
+from gradviz.diagnosis.edits.calls import call_at
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
+from gradviz.diagnosis.edits.remedy import Remedy, remedy
+from gradviz.diagnosis.edits.syntax import Place, Source, called, dotted, keyword, place
+from gradviz.program import Backward, History, RawSite
+
+Loop = ast.For | ast.While
+
+
+def known(source: Source, node: ast.AST, name: str) -> str:
+    """Return a name if the code around a node can read it; NoEditError if not."""
+    root = name.split(".")[0].split("[")[0]
+    scopes = [source.scope(node), source.tree]
+    for scope in scopes:
+        for each in ast.walk(scope):
+            match each:
+                case ast.Name(id=bound, ctx=ast.Store()) if bound == root:
+                    if source.scope(each) is scope:
+                        return name
+                case ast.arg(arg=bound) if bound == root and scope is not source.tree:
+                    return name
+                case _:
+                    pass
+    raise NoEditError(f"{name} is not known there")
+
+
+@remedy
+def beside_pass(
+    history: History,
+    site: RawSite | None,
+    optimizer: str | None,
+    method: str,
+    *,
+    after: bool = False,
+    step: RawSite | None = None,
+    safe: bool = False,
+) -> Edit:
+    """Call a method of an optimizer before, or behind, the line of a pass.
+
+    Behind its step, where only some turns of a loop come to that.
+    """
+    if not optimizer:
+        raise NoEditError("the optimizer has no name")
+    source, _, statement = place(history, site)
+    text = f"{known(source, statement, optimizer)}.{method}()"
+    draft = Draft(source)
+    if step is not None:
+        other = place(history, step)
+        block = source.block(statement)
+        inside = other.source is source and other.statement not in block
+        if inside and source.statement_in(other.statement, block) is not None:
+            return draft.after(other.statement, text).edit(safe=safe)
+    put = draft.after if after else draft.before
+    return put(statement, text).edit(safe=safe)
+
+
+def loop_around(source: Source, node: ast.AST) -> Loop:
+    """Return the innermost loop around a node, in its function."""
+    scope = source.scope(node)
+    for each in source.around(node):
+        if isinstance(each, Loop) and each is not node:
+            return each
+        if each is scope:
+            break
+    raise NoEditError("there is no loop around it")
+
+
+@remedy
+def hoisted(
+    history: History, site: RawSite | None, unless: RawSite | None = None
+) -> Edit:
+    """Move a statement before the loop around it, or behind the other one in it."""
+    source, _, statement = place(history, site)
+    loop = loop_around(source, statement)
+    draft = Draft(source)
+    if unless is not None:
+        other = place(history, unless)
+        if other.source is source and loop in source.around(other.statement):
+            return draft.move(statement, after=other.statement).edit(safe=False)
+    return draft.move(statement, before=loop).edit(safe=False)
+
+
+@remedy
+def into_loop(history: History, site: RawSite | None, of: RawSite | None) -> Edit:
+    """Move a statement to the begin of the loop around another one."""
+    source, _, statement = place(history, site)
+    other = place(history, of)
+    if other.source is not source:
+        raise NoEditError("they stand in two files")
+    loop = loop_around(source, other.statement)
+    if source.scope(loop) is not source.scope(statement) or loop in source.around(
+        statement
+    ):
+        raise NoEditError("the loop is another function's")
+    return Draft(source).move(statement, before=loop.body[0]).edit(safe=False)
+
+
+@remedy
+def detached_after(
+    history: History,
+    made: RawSite | None,
+    backward: RawSite | None,
+    name: str,
+    *,
+    several: bool = False,
+    retained: RawSite | None = None,
+) -> Edit:
+    """Cut the graph of a state behind the pass of its turn: ``h = h.detach()``."""
+    source, _, statement = place(history, backward)
+    other = place(history, made)
+    if not name.isidentifier() or other.source is not source:
+        raise NoEditError("the state has no name of its own")
+    if source.scope(statement) is not source.scope(other.statement):
+        raise NoEditError("the pass is in another function")
+    new = f"tuple(each.detach() for each in {name})" if several else f"{name}.detach()"
+    draft = Draft(source)
+    if retained is not None:
+        found = place(history, retained)
+        call = call_at(found, ("backward", "grad"))
+        flag = keyword(call, "retain_graph")
+        if found.source is not source or flag is None:
+            raise NoEditError("the graph is not retained here")
+        draft.drop_argument(call, flag)
+    return draft.after(statement, f"{name} = {new}").edit(safe=False)
+
+
+@remedy
+def given(
+    history: History,
+    site: RawSite | None,
+    modules: Sequence[str],
+    *,
+    beside: bool = False,
+) -> Edit:
+    """Give an optimizer the parameters of these modules, or theirs too."""
+    found = place(history, site)
+    call, source = call_at(found), found.source
+    if not modules or not call.args or isinstance(call.args[0], ast.Starred):
+        raise NoEditError("what it is given is not written here")
+    names = [known(source, call, each) for each in modules]
+    texts = [f"{each}.parameters()" for each in names]
+    if beside:
+        texts.insert(0, source.of(call.args[0]))
+    new = (
+        texts[0] if len(texts) == 1 else f"[{', '.join(f'*{each}' for each in texts)}]"
+    )
+    if beside and isinstance(call.args[0], ast.List):
+        raise NoEditError("it is given groups, perhaps")
+    return Draft(source).replace(call.args[0], new).edit(safe=False)
+
+
+@remedy
+def trained_again(
+    history: History, switch: RawSite | None, forward: RawSite | None
+) -> Edit:
+    """Call ``.train()`` before the forward pass, or where the evaluation ends."""
+    found = place(history, switch)
+    call = call_at(found, ("eval", "train"))
+    assert isinstance(call.func, ast.Attribute)
+    source, model = found.source, found.source.of(call.func.value)
+    target = place(history, forward)
+    draft = Draft(source)
+    scope = source.scope(call)
+    if target.source is source and source.scope(target.statement) is scope:
+        return draft.before(target.statement, f"{model}.train()").edit(safe=True)
+    called_model = dotted(target.node.func) if isinstance(target.node, ast.Call) else ""
+    if called_model and target.source is source:
+        return draft.before(target.statement, f"{called_model}.train()").edit(safe=True)
+    if not isinstance(scope, ast.FunctionDef):
+        raise NoEditError("the evaluation has no end")
+    last = scope.body[-1]
+    ends = [each for each in ast.walk(scope) if isinstance(each, ast.Return)]
+    if ends not in ([], [last]):
+        raise NoEditError("the evaluation ends in several places")
+    put = draft.before if isinstance(last, ast.Return) else draft.after
+    return put(last, f"{model}.train()").edit(safe=True)
+
+
+@remedy
+def unscaled(
+    history: History,
+    site: RawSite | None,
+    scale: RawSite | None,
+    optimizer: str,
+    *,
+    step: bool,
+) -> Edit:
+    """Let the loss scaler step, or unscale before the gradients are clipped."""
+    source, _, statement = place(history, site)
+    scaling = place(history, scale)
+    call = call_at(scaling, ("scale",))
+    if not isinstance(call.func, ast.Attribute) or scaling.source is not source:
+        raise NoEditError("the scaler has no name here")
+    scaler = source.of(call.func.value)
+    name = known(source, statement, optimizer)
+    draft = Draft(source)
+    if step:
+        stepping = call_at(Place(source, statement, statement), ("step",))
+        draft.replace(stepping, f"{scaler}.step({name})")
+        return draft.after(statement, f"{scaler}.update()").edit(safe=False)
+    return draft.before(statement, f"{scaler}.unscale_({name})").edit(safe=False)
+
+
+@remedy
+def listed_once(history: History, site: RawSite | None) -> Edit:
+    """Keep what an iterator gives as a list, where the name is bound."""
+    found = place(history, site)
+    call, source = call_at(found), found.source
+    name = call.args[0] if call.args else None
+    if not isinstance(name, ast.Name):
+        raise NoEditError("it is given no name")
+    for each in ast.walk(source.scope(call)):
+        if isinstance(each, ast.Assign) and dotted(each.targets[0]) == name.id:
+            walked = isinstance(each.value, ast.Call | ast.GeneratorExp)
+            if walked and called(each.value) != "list":
+                return Draft(source).wrap(each.value, "list(", ")").edit(safe=True)
+    raise NoEditError("the name is bound elsewhere")
+
+
+def carried_cut(
+    history: History,
+    made: RawSite | None,
+    second: Backward,
+    use: RawSite | None,
+    *,
+    retained: bool = False,
+) -> Remedy | None:
+    """Return what cuts the graph of a state that a loop carries along by its name."""
+    targets = history.places.targets(made)
+    reader = history.places.statement(use)
+    names = [] if reader is None else [dotted(each) for each in ast.walk(reader)]
+    if targets and targets[-1] not in names:
+        return None
+    calls = [call for call in history.calls if call.site == made and call.outputs]
+    if not targets or not calls:
+        return None
+    several = len(targets) > 1 and len(calls[-1].outputs) > len(targets)
+    flag = second.site if retained else None
+    return detached_after(
+        made, second.site, targets[-1], several=several, retained=flag
+    )
+
+
+def owners(history: History, tensors: Collection[int]) -> list[str]:
+    """Return the names of the outermost modules that parameters belong to, in order."""
+    names: dict[str, None] = {}
+    wanted = set(tensors)
+    for module in history.program.modules.values():
+        if wanted & set(module.parameters.values()):
+            names[module.name.split(".")[0]] = None
+    return [name for name in names if name]
+
+
+def only_optimizer(history: History) -> str:
+    """Return the name of the program's optimizer, "" where there are several."""
+    found = list(history.program.optimizers.values())
+    return (found[0].name or "") if len(found) == 1 else ""
+
+
+@remedy
+def scheduled_of(history: History, site: RawSite | None, name: str | None) -> Edit:
+    """Make a scheduler of another optimizer."""
+    found = place(history, site)
+    call = call_at(found)
+    if not name or not call.args:
+        raise NoEditError("the optimizer has no name")
+    new = known(found.source, call, name)
+    return Draft(found.source).replace(call.args[0], new).edit(safe=False)
