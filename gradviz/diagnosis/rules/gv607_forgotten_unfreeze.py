@@ -104,7 +104,7 @@ def _wrong_hands(
         optimizer.site,
         "Give the optimizer the parameters of the module that is to learn.",
         related=(Related("frozen here", frozen),),
-        edit=given(optimizer.site, owners(history, learning)),
+        edit=given(optimizer.site, owners(history, reached)),
         tensors=tuple(sorted(reached)),
     )
 
