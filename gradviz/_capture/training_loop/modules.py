@@ -64,6 +64,11 @@ class ModulePart(Part):
 
     # ---- the table -------------------------------------------------------------------
 
+    def known(self, module: Any) -> int | None:
+        """Return the key of a module that has a row."""
+        row = self.rows.get(id(module))
+        return None if row is None or row[0]() is not module else row[1].key
+
     def row(self, module: Any) -> Module:
         """Return the row of a module; a new one on first sight."""
         known = self.rows.get(id(module))
