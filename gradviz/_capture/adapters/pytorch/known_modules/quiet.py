@@ -80,7 +80,8 @@ class QuietModules:
         return call
 
     def _kind_of(self, of: Of, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kind:
-        tensor, parts = self._tensor, [of, *kwargs]
+        tensor = self._tensor
+        parts: list[Any] = [of, *kwargs]
         for each in (*args, *kwargs.values()) if kwargs else args:
             if isinstance(each, tensor):
                 parts += each.shape, each.dtype
