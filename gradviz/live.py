@@ -70,6 +70,14 @@ class Delta:
     flow: FlowTail | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the code is that runs."""
+
+    steps: int
+    loss: float | None = None  # of the last one; None: not known without waiting
+
+
 class Source(Protocol):
     """What a live view follows. All but ``version`` runs in the thread of the feed."""
 
@@ -87,6 +95,10 @@ class Source(Protocol):
 
     def delta(self) -> Delta | None:
         """Return what changed since ``full``; None where the graph did."""
+        ...
+
+    def progress(self) -> Progress | None:
+        """Return how far the code is; None where that is not told apart."""
         ...
 
 
@@ -191,6 +203,9 @@ class LiveFeed:
             return PERIOD_S
         begun, is_first = self._clock(), self._revision is None
         size = self._send()
+        progress = self._source.progress()
+        if progress is not None:
+            self._view.send_live({"progress": told(progress)}, [])
         self._seen = version
         busy = self._clock() - begun
         self.sent.nbytes += size
@@ -211,6 +226,12 @@ class LiveFeed:
         self._view.send_live({"live": content}, buffers)
         self.sent.deltas += 1
         return sum(map(len, buffers))
+
+
+def told(progress: Progress) -> dict[str, Any]:
+    """Return progress as a message has it; JSON knows neither NaN nor Inf."""
+    loss = progress.loss
+    return {"steps": progress.steps, "loss": None if loss is None else str(loss)}
 
 
 def encode(delta: Delta) -> tuple[dict[str, Any], list[bytes]]:

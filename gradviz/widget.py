@@ -15,7 +15,7 @@ from gradviz import ir
 from gradviz.errors import ExportError
 from gradviz.ir import columns as ir_columns
 from gradviz.render.html import read_bundle
-from gradviz.render.mime import mimebundle
+from gradviz.render.mime import mimebundle, stores_viewer
 from gradviz.services import Services, services_of
 from gradviz.snapshots import as_snapshot
 
@@ -58,6 +58,8 @@ class GradvizWidget(anywidget.AnyWidget):
 
     def __init__(self, x: object) -> None:
         self.endings: list[Callable[[], None]] = []  # called when it is closed
+        self.viewer = True  # whether saved outputs are to hold the viewer
+        self.stores_viewer = True  # whether they do: a large one has no page
         self._shown = as_snapshot(x)
         self._answers = Services(services_of(x))
         key = uuid.uuid4().hex
@@ -126,7 +128,9 @@ class GradvizWidget(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the view with its fallbacks, for places where no kernel is left."""
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
-        return {**data, **mimebundle(self._shown)}, metadata
+        forms = mimebundle(self._shown, viewer=self.viewer)
+        self.stores_viewer = stores_viewer(forms)
+        return {**data, **forms}, metadata
 
 
 def _bundle_module() -> bytes:

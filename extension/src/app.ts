@@ -4,6 +4,7 @@ import { h, render } from "preact";
 import { watchAmbientTheme } from "./panel/ambient-theme.js";
 import { keepBookmarks } from "./panel/bookmarking.js";
 import type { AppContext } from "./panel/context.js";
+import { watchHold } from "./panel/hold.js";
 import { Shell } from "./panel/shell.js";
 import {
   allowCard,
@@ -13,10 +14,12 @@ import {
   setTheme,
   setWidth,
 } from "./state/actions.js";
+import { setHeld, standInCell } from "./state/actions-cell.js";
 import { followHistory } from "./state/actions-history.js";
 import { askKernel, receiveServices } from "./state/actions-kernel.js";
 import { followCursor } from "./state/actions-lit.js";
-import { receiveDelta } from "./state/actions-live.js";
+import { receiveDelta, receiveProgress } from "./state/actions-live.js";
+import { followSteps } from "./state/actions-steps.js";
 import { createStore, type Store } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
 import type { ThemeChoice } from "./state/ui.js";
@@ -31,6 +34,8 @@ export interface MountOptions {
   readonly theme?: ThemeChoice;
   /** The page holds nothing else: shortcuts work wherever the focus is. */
   readonly ownsPage?: boolean;
+  /** One output among others: the wheel is the view's only after a click into it. */
+  readonly inCell?: boolean;
   /** A failure stands as a card at first, as high as it needs. */
   readonly cardFirst?: boolean;
 }
@@ -64,6 +69,7 @@ function connect(store: Store, transport: Transport, signal: AbortSignal): void 
       if (!signal.aborted) receiveSnapshot(store, snapshot);
     },
     receiveDelta.bind(null, store),
+    receiveProgress.bind(null, store),
   );
   if (stop !== undefined) signal.addEventListener("abort", stop);
   const forget = transport.kernel?.follow(receiveServices.bind(null, store));
@@ -96,10 +102,15 @@ export function mount(
 
   const store = createStore();
   if (options.cardFirst) allowCard(store);
+  if (options.inCell) {
+    standInCell(store);
+    watchHold(host, lifetime.signal, (held) => setHeld(store, held));
+  }
   const stopSizing = effect(() => {
     host.style.height = store.ui.card.value ? "auto" : height;
   });
   const stopHistory = followHistory(store);
+  const stopSteps = followSteps(store);
   setTheme(store, options.theme ?? "auto");
   setWidth(store, host.clientWidth);
   watchAmbientTheme(page, lifetime.signal, (theme) => setAmbientTheme(store, theme));
@@ -122,6 +133,7 @@ export function mount(
       lifetime.abort();
       stopSizing();
       stopHistory();
+      stopSteps();
       render(null, root);
       host.remove();
     },

@@ -13,7 +13,10 @@ from typing import Any, Literal, Protocol, Self
 
 from gradviz._capture.detail import Detail
 from gradviz._capture.recorder.engine import RecordedEngine
+from gradviz._capture.training_loop.log import LoopLog
 from gradviz.errors import CaptureError
+from gradviz.program.events import Call
+from gradviz.program.log import Identities
 from gradviz.program.records import Program
 from gradviz.program.sources import parsed
 
@@ -24,6 +27,8 @@ class RunLog(Protocol):
     """Logs what its ``with`` block does."""
 
     program: Program
+    tensors: Identities
+    loop: LoopLog
 
     @property
     def next_index(self) -> int:
@@ -50,6 +55,9 @@ class RunLog(Protocol):
 
     def refresh(self) -> None:
         """Bring names and tables up to date, for whoever reads the log now."""
+
+    def node_key(self, node: Any, /) -> int | None:
+        """Return the key of a backward function."""
 
     def raised(self, error: BaseException) -> None:
         """Log an error that left a part of the run, and go on."""
@@ -165,3 +173,22 @@ def refuse_unusable(engine: Engine) -> None:
     from gradviz._capture.adapters.pytorch.versions import refuse_older
 
     refuse_older(importlib.import_module("torch"))
+
+
+class RecordedSites:
+    """The lines of PyTorch's nodes, as far as the recording that is open knows them."""
+
+    def __init__(self) -> None:
+        self._log: Any = None
+        self._sites: dict[int, Any] = {}
+        if "torch" in sys.modules:
+            self._log = recorded_engine("torch").innermost()
+        for event in () if self._log is None else self._log.program.events:
+            if isinstance(event, Call) and event.site is not None:
+                self._sites.update(dict.fromkeys(event.nodes, event.site))
+
+    def of(self, node: Any) -> Any:
+        """Return the raw site of what made a node; None where it is not known."""
+        if not self._sites or not hasattr(node, "_sequence_nr"):
+            return None
+        return self._sites.get(self._log.node_key(node))

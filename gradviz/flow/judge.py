@@ -49,8 +49,10 @@ def judge(
     known = [scale for scale in scales if scale]
     middle = median(known) if known else 0.0
     found: list[Verdict] = [
-        _alone(point, scale, middle, usual)
-        for point, scale, usual in zip(points, scales, before, strict=True)
+        "" if layer.frozen and point is None else _alone(point, scale, middle, usual)
+        for layer, point, scale, usual in zip(
+            layers, points, scales, before, strict=True
+        )
     ]
     # Beside a gradient that explodes all others look small.
     healthy = [s for s, word in zip(scales, found, strict=True) if s and not word]

@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from gradviz.program.events import Backward, Event, ModuleCall, OptimizerCall
 from gradviz.program.noted import Glance, events_of
@@ -32,6 +32,8 @@ class TensorFacts:
     is_parameter: bool = False
     made: RawSite | None = None  # where it was created, for parameters: the module
     alive: bool = True
+    count: int = 0  # elements, of a parameter
+    frozen: bool = False  # a parameter that requires no gradient
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +79,10 @@ class LiveRoot:
     holders: tuple[str, ...] = ()  # "preds[0]", "total": names in the main program
 
 
+Updates: TypeAlias = dict[int, tuple[float, float]]
+"""By tensor: the norm of a parameter before a step, and of what the step changed."""
+
+
 @dataclass(slots=True, eq=False)
 class Program:
     """The whole log. ``events[0].index`` is above 0 where old events were dropped."""
@@ -103,6 +109,11 @@ class Program:
     before_drop: list[Callable[[], None]] = field(
         default_factory=list[Callable[[], None]]
     )  # called while old events are still there
+    number_of: Callable[[Any], float | None] | None = None
+    # where somebody follows the loss: asks a tensor for its one number
+    loss: float | None = None  # of the pass that began last, asked for by that
+    updates: dict[int, Updates] | None = None
+    # by step of an optimizer, where somebody wants to know and values were looked at
     _settled: int = 0  # so many entries of ``raw``, from the first, are events
     _open: list[ModuleCall] = field(default_factory=list[ModuleCall])  # had not ended
     _values: dict[Any, tuple[Glance, Any]] = field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
@@ -196,3 +197,25 @@ class ParameterState:
     requires_grad: bool
     zero: bool | None = None  # its gradient is all zeros; None: not looked at
     bad_grad: int = 0  # NaN and Inf in its gradient, where values were scanned
+
+
+def itemsize_of(dtype: str) -> int:
+    """Return the bytes of an element by the name of its type.
+
+    >>> [itemsize_of(name) for name in ("float32", "bool", "bfloat16", "float8_e4m3fn")]
+    [4, 1, 2, 1]
+    """
+    bits = re.search(r"\d+", dtype)
+    return 1 if bits is None else max(1, int(bits[0]) // 8)
+
+
+def extent(value: Value) -> int:
+    """Return how many elements of its memory a tensor reaches over, at least.
+
+    >>> extent(Value(1, 1, 0, (2, 3), (3, 1), 4, "float32"))
+    10
+    """
+    if 0 in value.shape or len(value.strides) != len(value.shape):
+        return 0
+    steps = zip(value.shape, value.strides, strict=True)
+    return value.offset + 1 + sum((size - 1) * abs(stride) for size, stride in steps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import zlib
 from functools import lru_cache
@@ -29,12 +30,14 @@ def to_html(snapshot: ir.Snapshot) -> str:
     Raises ExportError if the viewer's script was never built.
     """
     data = base64.b64encode(ir_columns.pack(snapshot)).decode("ascii")
+    bundle = read_bundle()
     template = Template(TEMPLATE.read_text(encoding="utf-8"))
     return template.substitute(
         title=html.escape(clean(snapshot.title, 200) or "gradviz"),
         text=html.escape(to_text(snapshot, limit=200)),
         data=data,
-        bundle=_packed(read_bundle()),
+        bundle=_packed(bundle),
+        integrity=_integrity(bundle),
     )
 
 
@@ -47,6 +50,17 @@ def read_bundle() -> str:
             f"The page's script {BUNDLE} is missing; build it with "
             "`python -m tools.frontend`, or install gradviz from a wheel, which has it."
         ) from None
+
+
+def packed_bundle() -> str:
+    """Return the viewer's script as pages hold it: base64 of a zlib stream."""
+    return _packed(read_bundle())
+
+
+@lru_cache(maxsize=1)
+def _integrity(script: str) -> str:
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
 @lru_cache(maxsize=1)  # a notebook writes a page for every graph it shows

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import json
-import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +10,9 @@ from gradviz import ir
 from gradviz.errors import ExportError
 from gradviz.ir import json as ir_json
 from gradviz.render.card import card, is_failure
-from gradviz.render.html import to_html
+from gradviz.render.frame import framed, holds_viewer
 from gradviz.render.svg import to_svg
 from gradviz.render.text import to_text
-from gradviz.text.words import clean
 
 SNAPSHOT = ir_json.MIME_TYPE
 HTML = "text/html"
@@ -31,23 +27,12 @@ MAX_HTML = 500_000
 MAX_SVG = 100_000
 MAX_SVG_NODES = 300  # beyond, the picture is only collapsed modules, or a sentence
 
-_HEIGHT = 520  # px, as the view below a cell has in JupyterLab
 
-# Packed, the page is a third as long. Scripts run, but with no access to the notebook.
-_LOADER = """\
-<!DOCTYPE html><meta charset="utf-8"><script>(async () => {
-const bytes = Uint8Array.from(atob("%s"), (c) => c.charCodeAt(0));
-const inflated = new DecompressionStream("deflate");
-const stream = new Blob([bytes]).stream().pipeThrough(inflated);
-const page = await new Response(stream).text();
-document.open(); document.write(page); document.close();
-})();</script>"""
-
-
-def mimebundle(snapshot: ir.Snapshot) -> dict[str, Any]:
+def mimebundle(snapshot: ir.Snapshot, *, viewer: bool = True) -> dict[str, Any]:
     """Return the forms by MIME type; what would be too large is left out.
 
-    The text is always there. The page is missing if its script was never built.
+    The text is always there. The page is missing if its script was never built; without
+    ``viewer`` it takes the viewer of another output of the notebook.
 
     >>> from gradviz import ir
     >>> bundle = mimebundle(ir.Snapshot("demo 1.0", "nothing"))
@@ -62,14 +47,29 @@ def mimebundle(snapshot: ir.Snapshot) -> dict[str, Any]:
     document = ir_json.dumps(snapshot)
     if len(document) <= MAX_JSON:
         forms[SNAPSHOT] = _parse(document)
-    page = _failure(snapshot) if is_failure(snapshot) else _framed(snapshot, text)
+    picture = _picture(snapshot)
+    if picture:
+        forms[SVG] = picture
+    if is_failure(snapshot):
+        page = _failure(snapshot, picture, viewer)
+    else:
+        page = _framed(snapshot, text, picture, viewer)
     if page is not None and len(page) <= MAX_HTML:
         forms[HTML] = page
-    if 0 < len(snapshot.nodes) <= MAX_SVG_NODES:
-        picture = to_svg(snapshot)
-        if len(picture) <= MAX_SVG:
-            forms[SVG] = picture
     return forms
+
+
+def stores_viewer(forms: dict[str, Any]) -> bool:
+    """Tell whether later outputs of a notebook can do without the viewer."""
+    return HTML in forms and holds_viewer(forms[HTML])
+
+
+def _picture(snapshot: ir.Snapshot) -> str:
+    """Return what shows where no script runs; "" where it is too large."""
+    if not 0 < len(snapshot.nodes) <= MAX_SVG_NODES:
+        return ""
+    picture = to_svg(snapshot)
+    return picture if len(picture) <= MAX_SVG else ""
 
 
 def _parse(document: str) -> dict[str, Any]:
@@ -81,29 +81,18 @@ def _parse(document: str) -> dict[str, Any]:
     return json.loads(text)
 
 
-def _failure(snapshot: ir.Snapshot) -> str:
+def _failure(snapshot: ir.Snapshot, picture: str, viewer: bool) -> str:
     """Return why a cell failed, and the page of its graph, if any, folded away."""
     told = card(snapshot)
-    page = _framed(snapshot, to_text(replace(snapshot, findings=())))
+    text = to_text(replace(snapshot, findings=()))
+    page = _framed(snapshot, text, picture, viewer)
     if page is None or not snapshot.nodes or len(told) + len(page) > MAX_HTML:
         return told
     return f"{told}\n<details><summary>Show in graph</summary>\n{page}\n</details>"
 
 
-def _framed(snapshot: ir.Snapshot, text: str) -> str | None:
-    """Return the page in a frame of its own, which no kernel and no server is behind.
-
-    GitHub and other readers remove frames and styles; then the hidden text shows.
-    """
+def _framed(snapshot: ir.Snapshot, text: str, picture: str, viewer: bool) -> str | None:
     try:
-        packed = zlib.compress(to_html(snapshot).encode("utf-8"), 9)
+        return framed(snapshot, text, picture, viewer=viewer)
     except ExportError:
         return None
-    page = _LOADER % base64.b64encode(packed).decode("ascii")
-    title = clean(snapshot.title, 200) or "Autograd graph"
-    return (
-        f'<iframe sandbox="allow-scripts allow-downloads" title="{html.escape(title)}" '
-        f'style="width: 100%; height: {_HEIGHT}px; border: 0" '
-        f'srcdoc="{html.escape(page)}"></iframe>\n'
-        f'<pre style="display: none">{html.escape(text)}</pre>'
-    )

@@ -66,4 +66,5 @@ class LiveView:
             widget.show(x)
             data, metadata = widget._repr_mimebundle_()
             self._display.update(data, metadata=metadata, raw=True)
+        widget.send_live({"progress": None}, [])  # it is over
         return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
 from gradviz.errors import ExportError
-from gradviz.render.mime import mimebundle
+from gradviz.render.mime import mimebundle, stores_viewer
 from gradviz.showing.live_view import LiveView
 from gradviz.snapshots import as_snapshot
 
@@ -23,11 +23,27 @@ Ending = Callable[[BaseException | None], None]
 """What is done when a cell has ended; receives what the cell raised."""
 
 
+_ASIDE = "gradviz-command"  # runs beside the notebook, by the plugin
+
+
+@dataclass(slots=True)
+class _Carrier:
+    """The output that holds the viewer for all others of the notebook."""
+
+    cell: str  # its id, or its text where there are no ids
+    outputs: Callable[[], bool]  # whether it holds it: large ones have no page
+
+
 @dataclass(slots=True)
 class _RunningCell:
     cell_id: str | None
     text: str
     endings: list[Ending] = field(default_factory=list[Ending])
+
+    @property
+    def key(self) -> str:
+        """What stays the same when the cell runs again."""
+        return self.cell_id or self.text
 
 
 class Notebook:
@@ -42,6 +58,7 @@ class Notebook:
         self.cells: dict[str, str] = {}  # file of a cell's code -> id of the cell
         self._running: list[_RunningCell] = []
         self._widgets: dict[str | None, list[GradvizWidget]] = {}
+        self._carrier: _Carrier | None = None
         shell._gradviz_cells = self.cells  # the capture looks for it there
         shell.events.register("pre_run_cell", self._begin)
         shell.events.register("post_run_cell", self._end)
@@ -94,14 +111,36 @@ class Notebook:
         except (ImportError, ExportError):  # no anywidget; or the view was never built
             return None
         self._widgets.setdefault(self.cell_id, []).append(widget)
+        widget.viewer = self._carries(lambda: widget.stores_viewer)
         return widget
 
     def forms(self, x: object) -> Forms:
         """Return the forms to show below the running cell; a live view where it can."""
         widget = self.new_widget(x)
         if widget is None:
-            return mimebundle(as_snapshot(x)), {}
+            return self.still_forms(as_snapshot(x)), {}
         return widget._repr_mimebundle_()
+
+    def still_forms(self, snapshot: ir.Snapshot) -> dict[str, Any]:
+        """Return the forms of a snapshot that no widget shows."""
+        forms: dict[str, Any] = {}
+        viewer = self._carries(lambda: stores_viewer(forms))
+        forms.update(mimebundle(snapshot, viewer=viewer))
+        return forms
+
+    def _carries(self, holds: Callable[[], bool]) -> bool:
+        """Tell whether a new output of the running cell has to hold the viewer.
+
+        The first one of a notebook does. One that left the notebook is not known to be
+        gone: then frames say what to do.
+        """
+        cell = self._cell
+        if cell is None or cell.cell_id == _ASIDE:
+            return True
+        if self._carrier is not None and self._carrier.outputs():
+            return False
+        self._carrier = _Carrier(cell.key, holds)
+        return True
 
     def close_widgets(self) -> int:
         """Free what the kernel keeps for its views; return how many there were."""
@@ -122,9 +161,15 @@ class Notebook:
         return True
 
     @property
+    def _cell(self) -> _RunningCell | None:
+        """The innermost running cell that has an id, or else the innermost."""
+        cells = self._running[::-1]
+        return next((c for c in cells if c.cell_id), next(iter(cells), None))
+
+    @property
     def cell_id(self) -> str | None:
         """The id of the running cell, if the notebook tells ids."""
-        return next((c.cell_id for c in reversed(self._running) if c.cell_id), None)
+        return None if self._cell is None else self._cell.cell_id
 
     # ---- events of the shell --------------------------------------------------------
 
@@ -132,7 +177,10 @@ class Notebook:
         self._enter(getattr(info, "cell_id", None), info.raw_cell)
 
     def _enter(self, cell_id: str | None, text: str) -> None:
-        self._running.append(_RunningCell(cell_id, text))
+        cell = _RunningCell(cell_id, text)
+        self._running.append(cell)
+        if self._carrier is not None and self._carrier.cell == cell.key:
+            self._carrier = None  # its outputs go
         for widget in self._widgets.pop(cell_id, ()) if cell_id else ():
             widget.close()
         if self.cell_id is not None:

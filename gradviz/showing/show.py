@@ -85,6 +85,18 @@ def show_live(x: object) -> Callable[[object], None]:
     return lambda later: replace_snapshot(as_snapshot(later))
 
 
+def still_forms(snapshot: ir.Snapshot) -> dict[str, Any]:
+    """Return the forms of a snapshot by MIME type, for the output of a cell."""
+    from gradviz.render.mime import mimebundle
+
+    shell = _notebook_shell()
+    if shell is None:
+        return mimebundle(snapshot)
+    from gradviz.showing.notebook import notebook_of
+
+    return notebook_of(shell).still_forms(snapshot)
+
+
 def follow(source: Source, delay: float = 0.0) -> LiveView | None:
     """Show what a running cell does as it goes; None outside of notebooks.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from gradviz import ir
 from gradviz._capture.names.tensors import names_in_frame
+from gradviz._capture.open_log import RecordedSites
 from gradviz.errors import CaptureError
 from gradviz.program.places import Places
 
@@ -30,14 +31,16 @@ class Graph:
         self.root = loss.grad_fn
         self.nodes = _reached(self.root)
         self._places = Places()
+        self._recorded = RecordedSites()
         self._names = names_in_frame(frame, type(loss))
 
     def site(self, node: Any) -> ir.Site | None:
         """Return the user's line that made a node.
 
-        gradtape always knows it; PyTorch where anomaly mode was on in the forward.
+        gradtape always knows it; PyTorch where the forward pass was recorded, or where
+        anomaly mode was on.
         """
-        raw = getattr(node, "raw_site", None)
+        raw = getattr(node, "raw_site", None) or self._recorded.of(node)
         if raw is not None:
             return self._places.site(raw)
         found = _ENTRY.findall("".join(node.metadata.get("traceback_", ())))

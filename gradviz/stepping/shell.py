@@ -13,7 +13,7 @@ from gradviz import ir
 from gradviz.services import one_line
 from gradviz.stepping.change import clipped, scaled, zeroed
 from gradviz.stepping.control import PassControl
-from gradviz.stepping.stop import file_of
+from gradviz.stepping.stop import NO_LINE, file_of
 from gradviz.text.words import clean
 
 _INTRO = "Backward, node by node. Type help for the commands, quit to give the pass up."
@@ -128,7 +128,9 @@ class StepShell(cmd.Cmd):
         """list  (l)\nShow the line that made the node, with the lines around it."""
         stop = self._stepper.stop
         site = None if stop is None else stop.site
-        self._say("The line is not known." if site is None else listing(site))
+        self._say(
+            f"{NO_LINE[:1].upper()}{NO_LINE[1:]}." if site is None else listing(site)
+        )
 
     # ---- changing -------------------------------------------------------------------
 

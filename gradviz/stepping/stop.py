@@ -29,6 +29,12 @@ class Gradient:
         return f"{self.dtype} {self.shape}, {words}"
 
 
+NO_LINE = (
+    "its line is not known: run the forward pass inside `with gradviz.record():`, and "
+    "step there"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
     """The pass waits before this node."""
@@ -55,6 +61,8 @@ class Stop:
         lines = [f"[{self.number}/{self.total}] {self.name}{leaf}{module}{place}"]
         if site is not None and site.text:
             lines.append(f"    {site.text.strip()}")
+        elif site is None and not self.leaf:
+            lines.append(f"    {NO_LINE}")
         for number, gradient in enumerate(self.incoming):
             lines.append(f"    gradient {number}: {gradient or 'none'}")
         if self.reason:

@@ -27,7 +27,7 @@ from gradviz.watching.sampling import SamplingSchedule
 
 if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
-    from gradviz.live import Delta
+    from gradviz.live import Delta, Progress
     from gradviz.showing.live_view import LiveView
 
 
@@ -58,6 +58,10 @@ class WatchSource:
 
     def delta(self) -> Delta | None:
         """Return None: a history is sent as a whole, and seldom."""
+        return None
+
+    def progress(self) -> Progress | None:
+        """Return None: the history has the steps that were looked at."""
         return None
 
 
@@ -361,6 +365,6 @@ class Watch:
         return to_text(self.snapshot())
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        from gradviz.render.mime import mimebundle
+        from gradviz.showing.show import still_forms
 
-        return mimebundle(self.snapshot())
+        return still_forms(self.snapshot())

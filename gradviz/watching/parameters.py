@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from gradviz import ir
@@ -39,7 +40,8 @@ class Parameters:
             kind = type(module).__name__
             reference = functools.partial(_held, weakref.ref(module), own)
             shape = tuple(int(size) for size in parameter.shape)
-            layer = ir.FlowLayer(name, kind, int(parameter.numel()))
+            frozen = not parameter.requires_grad
+            layer = ir.FlowLayer(name, kind, int(parameter.numel()), frozen=frozen)
             if row is None:
                 row = self._names[name] = len(self.layers)
                 self.layers.append(layer)
@@ -48,6 +50,8 @@ class Parameters:
             elif self.shapes[row] != shape or self.get(row) is not parameter:
                 self.layers[row], self.shapes[row] = layer, shape
                 self._references[row] = reference
+            else:
+                self.layers[row] = replace(self.layers[row], frozen=frozen)
             self._rows[id(parameter)] = row
 
     def __len__(self) -> int:
@@ -91,9 +95,7 @@ class Parameters:
         """Note which kind of optimizer steps a row."""
         layer = self.layers[row]
         if layer.optimizer != optimizer:
-            self.layers[row] = ir.FlowLayer(
-                layer.name, layer.kind, layer.count, optimizer=optimizer
-            )
+            self.layers[row] = replace(layer, optimizer=optimizer)
 
 
 def _held(module: weakref.ref[Any], name: str) -> Any:

@@ -58,8 +58,9 @@ GRADVIZ = """
     errors _providers
     ir
     live program snapshots text services
+    dependence
     diagnosis
-    flow
+    answers flow
     analysis plot
     render
     export widget

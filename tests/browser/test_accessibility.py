@@ -107,12 +107,6 @@ def show_export(page: Page) -> None:
     expect(page.get_by_role("menuitem").first).to_be_focused()
 
 
-def dismiss_hint(page: Page) -> None:
-    """Look at the page as those see it who know it."""
-    page.get_by_role("button", name="Dismiss the hint").click()
-    expect(page.get_by_test_id("hint")).to_have_count(0)
-
-
 def stay(_page: Page) -> None:
     """Look at the page as it opens."""
 
@@ -136,9 +130,7 @@ def grave(results: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [1400, 400])
-@pytest.mark.parametrize(
-    "act", [stay, dismiss_hint, select, show_table, show_help, show_export]
-)
+@pytest.mark.parametrize("act", [stay, select, show_table, show_help, show_export])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(
     show: Callable[..., Page],
@@ -208,7 +200,8 @@ def test_a_graph_can_be_read_without_a_mouse(
     page.keyboard.press("ArrowDown")
     expect(spoken).to_contain_text("Selected NllLossBackward0")
     page.keyboard.press("ArrowUp")  # back onto the closed module
-    expect(spoken).to_contain_text("in the closed module net.fc, Enter opens it")
+    expect(spoken).to_contain_text("Selected module fc, Linear, ")
+    expect(spoken).to_contain_text("Enter unfolds it")
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("box-count")).to_have_text("13 boxes shown")
 

@@ -124,7 +124,8 @@ def test_the_html_form_says_why_and_unfolds_the_graph(
     page.get_by_text("Show in graph").click()
     frame = page.frame_locator("iframe")
     expect(frame.get_by_test_id("node-count")).to_have_text("8 nodes")
-    expect(frame.get_by_test_id("box-count")).to_be_visible()
+    expect(frame.get_by_test_id("box-count")).to_be_attached()
+    expect(frame.get_by_test_id("graph").locator("canvas").first).to_be_visible()
     sizes = page.evaluate("[document.body.scrollWidth, document.body.clientWidth]")
     assert sizes[0] <= sizes[1]
     page.screenshot(path=tmp_path / "form.png")

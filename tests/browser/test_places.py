@@ -18,15 +18,15 @@ expect.set_options(timeout=PATIENCE_MS)
 STEPS = 40
 
 
-def chain() -> ir.Snapshot:
+def chain(steps: int = STEPS) -> ir.Snapshot:
     """Modules of two operations in a row: far too long for one screen."""
-    scopes = tuple(ir.Scope(f"net.{n}", str(n), "Block") for n in range(STEPS))
+    scopes = tuple(ir.Scope(f"net.{n}", str(n), "Block") for n in range(steps))
     nodes = tuple(
         ir.OpNode(f"Op{n}Backward0", "op", f"op{n}", scope=n // 2)
-        for n in range(2 * STEPS)
+        for n in range(2 * steps)
     )
-    edges = tuple(ir.Edge(n, 0, n + 1, 0) for n in range(2 * STEPS - 1))
-    roots = (2 * STEPS - 1,)
+    edges = tuple(ir.Edge(n, 0, n + 1, 0) for n in range(2 * steps - 1))
+    roots = (2 * steps - 1,)
     return ir.Snapshot(
         "test", "chain", roots=roots, nodes=nodes, edges=edges, scopes=scopes
     )
@@ -47,8 +47,14 @@ def place(page: Page) -> float:
     return float(found[1]) if found else 0.0
 
 
-def test_a_press_on_the_map_goes_there_and_undo_comes_back(opened: Watched):
+def test_a_press_on_the_map_goes_there_and_undo_comes_back(
+    new_page: Callable[..., Watched], tmp_path: Path
+):
+    opened = new_page()
     page = opened.page
+    page.goto(gradviz.export_html(chain(160), tmp_path / "long.html").as_uri())
+    page.get_by_role("button", name="Expand all scopes").click()
+    expect(page.get_by_test_id("box-count")).to_have_text("320 boxes shown")
     expect(page).to_have_url(re.compile("look="))
     top = place(page)
     small_map = page.get_by_test_id("minimap")

@@ -84,7 +84,7 @@ def test_the_ledger_lists_what_is_saved_and_leads_to_the_node(
     page.keyboard.press("Enter")
     expect(rows(page, "ledger-saved")).to_have_attribute("aria-current", "true")
     tab(page, "Inspector")
-    expect(heading(page)).to_have_text("SigmoidBackward0")
+    expect(heading(page)).to_contain_text("SigmoidBackward0")
     expect(page.get_by_test_id("saved")).to_contain_text("by mul_ test_questions.py:")
 
 
@@ -113,7 +113,7 @@ def test_two_passes_are_compared(page: Page):
 
 def test_the_inspector_answers_what_an_op_does_and_who_keeps_it(page: Page):
     search(page, "sigmoid")
-    expect(heading(page)).to_have_text("SigmoidBackward0")
+    expect(heading(page)).to_contain_text("SigmoidBackward0")
     expect(page.get_by_test_id("op-doc").get_by_role("link")).to_have_attribute(
         "href", "https://docs.pytorch.org/docs/stable/generated/torch.sigmoid.html"
     )
@@ -126,7 +126,7 @@ def test_the_inspector_answers_what_an_op_does_and_who_keeps_it(page: Page):
     assert facts(page, "memory-facts")["Saves"] == "36 B"
     page.get_by_role("searchbox").fill("is:accumulate")
     page.keyboard.press("Enter")
-    expect(heading(page)).to_have_text("AccumulateGrad")
+    expect(heading(page)).to_contain_text("AccumulateGrad")
     expect(page.get_by_test_id("sparkline")).to_have_attribute(
         "aria-label", re.compile("^Norm of the gradient from (pass|step) ")
     )
@@ -134,7 +134,7 @@ def test_the_inspector_answers_what_an_op_does_and_who_keeps_it(page: Page):
 
 def test_a_view_is_laid_out_tried_and_laid_over_another(page: Page):
     search(page, "TBackward0")
-    expect(heading(page)).to_have_text("TBackward0")
+    expect(heading(page)).to_contain_text("TBackward0")
     page.get_by_test_id("stride-picture").locator(
         "[data-row='2'][data-column='1']"
     ).focus()

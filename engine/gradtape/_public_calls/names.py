@@ -11,6 +11,7 @@ from typing import Any
 from .. import fft, linalg, special, utils
 from .._dispatch.declare import FUNCTIONS
 from .._tensor.tensor import Tensor
+from ..distributions import utils as draws
 from ..nn import functional, init
 from ..nn import utils as nn_utils
 from ..nn.utils import clip_grad
@@ -53,6 +54,7 @@ UNANNOUNCED = ("__repr__", "__format__", "__reduce_ex__")
 _ALONE = (
     (nn_utils, ("clip_grad_norm_", "clip_grad_value_")),
     (clip_grad, ("clip_grad_norm_", "clip_grad_value_")),
+    (draws.F, ("multinomial",)),  # their other draws are ops
     (utils.dlpack, ("from_dlpack", "to_dlpack")),
 )
 

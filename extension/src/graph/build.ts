@@ -1,5 +1,6 @@
 // The snapshot as a graph: adjacency in typed arrays, and the tree of module scopes.
 import type { Snapshot } from "../ir/types.js";
+import { type Shown, shownNodes } from "./shown.js";
 
 /** Rows of numbers of different lengths: row i is items[starts[i] .. starts[i + 1]]. */
 export interface Rows {
@@ -10,6 +11,8 @@ export interface Rows {
 export interface Graph {
   readonly snapshot: Snapshot;
   readonly nodeCount: number;
+  /** The nodes that are drawn; null: all. */
+  readonly shown: Shown | null;
   readonly scopeCount: number;
   /** Per edge of the snapshot. */
   readonly source: Int32Array;
@@ -23,7 +26,7 @@ export interface Graph {
   readonly scopeParent: Int32Array;
   /** Scopes ordered so that each comes after the scope around it. */
   readonly scopeOrder: Int32Array;
-  /** Per scope: how many nodes lie in it, at any depth. */
+  /** Per scope: how many drawn nodes lie in it, at any depth. */
   readonly scopeSize: Int32Array;
 }
 
@@ -34,8 +37,10 @@ export function buildGraph(snapshot: Snapshot): Graph {
   const scopeParent = Int32Array.from(scopes, (scope) => scope.parent ?? -1);
   const nodeScope = Int32Array.from(nodes, (node) => node.scope ?? -1);
   const scopeOrder = parentsFirst(scopeParent);
+  const shown = shownNodes(snapshot);
   return {
     snapshot,
+    shown,
     nodeCount: nodes.length,
     scopeCount: scopes.length,
     source,
@@ -45,7 +50,7 @@ export function buildGraph(snapshot: Snapshot): Graph {
     nodeScope,
     scopeParent,
     scopeOrder,
-    scopeSize: countInside(nodeScope, scopeParent, scopeOrder),
+    scopeSize: countInside({ nodeScope, scopeParent, scopeOrder, shown }),
   };
 }
 
@@ -102,15 +107,16 @@ function parentsFirst(parent: Int32Array): Int32Array {
   return Int32Array.from(order);
 }
 
-function countInside(
-  nodeScope: Int32Array,
-  scopeParent: Int32Array,
-  scopeOrder: Int32Array,
-): Int32Array {
+function countInside({
+  nodeScope,
+  scopeParent,
+  scopeOrder,
+  shown,
+}: Pick<Graph, "nodeScope" | "scopeParent" | "scopeOrder" | "shown">): Int32Array {
   const size = new Int32Array(scopeParent.length);
-  for (const scope of nodeScope) {
-    if (scope >= 0) size[scope] = (size[scope] ?? 0) + 1;
-  }
+  nodeScope.forEach((scope, node) => {
+    if (scope >= 0 && shown?.[node] !== 0) size[scope] = (size[scope] ?? 0) + 1;
+  });
   for (let index = scopeOrder.length - 1; index >= 0; index--) {
     const scope = scopeOrder[index] ?? 0;
     const parent = scopeParent[scope] ?? -1;

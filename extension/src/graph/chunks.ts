@@ -12,23 +12,26 @@ const MOST_GROUPS = 36;
 /** Put groups into every scope that is too long, on as many levels as it needs. */
 export function addChunks(order: Float64Array, folds: Folds): void {
   const inside = folds.inside();
+  const size = folds.sizes();
+  const isDrawn = (item: number) =>
+    item < 0 ? size[-1 - item] !== 0 : folds.shown?.[item] !== 0;
+  const drawnItems = (row: number) => rowOf(inside, row).filter(isDrawn);
   const long: number[] = [];
   for (let row = 0; row + 1 < inside.starts.length; row++) {
-    const count = rowOf(inside, row).reduce(
+    const count = drawnItems(row).reduce(
       (sum, item) => sum + (item < 0 ? PARTS_OF_SCOPE : 1),
       0,
     );
     if (count > MOST_PARTS) long.push(row - 1);
   }
   if (long.length === 0) return;
-  const facts = subtreeFacts(order, folds);
+  const first = firstOf(order, folds);
   for (const scope of long) {
-    const items = rowOf(inside, scope + 1).slice();
-    const when = (item: number) =>
-      (item < 0 ? facts.first[-1 - item] : order[item]) ?? 0;
+    const items = drawnItems(scope + 1);
+    const when = (item: number) => (item < 0 ? first[-1 - item] : order[item]) ?? 0;
     items.sort((a, b) => when(a) - when(b));
     const isLoop = / {2}t = \d+…\d+$/.test(folds.scopes[scope]?.name ?? "");
-    const nodes = (item: number) => (item < 0 ? (facts.size[-1 - item] ?? 0) : 1);
+    const nodes = (item: number) => (item < 0 ? (size[-1 - item] ?? 0) : 1);
     split({ folds, nodes, isLoop }, items, scope, { index: 0, nodes: 0 });
   }
 }
@@ -66,17 +69,15 @@ function split(
   }
 }
 
-/** Per scope, at all depths: how many nodes it holds, and when the first was made. */
-function subtreeFacts(order: Float64Array, { scopes, nodeScope }: Folds) {
-  const size = new Int32Array(scopes.length);
+/** Per scope, at all depths: when the first of its nodes was made. */
+function firstOf(order: Float64Array, { scopes, nodeScope }: Folds): Float64Array {
   const first = new Float64Array(scopes.length).fill(Number.POSITIVE_INFINITY);
   nodeScope.forEach((own, node) => {
     let scope = own;
     for (let depth = 0; scope >= 0 && depth <= scopes.length; depth++) {
-      size[scope] = (size[scope] ?? 0) + 1;
       first[scope] = Math.min(first[scope] ?? 0, order[node] ?? 0);
       scope = scopes[scope]?.parent ?? -1;
     }
   });
-  return { size, first };
+  return first;
 }

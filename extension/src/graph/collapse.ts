@@ -20,7 +20,7 @@ export interface VisibleGraph {
   readonly target: Int32Array;
   /** Per merged edge: the edges of the snapshot that it stands for. */
   readonly members: Rows;
-  /** Per node of the snapshot: the item that shows it. */
+  /** Per node of the snapshot: the item that shows it; -1: it is not drawn. */
   readonly itemOfNode: Int32Array;
   /** Per scope: the item that shows it or hides it; -1 when it holds no nodes. */
   readonly itemOfScope: Int32Array;
@@ -32,6 +32,10 @@ export function collapse(graph: Graph, collapsed: ReadonlySet<number>): VisibleG
   const itemOfScope = placeScopes(graph, collapsed, items);
   const itemOfNode = new Int32Array(graph.nodeCount);
   for (let node = 0; node < graph.nodeCount; node++) {
+    if (graph.shown?.[node] === 0) {
+      itemOfNode[node] = -1;
+      continue;
+    }
     const scope = graph.nodeScope[node] ?? -1;
     const around = scope < 0 ? -1 : (itemOfScope[scope] ?? -1);
     const hidden = around >= 0 && items.open[around] === 0;
@@ -87,8 +91,9 @@ function mergeEdges(graph: Graph, itemOfNode: Int32Array, items: number) {
   const kept: number[] = [];
   const merged: number[] = [];
   for (let edge = 0; edge < graph.source.length; edge++) {
-    const from = itemOfNode[graph.source[edge] ?? 0] ?? 0;
-    const to = itemOfNode[graph.target[edge] ?? 0] ?? 0;
+    const from = itemOfNode[graph.source[edge] ?? 0] ?? -1;
+    const to = itemOfNode[graph.target[edge] ?? 0] ?? -1;
+    if (from < 0 || to < 0) continue; // of what is not drawn
     if (from === to && !isLoop(graph, edge)) continue; // hidden inside a closed scope
     const key = from * items + to;
     let index = mergedBy.get(key);

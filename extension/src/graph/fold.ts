@@ -5,9 +5,10 @@
 import type { Scope, Snapshot } from "../ir/types.js";
 import { groupBy, type Rows } from "./build.js";
 import { addChunks } from "./chunks.js";
-import { placeLeaves } from "./leaves.js";
+import { leavesAtHome, placeLeaves } from "./leaves.js";
 import { type Items, type Parts, partsOf } from "./parts.js";
 import { findRuns, type Run } from "./repeats.js";
+import { type Shown, shownNodes, withShown } from "./shown.js";
 
 /** Graphs of fewer nodes are shown whole: nothing to fold. */
 const LEAST_NODES = 40;
@@ -28,7 +29,7 @@ export function withNumbers(folded: Snapshot, changed: Snapshot): Snapshot {
     const { nodes, scopes } = recorded;
     recordedOf.set(changed, { ...changed, nodes, scopes });
   }
-  return changed;
+  return withShown(changed, shownNodes(folded));
 }
 
 /** Whether folding added a scope. */
@@ -48,19 +49,28 @@ export function moduleAround(snapshot: Snapshot, scope: number | null): Scope | 
 
 /** Add scopes around what repeats, and put shared leaves beside their uses. Rows keep
  * their numbers: scopes are only appended, and what lies in a new scope points to it.
- * Folding a folded snapshot changes nothing. */
-export function foldRepeats(snapshot: Snapshot): Snapshot {
-  if (recordedOf.has(snapshot)) return snapshot;
-  const folds = new Folds(snapshot);
-  if (snapshot.nodes.length > LEAST_NODES) {
-    const parts = partsOf(snapshot);
+ * Of several steps only the nodes to be drawn count, as if nothing else were recorded.
+ * Folding a folded snapshot changes nothing.
+ *
+ * What stands side by side to be compared has the leaves that it shares beside it. */
+export function foldRepeats(
+  recorded: Snapshot,
+  shown: Shown | null = null,
+  isBeside = false,
+): Snapshot {
+  if (recordedOf.has(recorded)) return recorded;
+  const snapshot = shown === null ? recorded : atHome(recorded, shown);
+  const folds = new Folds(snapshot, shown, isBeside);
+  const count = shown?.reduce((sum, each) => sum + each, 0) ?? snapshot.nodes.length;
+  if (count > LEAST_NODES) {
+    const parts = partsOf(snapshot, shown);
     for (let owner = -1; owner < snapshot.scopes.length; owner++) {
       foldInside(parts, owner, folds);
     }
     placeLeaves(folds);
     addChunks(parts.order, folds);
   } else placeLeaves(folds);
-  if (!folds.hasChanged) return snapshot;
+  if (!folds.hasChanged && shown === null) return recorded;
   const folded: Snapshot = {
     ...snapshot,
     scopes: folds.scopes,
@@ -70,8 +80,19 @@ export function foldRepeats(snapshot: Snapshot): Snapshot {
       return { ...node, scope: scope < 0 ? null : scope };
     }),
   };
-  recordedOf.set(folded, snapshot);
-  return folded;
+  recordedOf.set(folded, recorded);
+  return withShown(folded, shown);
+}
+
+/** The snapshot with leaves in the modules that use them among what is drawn. */
+function atHome(recorded: Snapshot, shown: Shown): Snapshot {
+  const homes = leavesAtHome(recorded, shown);
+  if (homes.size === 0) return { ...recorded };
+  const nodes = recorded.nodes.map((node, id) => {
+    const home = homes.get(id);
+    return home === undefined ? node : { ...node, scope: home < 0 ? null : home };
+  });
+  return { ...recorded, nodes };
 }
 
 /** The scopes under construction. */
@@ -79,7 +100,11 @@ export class Folds {
   readonly scopes: Scope[];
   readonly nodeScope: Int32Array;
 
-  constructor(readonly snapshot: Snapshot) {
+  constructor(
+    readonly snapshot: Snapshot,
+    readonly shown: Shown | null = null,
+    readonly isBeside = false,
+  ) {
     this.scopes = [...snapshot.scopes];
     this.nodeScope = Int32Array.from(snapshot.nodes, (node) => node.scope ?? -1);
   }
@@ -109,6 +134,20 @@ export class Folds {
       const scope = this.scopes[-1 - item];
       if (scope !== undefined) this.scopes[-1 - item] = { ...scope, parent: into };
     }
+  }
+
+  /** How many drawn nodes each scope holds, at all depths. */
+  sizes(): Int32Array {
+    const size = new Int32Array(this.scopes.length);
+    this.nodeScope.forEach((own, node) => {
+      if (this.shown?.[node] === 0) return;
+      let scope = own;
+      for (let depth = 0; scope >= 0 && depth <= this.scopes.length; depth++) {
+        size[scope] = (size[scope] ?? 0) + 1;
+        scope = this.scopes[scope]?.parent ?? -1;
+      }
+    });
+    return size;
   }
 
   /** What lies directly in each scope; row 0 is the graph itself. */

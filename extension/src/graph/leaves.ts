@@ -1,38 +1,73 @@
-// Puts each leaf where all of its uses are: a weight that several turns of a loop or
-// several calls of a module share stands beside them, not in the first one.
+// Puts each leaf where it is used: into the room of its module. A weight that several
+// turns of a loop share stands beside them, not in the first one; one that several calls
+// or modules share stands in the first of them.
 //
 //   loop: [t = 0: (w) [op]] [t = 1: [op]]  ->  loop: (w) [t = 0: [op]] [t = 1: [op]]
+import type { Snapshot } from "../ir/types.js";
 import { groupBy, rowOf } from "./build.js";
 import type { Folds } from "./fold.js";
 import { isLeaf } from "./parts.js";
+import type { Shown } from "./shown.js";
 
 /** More shared leaves than this beside the turns of a loop are one box. */
 const MOST_BESIDE_TURNS = 3;
-/** More than this anywhere else. */
-const MOST_ELSEWHERE = 12;
+/** More than this beside steps that are compared. */
+const MOST_BESIDE_STEPS = 12;
 
-/** Move the shared leaves out; where there are many, into a box of their own. */
-export function placeLeaves(folds: Folds): void {
-  const { nodes, edges, scopes: recorded } = folds.snapshot;
+/** Each drawn leaf with the scopes (-1: the graph) of those that use it, in their order. */
+function* usedLeaves(
+  { nodes, edges }: Snapshot,
+  shown: Shown | null,
+  scopeOf: (node: number) => number,
+): Generator<readonly [leaf: number, uses: readonly number[]]> {
   const users = groupBy(
     Int32Array.from(edges, ({ source }) => source),
     nodes.length,
   );
-  const shared = new Map<number, number[]>();
-  nodes.forEach((node, id) => {
-    if (!isLeaf(node)) return;
-    const uses = [...rowOf(users, id)].map(
-      (edge) => folds.nodeScope[edges[edge]?.target ?? -1] ?? -1,
-    );
-    const [first, ...others] = uses;
-    if (first === undefined || others.every((scope) => scope === first)) return;
+  for (const [id, node] of nodes.entries()) {
+    if (!isLeaf(node) || shown?.[id] === 0) continue;
+    const targets = Array.from(rowOf(users, id), (edge) => edges[edge]?.target ?? -1);
+    const drawn = targets.filter((target) => shown === null || shown[target] === 1);
+    if (drawn.length > 0) yield [id, drawn.map(scopeOf)];
+  }
+}
+
+/** Where a recording of the drawn nodes alone would have put the leaves: the row of the
+ * scope of each one that stands in no module that uses it. */
+export function leavesAtHome(
+  snapshot: Snapshot,
+  shown: Shown,
+): ReadonlyMap<number, number> {
+  const { nodes } = snapshot;
+  const homes = new Map<number, number>();
+  const scopeOf = (node: number) => nodes[node]?.scope ?? -1;
+  for (const [leaf, uses] of usedLeaves(snapshot, shown, scopeOf)) {
+    const [first = -1] = uses;
+    if (!uses.includes(scopeOf(leaf))) homes.set(leaf, first);
+  }
+  return homes;
+}
+
+/** Move the leaves to their users; beside turns and steps, many of them into one box. */
+export function placeLeaves(folds: Folds): void {
+  const { snapshot, shown } = folds;
+  const recorded = snapshot.scopes.length;
+  const beside = new Map<number, number[]>();
+  const scopeOf = (node: number) => folds.nodeScope[node] ?? -1;
+  for (const [leaf, uses] of usedLeaves(snapshot, shown, scopeOf)) {
+    const [first = -1, ...others] = uses;
+    if (others.every((scope) => scope === first)) continue;
     const common = others.reduce((a, b) => commonScope(folds, a, b), first);
-    folds.move(id, common);
-    shared.set(common, [...(shared.get(common) ?? []), id]);
-  });
-  for (const [scope, leaves] of shared) {
-    const isTurns = scope >= recorded.length;
-    if (leaves.length <= (isTurns ? MOST_BESIDE_TURNS : MOST_ELSEWHERE)) continue;
+    if (common < recorded && !folds.isBeside) {
+      if (!uses.includes(scopeOf(leaf))) folds.move(leaf, first);
+      continue;
+    }
+    folds.move(leaf, common);
+    beside.set(common, [...(beside.get(common) ?? []), leaf]);
+  }
+  for (const [scope, leaves] of beside) {
+    const most = scope < recorded ? MOST_BESIDE_STEPS : MOST_BESIDE_TURNS;
+    if (leaves.length <= most) continue;
     const box = folds.add("parameters", scope, "parameters");
     for (const leaf of leaves) folds.move(leaf, box);
   }

@@ -2,6 +2,7 @@
 // are equal where the parts are.
 import type { OpNode, Snapshot } from "../ir/types.js";
 import { groupBy, rowOf } from "./build.js";
+import type { Shown } from "./shown.js";
 
 /** The parts of one scope in order; an item is a node, or -1 - a scope. */
 export interface Items {
@@ -37,7 +38,8 @@ export function baseName(name: string): string {
   return name.replace(/#\d+$/, "");
 }
 
-export function partsOf(snapshot: Snapshot): Parts {
+/** Of a snapshot, or of those of its nodes that are drawn. */
+export function partsOf(snapshot: Snapshot, shown: Shown | null = null): Parts {
   const { nodes, scopes } = snapshot;
   const order = orderOf(snapshot);
   const parent = Int32Array.from(scopes, (scope) => (scope.parent ?? -1) + 1);
@@ -45,7 +47,7 @@ export function partsOf(snapshot: Snapshot): Parts {
   const children = groupBy(parent, scopes.length + 1);
   const direct = groupBy(ownScope, scopes.length + 1);
   const numbers = new Numbers();
-  const facts = factsOf(snapshot, order, numbers);
+  const facts = factsOf(snapshot, order, numbers, shown);
   const roots = rootItems(snapshot);
   const isPart = nodes.some(({ count }) => count > 1); // of a graph too large to draw
   const wordOf = (item: number): number => {
@@ -58,7 +60,8 @@ export function partsOf(snapshot: Snapshot): Parts {
     inside(scope) {
       const own = rowOf(direct, scope + 1).filter((id) => {
         const node = nodes[id];
-        return node !== undefined && !isLeaf(node) && node.kind !== "cut";
+        if (node === undefined || shown?.[id] === 0) return false;
+        return !isLeaf(node) && node.kind !== "cut";
       });
       const inner = rowOf(children, scope + 1).filter((id) => facts.size[id] !== 0);
       const items = Int32Array.from([...own, ...inner.map((id) => -1 - id)]);
@@ -123,7 +126,12 @@ interface Facts {
   readonly word: Int32Array;
 }
 
-function factsOf(snapshot: Snapshot, order: Float64Array, numbers: Numbers): Facts {
+function factsOf(
+  snapshot: Snapshot,
+  order: Float64Array,
+  numbers: Numbers,
+  shown: Shown | null,
+): Facts {
   const { nodes, scopes } = snapshot;
   const size = new Int32Array(scopes.length);
   const leaves = new Int32Array(scopes.length);
@@ -131,7 +139,7 @@ function factsOf(snapshot: Snapshot, order: Float64Array, numbers: Numbers): Fac
   const word = new Int32Array(scopes.length);
   const texts: number[][] = scopes.map(() => []);
   nodes.forEach((node, id) => {
-    if (node.scope === null) return;
+    if (node.scope === null || shown?.[id] === 0) return;
     const own = node.scope;
     size[own] = (size[own] ?? 0) + 1;
     if (isLeaf(node)) leaves[own] = (leaves[own] ?? 0) + 1;

@@ -15,7 +15,8 @@ import { badValues, gradientNorm, incomingGradients } from "./gradients.js";
 
 type Test = (node: OpNode, id: number) => boolean;
 
-/** The nodes that match every word of the query, in the order of the table. */
+/** The nodes that match every word of the query, in the order of the table: those that
+ * are drawn, else those of other steps. */
 export function search(graph: Graph, query: string): readonly number[] {
   const { snapshot } = graph;
   const words = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
@@ -29,7 +30,9 @@ export function search(graph: Graph, query: string): readonly number[] {
   snapshot.nodes.forEach((node, id) => {
     if (tests.every((test) => test(node, id))) found.push(id);
   });
-  return found;
+  const { shown } = graph;
+  const drawn = shown === null ? found : found.filter((id) => shown[id] === 1);
+  return drawn.length > 0 ? drawn : found;
 }
 
 function testOf(snapshot: Snapshot, word: string): Test {

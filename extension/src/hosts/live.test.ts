@@ -17,6 +17,10 @@ function following() {
   const stop = followLive(model, read, {
     onSnapshot: () => void told.push("snapshot"),
     onDelta: ({ revision, number }: Delta) => void told.push(`${revision}.${number}`),
+    onProgress: (progress) =>
+      void told.push(
+        progress === null ? "over" : `${progress.steps}: ${progress.loss}`,
+      ),
   });
   const send = (revision: number, number: number) =>
     model.play("msg:custom", { live: { revision, number, rows: 0, statistics: 0 } }, [
@@ -68,4 +72,15 @@ test("nothing is told once the view is gone", async () => {
   await Promise.resolve();
   send(1, 1);
   expect([told, model.listeners()]).toEqual([[], 0]);
+});
+
+test("progress is told as it comes, whatever the snapshot", () => {
+  const { model, told } = following();
+  const play = (progress: unknown) => model.play("msg:custom", { progress });
+  play({ steps: 12, loss: "0.25" });
+  play({ steps: 13, loss: "nan" });
+  play({ steps: 14, loss: "-inf" });
+  play({ steps: 15, loss: null });
+  play(null);
+  expect(told).toEqual(["12: 0.25", "13: NaN", "14: -Infinity", "15: null", "over"]);
 });

@@ -1,11 +1,13 @@
 // Follows a model while its kernel runs: whole snapshots, and deltas in between.
 import { type Delta, decodeDelta } from "../ir/delta.js";
+import { decodeProgress, type Progress } from "../ir/progress.js";
 import type { Snapshot } from "../ir/types.js";
 import { REVISION_TRAIT, SNAPSHOT_TRAIT, type WidgetModel } from "./model.js";
 
 export interface LiveCallbacks {
   readonly onSnapshot: (snapshot: Snapshot) => void;
   readonly onDelta?: ((delta: Delta) => void) | undefined;
+  readonly onProgress?: ((progress: Progress | null) => void) | undefined;
 }
 
 /** Call back with every snapshot and every delta to it; the answer ends that.
@@ -16,7 +18,7 @@ export interface LiveCallbacks {
 export function followLive(
   model: WidgetModel,
   read: (model: WidgetModel) => Promise<Snapshot>,
-  { onSnapshot, onDelta }: LiveCallbacks,
+  { onSnapshot, onDelta, onProgress }: LiveCallbacks,
 ): () => void {
   let shown = Number(model.get(REVISION_TRAIT) ?? 0);
   let number = -1;
@@ -39,7 +41,11 @@ export function followLive(
     }, console.warn); // a damaged update leaves the last whole graph in place
   };
   const hearMessage = (content?: unknown, buffers?: readonly DataView[]) => {
-    const live = (content as { readonly live?: unknown } | undefined)?.live;
+    const { live, progress } = (content ?? {}) as {
+      readonly live?: unknown;
+      readonly progress?: unknown;
+    };
+    if (progress !== undefined) onProgress?.(decodeProgress(progress));
     if (live === undefined) return;
     try {
       tellDelta(decodeDelta(live, buffers ?? []));

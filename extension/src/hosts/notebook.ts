@@ -1,6 +1,7 @@
 // What both notebook hosts share: snapshots of a living widget, and the wish to see code.
 import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
 import type { Delta } from "../ir/delta.js";
+import type { Progress } from "../ir/progress.js";
 import type { Snapshot } from "../ir/types.js";
 import type { CursorPlace } from "../state/lit.js";
 import type { Transport } from "../state/transport.js";
@@ -11,7 +12,7 @@ import { page, REVISION_TRAIT, SNAPSHOT_TRAIT, type WidgetModel } from "./model.
 
 /** Of the view below a cell: the cell and its graph fit one screen; why a cell failed
  * comes before its graph. */
-export const CELL_OPTIONS = { height: "520px", cardFirst: true } as const;
+export const CELL_OPTIONS = { height: "520px", cardFirst: true, inCell: true } as const;
 
 /** Sent from the view when the user clicks a place in their code; bubbles. */
 export const REVEAL_EVENT = "gradviz:reveal";
@@ -47,8 +48,9 @@ export function followModel(
   model: WidgetModel,
   onSnapshot: (snapshot: Snapshot) => void,
   onDelta?: (delta: Delta) => void,
+  onProgress?: (progress: Progress | null) => void,
 ): () => void {
-  return followLive(model, readModel, { onSnapshot, onDelta });
+  return followLive(model, readModel, { onSnapshot, onDelta, onProgress });
 }
 
 /** Follow a widget from the moment the page knows its model; none, if it never does.
@@ -58,12 +60,13 @@ export function followKey(
   key: unknown,
   onSnapshot: (snapshot: Snapshot) => void,
   onDelta?: (delta: Delta) => void,
+  onProgress?: (progress: Progress | null) => void,
 ): () => void {
   return whenKnown(key, (model) => {
     if (model.get(REVISION_TRAIT)) {
       void readModel(model).then(onSnapshot, console.warn);
     }
-    return followModel(model, onSnapshot, onDelta);
+    return followModel(model, onSnapshot, onDelta, onProgress);
   });
 }
 

@@ -4,6 +4,7 @@ import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
 import type { Snapshot } from "../ir/types.js";
 import { pageBookmarks } from "./bookmarks.js";
 import { inflate } from "./inflate.js";
+import { lendViewer } from "./lending.js";
 
 const DATA_ID = "gradviz-data";
 const BUNDLE_ID = "gradviz-bundle";
@@ -31,7 +32,9 @@ export async function readPage(page: Document): Promise<Snapshot> {
   return decodeSnapshot(bytes, packed.length);
 }
 
-/** Show the page's snapshot in `el`, as high as the window. */
+/** Show the page's snapshot in `el`, as high as the window.
+ *
+ * In a frame, as in a saved notebook, the page is an output among others. */
 export function mountPage(el: HTMLElement): Mounted {
   const page = el.ownerDocument;
   const bundle = async () =>
@@ -42,5 +45,9 @@ export function mountPage(el: HTMLElement): Mounted {
     bundle,
     ...(bookmarks && { bookmarks }),
   };
-  return mount(el, transport, { height: "100vh", ownsPage: true });
+  const inCell = window.parent !== window;
+  const held = page.getElementById(BUNDLE_ID);
+  const digest = held?.dataset.integrity ?? "";
+  if (inCell) lendViewer(window, digest, held?.textContent ?? "");
+  return mount(el, transport, { height: "100vh", ownsPage: true, inCell });
 }

@@ -164,7 +164,6 @@ export interface Statistics {
   readonly infs: number;
   /** index of the first NaN or Inf */
   readonly first_bad: readonly number[] | null;
-  /** 32 equal bins; () when no element is finite */
   readonly histogram: readonly number[];
   /** left edge of the first bin */
   readonly histogram_low: number | null;
@@ -270,6 +269,8 @@ export interface FlowLayer {
   readonly tensor: number | null;
   /** class of the optimizer that steps it; "": none does */
   readonly optimizer: string;
+  /** requires_grad is off: it asks for no gradient. Added in 1.4 */
+  readonly frozen: boolean;
 }
 
 /** One step of a training, in one process of it. */
@@ -339,6 +340,31 @@ export interface Process {
   readonly wait_ns: number | null;
 }
 
+/** Why something is as it is; alike things share one. Added in 1.4. */
+export interface Answer {
+  /** "model.encoder.weight"; the verdict is about the first */
+  readonly names: readonly string[];
+  /** "parameter", "module", "loss" or "error" */
+  readonly kind: string;
+  /** "none": why it has no gradient */
+  readonly question: string;
+  readonly verdict: string;
+  /** the code of the rule that names the same decision */
+  readonly finding: string;
+}
+
+/** One link of the chain of causes behind an answer. Added in 1.4. */
+export interface AnswerStep {
+  readonly answer: number;
+  /** "use", "gate", "loss", "write", ... */
+  readonly kind: string;
+  readonly sentence: string;
+  readonly site: number | null;
+  readonly node: number | null;
+  /** the line to change */
+  readonly decision: boolean;
+}
+
 /** A range of a file, and what a fix puts there. Counted as in a site. */
 export interface Replacement {
   readonly file: string;
@@ -380,6 +406,10 @@ export interface Snapshot {
   readonly parts: readonly Part[];
   /** by rank; one, where none are merged */
   readonly processes: readonly Process[];
+  /** most pressing first */
+  readonly answers: readonly Answer[];
+  /** by answer, in the order of causes */
+  readonly answer_steps: readonly AnswerStep[];
   /** of the edits of findings */
   readonly replacements: readonly Replacement[];
   readonly schema: readonly [number, number];
@@ -403,6 +433,8 @@ export type TableName =
   | "flow"
   | "parts"
   | "processes"
+  | "answers"
+  | "answer_steps"
   | "replacements";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
@@ -657,6 +689,7 @@ export const TABLES: Readonly<
     node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
     tensor: { kind: "int", optional: true, fallback: null, refers: "tensors" },
     optimizer: { kind: "string", optional: false, fallback: "" },
+    frozen: { kind: "bool", optional: false, fallback: false },
   },
   flow_steps: {
     number: { kind: "int", optional: false },
@@ -699,6 +732,21 @@ export const TABLES: Readonly<
     step_ns: { kind: "int", optional: true, fallback: null },
     backward_ns: { kind: "int", optional: true, fallback: null },
     wait_ns: { kind: "int", optional: true, fallback: null },
+  },
+  answers: {
+    names: { kind: "strings", optional: false },
+    kind: { kind: "string", optional: false },
+    question: { kind: "string", optional: false },
+    verdict: { kind: "string", optional: false },
+    finding: { kind: "string", optional: false, fallback: "" },
+  },
+  answer_steps: {
+    answer: { kind: "int", optional: false, refers: "answers" },
+    kind: { kind: "string", optional: false },
+    sentence: { kind: "string", optional: false },
+    site: { kind: "int", optional: true, fallback: null, refers: "sites" },
+    node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
+    decision: { kind: "bool", optional: false, fallback: false },
   },
   replacements: {
     file: { kind: "string", optional: false },

@@ -26,6 +26,8 @@ export interface LocalGraph {
 export const SHORT = 0;
 export const OVERLAY = 1;
 export const UPWARD = 2;
+/** From one column of a wrapped level to another. */
+export const WRAPPED = 3;
 
 export interface Ranking {
   /** Per vertex: its rank; edges go from smaller to larger, except the upward ones. */

@@ -2,11 +2,12 @@
 import { rowOf } from "../graph/build.js";
 import { type Arrangement, arrange } from "./arrange.js";
 import { groupLevels, type Levels, splitLevels } from "./levels.js";
-import { type LocalGraph, SHORT, UPWARD } from "./local.js";
+import { type LocalGraph, OVERLAY, SHORT, UPWARD, WRAPPED } from "./local.js";
 import { PointList } from "./point-list.js";
 import { Repeats } from "./repeats.js";
 import type { LayoutGraph, LayoutOptions, Placement, Sizes } from "./types.js";
 import { checkRoutes } from "./validate.js";
+import { wrapColumns } from "./wrap.js";
 
 const PORT_WIDTH = 6;
 
@@ -85,9 +86,10 @@ function layoutLevel(
   const { options, points } = work;
   const local = localGraph(work, vertices, pieces);
   const above = level === 0 ? 0 : spaceAbove(local, options);
-  const arrangement = work.repeats.find(local, () =>
-    arrange(local, options, above, points),
-  );
+  const arrangement = work.repeats.find(local, () => {
+    const ribbon = arrange(local, options, above, points);
+    return options.wrap ? wrapColumns(local, ribbon, points) : ribbon;
+  });
   const { x, y, starts, style } = arrangement;
   const frame = frameOf(work, level, local, arrangement, above);
   for (let i = 0; i < pieces.length; i++) {
@@ -269,7 +271,10 @@ function joinPieces(work: Work, corners: Corners) {
         points.add(work.points.at(i) + dx, work.points.at(i + 1) + dy);
       }
     }
-    if (pieces.some((piece) => pieceStyle[piece] !== SHORT)) overlay[edge] = 1;
+    const styles = Array.from(pieces, (piece) => pieceStyle[piece] ?? SHORT);
+    if (styles.some((style) => style === OVERLAY || style === UPWARD))
+      overlay[edge] = 1;
+    else if (styles.includes(WRAPPED)) overlay[edge] = 2;
     if (pieces.some((piece) => pieceStyle[piece] === UPWARD)) upward++;
   }
   starts[edges] = points.length;

@@ -45,6 +45,11 @@ export class PointList {
     this.values[this.used++] = y;
   }
 
+  /** Move the y of the point that ends at an index further down. */
+  lower(index: number, y: number): void {
+    this.values[index] = y;
+  }
+
   at(index: number): number {
     return this.values[index] ?? 0;
   }

@@ -28,6 +28,8 @@ export interface LayoutOptions {
   /** Edges over more ranks than this are drawn as curves over the picture: dummy points
    * for them would outnumber the nodes (an unrolled recurrent net: 17 s against 0.1 s). */
   readonly maxSpan: number;
+  /** Whether levels that are long chains become columns. */
+  readonly wrap: boolean;
   /** Sweeps of the ordering stage; it stops early when nothing crosses. */
   readonly sweeps: number;
   /** Centres of the items in an earlier placement, NaN for new ones: keeps their order. */
@@ -40,6 +42,7 @@ export const DEFAULT_OPTIONS: LayoutOptions = {
   padding: 18,
   titleHeight: 30,
   maxSpan: 64,
+  wrap: false,
   sweeps: 8,
 };
 
@@ -53,7 +56,8 @@ export interface Placement {
   /** Path of edge e: points[starts[e] .. starts[e + 1]], pairs of x and y. */
   readonly points: Float32Array;
   readonly starts: Int32Array;
-  /** Per edge: 1 when it is drawn as a curve over the picture. */
+  /** Per edge: 1 when it is drawn as a curve over the picture, 2 when it runs from one
+   * column of a wrapped level to another. */
   readonly overlay: Uint8Array;
   readonly bounds: { readonly width: number; readonly height: number };
   readonly stats: LayoutStats;

@@ -8,6 +8,7 @@ import {
   reportProblem,
   selectEdge,
   selectNode,
+  selectScope,
   toggleScope,
 } from "../state/actions.js";
 import { rememberGaze, reportGaze } from "../state/actions-history.js";
@@ -39,6 +40,7 @@ export function follow(store: Store, view: GraphView): () => void {
     const state = {
       collapsed: ui.collapsed.value,
       selected: selection?.kind === "node" ? selection.id : null,
+      selectedScope: selection?.kind === "scope" ? selection.id : null,
       selectedEdge: selection?.kind === "edge" ? selection.id : null,
       hovered: ui.hovered.value,
       matches: derived.matchSet.value,
@@ -49,7 +51,6 @@ export function follow(store: Store, view: GraphView): () => void {
       drawing: ui.drawing.value,
       theme: derived.theme.value,
       minimap: ui.minimap.value,
-      legend: ui.legend.value,
     };
     const [snapshot, request, gaze] = [
       data.snapshot.value,
@@ -82,9 +83,11 @@ export function CanvasHost() {
     let stop = () => {};
     guarded(store, () => {
       const created = createGraphView(element, {
+        takesWheel: () => store.ui.held.value,
         onSelect: (node) => selectNode(store, node),
         onSelectEdge: (edge) => selectEdge(store, edge),
         onHover: (node) => hover(store, node),
+        onSelectScope: (scope) => selectScope(store, scope),
         onToggleScope: (scope) => toggleScope(store, scope),
         onJump: () => rememberGaze(store),
         onGaze: (gaze) => reportGaze(store, gaze),

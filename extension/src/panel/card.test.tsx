@@ -70,7 +70,9 @@ describe("the card below a failing cell", () => {
     const findings = withFindings().findings.slice(1);
     const warned = await show({ ...withFindings(), findings }, CELL);
     expect(warned.root.querySelector("article.card")).toBeNull();
-    expect(warned.find("findings-button").textContent).toBe("2");
+    expect(warned.find("findings-button").textContent).toBe(
+      "1 warning, 1 info, line 4",
+    );
     expect(buttonNamed(warned, "Back to the card")).toBeNull();
 
     let send: (snapshot: Snapshot) => void = () => {};

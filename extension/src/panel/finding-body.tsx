@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { goToNode, showFinding } from "../state/actions.js";
 import type { FindingDetails, RelatedPlace } from "../state/findings.js";
+import { formatCount } from "../state/format.js";
 import { nodeTitle } from "../state/inspect.js";
 import { visibleCode } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
@@ -100,7 +101,12 @@ export function RelatedLines({ related }: { related: readonly RelatedPlace[] }) 
 function InGraph({ details: { id, nodes } }: { details: FindingDetails }) {
   const store = useStore();
   if (nodes.length === 0) return null;
-  const rest = nodes.length - NODES_SHOWN;
+  const alike = new Map<string, number[]>();
+  for (const { id: node, node: row } of nodes) {
+    const title = nodeTitle(node, row);
+    alike.set(title, [...(alike.get(title) ?? []), node]);
+  }
+  const rest = alike.size - NODES_SHOWN;
   return (
     <div class="in-graph">
       <button type="button" onClick={() => showFinding(store, id)}>
@@ -108,14 +114,17 @@ function InGraph({ details: { id, nodes } }: { details: FindingDetails }) {
         Show in graph
       </button>
       <ul aria-label="Nodes">
-        {nodes.slice(0, NODES_SHOWN).map(({ id: node, node: row }) => (
-          <li key={node}>
-            <button type="button" class="link" onClick={() => goToNode(store, node)}>
-              <Name text={nodeTitle(node, row)} />
+        {[...alike].slice(0, NODES_SHOWN).map(([title, [first = 0, ...others]]) => (
+          <li key={title}>
+            <button type="button" class="link" onClick={() => goToNode(store, first)}>
+              <Name text={title} />
             </button>
+            {others.length > 0 && (
+              <span class="muted">{` in ${formatCount(others.length + 1)} places`}</span>
+            )}
           </li>
         ))}
-        {rest > 0 && <li class="muted">{`and ${rest} more`}</li>}
+        {rest > 0 && <li class="muted">{`and ${rest} other kinds`}</li>}
       </ul>
     </div>
   );

@@ -100,9 +100,9 @@ describe("findings beside the graph", () => {
   test("the button counts them, and switches to the inspector and back", async () => {
     const app = await show(withFindings());
     const button = app.find("findings-button");
-    expect(button.textContent).toBe("3");
+    expect(button.textContent).toBe("1 error, 1 warning, 1 info, line 5");
     expect(button.getAttribute("aria-label")).toBe(
-      "3 findings: 1 error, 1 warning, 1 info",
+      "3 findings: 1 error, 1 warning, 1 info, line 5",
     );
     await app.click(button);
     expect(app.find("inspector").textContent).toContain("Leaves");
@@ -156,4 +156,79 @@ describe("findings without a graph", () => {
     }
     expect(() => app.view).toThrow();
   });
+});
+
+test("nodes of one name are one link that says in how many places", async () => {
+  const nodes = Array.from({ length: 200 }, () => ({
+    name: "SplitBackward0",
+    kind: "op",
+  }));
+  const rows = Array.from(nodes, (_, row) => row);
+  const finding = { code: "GV501", slug: "s", severity: "warning", message: "m" };
+  const app = await show(
+    parseSnapshot({
+      format: "gradviz",
+      schema: [1, 3],
+      producer: "test",
+      nodes: [...nodes, { name: "SumBackward0", kind: "op" }],
+      findings: [{ ...finding, nodes: [...rows, 200] }],
+    }),
+  );
+  const links = [...app.root.querySelectorAll(".in-graph li")];
+  expect(links.map((link) => link.textContent)).toEqual([
+    "SplitBackward0 in 200 places",
+    "SumBackward0",
+  ]);
+});
+
+test("where gradients were watched the last line counts parameters, not nodes", async () => {
+  const app = await show(parseSnapshot(WATCHED));
+  expect(app.find("status").textContent).toContain("1 parameter over 1 step");
+  expect(app.find("status").textContent).not.toContain("0 nodes");
+});
+
+test("what a node keeps is said as what letting go of it frees", async () => {
+  const keeper = (tensor: number, node: number) => ({
+    node,
+    slot: "self",
+    tensor,
+    version_saved: 0,
+    version_now: 0,
+  });
+  const tensor = {
+    shape: [4],
+    strides: [1],
+    offset: 0,
+    dtype: "float32",
+    device: "cpu",
+  };
+  const storage = { nbytes: 16, device: "cpu", itemsize: 4 };
+  const app = await show(
+    parseSnapshot({
+      format: "gradviz",
+      schema: [1, 3],
+      producer: "test",
+      nodes: [
+        { name: "MulBackward0", kind: "op" },
+        { name: "ExpBackward0", kind: "op" },
+      ],
+      tensors: [
+        { ...tensor, storage: 0 },
+        { ...tensor, storage: 1 },
+      ],
+      storages: [
+        { ...storage, tensors: [0] },
+        { ...storage, tensors: [1] },
+      ],
+      saved: [keeper(0, 0), keeper(1, 0), keeper(1, 1)],
+    }),
+  );
+  await select(app, 0);
+  expect(app.find("memory-freed").textContent).toBe(
+    "Letting go of this node frees 16 B; 16 B are kept by others, too.",
+  );
+  await select(app, 1);
+  expect(app.find("memory-freed").textContent).toBe(
+    "Letting go of this node alone frees nothing: what it saves is kept by others, too.",
+  );
 });

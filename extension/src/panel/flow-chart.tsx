@@ -1,6 +1,7 @@
 // Lines over the steps of a training, one per layer, on a logarithmic scale.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
+import { type Decades, ticksOf, tickText } from "../state/decades.js";
 import { formatNumber } from "../state/format.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
@@ -17,6 +18,10 @@ export interface FlowChartProps {
   readonly steps: readonly number[];
   readonly lines: readonly ChartLine[];
   readonly chosen: number | null;
+  /** Not every step was measured: lines go on over those between. */
+  readonly spanGaps?: boolean;
+  /** The axis: fixed, whatever the numbers. */
+  readonly decades: Decades;
   /** A horizontal line, with its words. */
   readonly guide?: { readonly at: number; readonly words: string };
   /** What the picture says, for those who do not see it. */
@@ -26,6 +31,10 @@ export interface FlowChartProps {
 
 const HEIGHT = 250;
 const NEAR = 24; // CSS pixels from a line
+/** Distances of ticks between steps: there is no step 0.2. */
+const WHOLE = [1, 2, 5]
+  .flatMap((each) => Array.from({ length: 9 }, (_, power) => each * 10 ** power))
+  .sort((a, b) => a - b);
 
 /** The colours of the page that the canvas needs as words. */
 function coloursOf(element: HTMLElement) {
@@ -52,16 +61,19 @@ function optionsOf(
     legend: { show: false },
     cursor: { focus: { prox: NEAR }, points: { size: 7 }, drag: { setScale: false } },
     focus: { alpha: 0.25 },
-    scales: { x: { time: false }, y: { distr: 3 } },
+    scales: {
+      x: { time: false },
+      y: { distr: 3, range: [10 ** props.decades.from, 10 ** props.decades.to] },
+    },
     axes: [
-      { ...axis, font, size: 28 },
+      { ...axis, font, size: 28, incrs: WHOLE },
       {
         ...axis,
         font,
         size: 52,
-        splits: (_, __, low, high) => splitsOf(low, high),
+        splits: () => ticksOf(props.decades, 2).map((power) => 10 ** power),
         filter: (_, splits) => splits, // ours are few: all of them get words
-        values: (_, splits) => splits.map(formatNumber),
+        values: (_, splits) => splits.map((at) => tickText(Math.round(Math.log10(at)))),
       },
     ],
     series: [
@@ -70,7 +82,7 @@ function optionsOf(
         label: name,
         stroke: key === props.chosen ? accent : colour,
         width: key === props.chosen ? 3 : 1.25,
-        spanGaps: false,
+        spanGaps: props.spanGaps ?? false,
         points: { show: props.steps.length < 3, size: 6 },
       })),
     ],
@@ -84,19 +96,6 @@ function optionsOf(
       draw: [(chart) => drawGuide(chart, props.guide, text)],
     },
   };
-}
-
-/** Powers of ten; over a short range also what lies between them. */
-export function splitsOf(low: number, high: number): number[] {
-  const first = Math.floor(Math.log10(low));
-  const last = Math.ceil(Math.log10(high));
-  const every = Math.max(1, Math.ceil((last - first) / 7));
-  const between = high / low < 100 ? [1, 2, 5] : [1];
-  const splits: number[] = [];
-  for (let power = first; power <= last; power += every) {
-    for (const factor of between) splits.push(Number(`${factor}e${power}`));
-  }
-  return splits.filter((value) => value >= low && value <= high);
 }
 
 function drawGuide(chart: uPlot, guide: FlowChartProps["guide"], colour: string): void {
@@ -123,10 +122,13 @@ function drawGuide(chart: uPlot, guide: FlowChartProps["guide"], colour: string)
   ctx.restore();
 }
 
-/** A logarithmic scale needs positive numbers; the guide is always in view. */
-function dataOf({ steps, lines }: FlowChartProps): uPlot.AlignedData {
+/** A logarithmic scale needs positive numbers; what is beyond its ends lies on them. */
+function dataOf({ steps, lines, decades }: FlowChartProps): uPlot.AlignedData {
+  const [low, high] = [10 ** decades.from, 10 ** decades.to];
   const columns = lines.map(({ values }) =>
-    values.map((value) => (value !== null && value > 0 ? value : null)),
+    values.map((value) =>
+      value !== null && value > 0 ? Math.min(high, Math.max(low, value)) : null,
+    ),
   );
   return [[...steps], ...columns];
 }

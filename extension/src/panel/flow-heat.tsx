@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { heatColours } from "../render/flow-colours.js";
 import { pickLayer, setFlowStep } from "../state/actions-flow.js";
-import { type Flow, isBadAt, normAt, shareIn, spanOf } from "../state/flow.js";
+import { NORM_DECADES, shareOf, tickText } from "../state/decades.js";
+import { type Flow, isBadAt, normAt } from "../state/flow.js";
 import { formatNumber } from "../state/format.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
@@ -25,13 +26,12 @@ function draw(canvas: HTMLCanvasElement, flow: Flow, theme: "light" | "dark"): v
   if (context === null) return;
   const { ramp, bad } = heatColours(theme);
   const image = context.createImageData(width, height);
-  const span = spanOf(flow.norms);
   for (let layer = 0; layer < layers.length; layer++) {
     for (let step = 0; step < steps.length; step++) {
       const norm = normAt(flow, layer, step);
       const isBad = isBadAt(flow, layer, step);
       if (norm === null && !isBad) continue; // nothing was measured: clear
-      const share = shareIn(span, norm ?? 0);
+      const share = shareOf(NORM_DECADES, norm ?? 0);
       const colour = isBad ? bad : ramp[Math.round(share * (ramp.length - 1))];
       image.data.set([...(colour ?? bad), 255], 4 * (layer * width + step));
     }
@@ -131,7 +131,7 @@ export function FlowHeat({ flow }: { flow: Flow }) {
           )}
         </div>
       </div>
-      <HeatLegend flow={flow} theme={theme} />
+      <HeatLegend theme={theme} />
       <figcaption class="muted" aria-live="polite" data-testid="flow-said">
         {cell === null
           ? `Steps ${flow.steps[0] ?? 0} to ${flow.steps.at(-1) ?? 0}, from left to right.`
@@ -145,20 +145,18 @@ function clamp(value: number, { length }: { readonly length: number }): number {
   return Math.min(length - 1, Math.max(0, value));
 }
 
-function HeatLegend({ flow, theme }: { flow: Flow; theme: "light" | "dark" }) {
-  const span = spanOf(flow.norms);
+function HeatLegend({ theme }: { theme: "light" | "dark" }) {
   const { ramp, bad } = heatColours(theme);
   const css = (colour: readonly number[] | undefined) => `rgb(${colour?.join(" ")})`;
-  if (span === null) return null;
   return (
     <p class="flow-heat-legend">
-      <span class="number">{formatNumber(span.low)}</span>
+      <span class="number">{tickText(NORM_DECADES.from)}</span>
       <span
         class="bar"
         aria-hidden="true"
         style={{ background: `linear-gradient(90deg, ${ramp.map(css).join(", ")})` }}
       />
-      <span class="number">{formatNumber(span.high)}</span>
+      <span class="number">{tickText(NORM_DECADES.to)}</span>
       <span class="swatch" aria-hidden="true" style={{ background: css(bad) }} />
       <span>NaN or Inf</span>
     </p>

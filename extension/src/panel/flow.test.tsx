@@ -3,7 +3,6 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { parseSnapshot } from "../ir/parse.js";
 import { select, show } from "./app.test-util.js";
-import { splitsOf } from "./flow-chart.js";
 
 vi.mock("../render/graph-view.js", async () => {
   const { fakeGraphView } = await import("./fake-view.test-util.js");
@@ -74,9 +73,10 @@ describe("the gradient flow", () => {
     expect(app.find("flow-counts").textContent).toBe("2 parameters, 2 steps.");
     expect(app.find("flow-troubles").textContent).toBe("1 vanishing: <u>a</u>.weight");
     const rows = [...app.find("flow-layers").querySelectorAll("tbody tr")];
-    expect(rows.map((row) => row.textContent)).toEqual([
-      "<u>a</u>.weightvanishing1e-8",
-      "b.weight1",
+    const words = rows.map((row) => [...row.children].map((cell) => cell.textContent));
+    expect(words).toEqual([
+      ["<u>a</u>.weight", "vanishing", "1e-8", "between 1e-8 and 1"],
+      ["b.weight", "", "1", "between 1 and 1"],
     ]);
     expect(app.root.querySelector("u")).toBeNull();
   });
@@ -119,9 +119,40 @@ describe("the gradient flow", () => {
     const slider = app.find("gradient-flow").querySelector("input[type=range]");
     await app.type(slider as Element, "0");
     expect(app.find("flow-step").textContent).toBe("7");
-    expect(app.find("flow-troubles").textContent).toBe(
-      "Nothing vanishes or explodes at this step.",
+    expect(app.find("flow-troubles").textContent).toBe("");
+    expect(app.find("flow-verdict").textContent).toBe(
+      "Looked at the gradients of 2 parameters at step 7: all are there, and none is " +
+        "zero, vanishing, exploding, NaN or Inf.",
     );
+  });
+
+  test("what a finding says about gradients is the sentence, whatever the step", async () => {
+    const message = "The gradient shrinks from 0.13 to 1.8e-44.";
+    const finding = { code: "GV501", slug: "vanishing-gradient", message };
+    const other = {
+      culprit: null,
+      symptom: null,
+      related: [],
+      roles: [],
+      edit: [],
+      safe: false,
+      diff: "",
+      fix: "",
+    };
+    const rows = { nodes: [], tensors: [], storages: [], severity: "info" } as const;
+    const app = await show({
+      ...training(),
+      findings: [{ ...finding, ...other, ...rows }],
+    });
+    await app.click(app.root.querySelector("[data-tab=flow]"));
+    const slider = app.find("gradient-flow").querySelector("input[type=range]");
+    await app.type(slider as Element, "0");
+    expect(app.find("flow-verdict").textContent).toBe(
+      `info GV501 vanishing-gradient ${message}`,
+    );
+    expect(app.find("gradient-flow").textContent).not.toContain("none is");
+    await app.click(app.find("flow-verdict").querySelector("button"));
+    expect(app.root.querySelector("[data-testid=finding-0]")).not.toBeNull();
   });
 
   test("a pass that failed says how far it came, not that all is well", async () => {
@@ -201,10 +232,4 @@ describe("the gradient flow", () => {
     await press("Update ratio");
     expect(app.find("gradient-flow").textContent).toContain("was not measured here");
   });
-});
-
-test("the axis names powers of ten, and what is between them over a short range", () => {
-  expect(splitsOf(1e-5, 10)).toEqual([1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10]);
-  expect(splitsOf(0.09, 1.5)).toEqual([0.1, 0.2, 0.5, 1]);
-  expect(splitsOf(1e-30, 1).length).toBeLessThan(9);
 });

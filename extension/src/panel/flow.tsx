@@ -1,11 +1,13 @@
 // The tab of the gradient flow: how gradients change from layer to layer and step to step.
 import { seriesColour } from "../render/flow-colours.js";
+import { showFinding } from "../state/actions.js";
 import {
   pickLayer,
   setFlowRank,
   setFlowStep,
   setFlowView,
 } from "../state/actions-flow.js";
+import { type Decades, NORM_DECADES, RATIO_DECADES } from "../state/decades.js";
 import {
   type Flow,
   judge,
@@ -13,6 +15,7 @@ import {
   TROUBLES,
   type Verdict,
 } from "../state/flow.js";
+import { gradientFindings, lookedAt } from "../state/flow-rows.js";
 import { formatPlural } from "../state/format.js";
 import type { FlowView } from "../state/ui.js";
 import { visibleText } from "../state/visible-text.js";
@@ -22,6 +25,8 @@ import { FlowHeat } from "./flow-heat.js";
 import { FlowLayers } from "./flow-layers.js";
 import { FlowRanks } from "./flow-ranks.js";
 import { Histogram } from "./histogram.js";
+import { Sentence } from "./sentence.js";
+import { SeverityWord } from "./severity.js";
 import { Empty, Name } from "./text.js";
 
 const VIEWS: readonly (readonly [view: FlowView, title: string])[] = [
@@ -106,15 +111,13 @@ function Summary({ flow, step, verdicts }: Parts) {
           </span>
         </label>
       )}
+      <Said flow={flow} step={step} isQuiet={failed === null && kinds.length === 0} />
       <ul class="flow-troubles" data-testid="flow-troubles">
         {failed !== null && (
           <li class="bad">
             {`This backward pass failed half way: it reached ${failed.reached} of ` +
               `${formatPlural(failed.count, "parameter")}.`}
           </li>
-        )}
-        {failed === null && kinds.length === 0 && (
-          <li>Nothing vanishes or explodes at this step.</li>
         )}
         {kinds.map(({ kind, rows }) => (
           <li key={kind}>
@@ -136,6 +139,44 @@ function Summary({ flow, step, verdicts }: Parts) {
         ))}
       </ul>
     </div>
+  );
+}
+
+/** The first finding about gradients; without one, what was looked at. */
+function Said({ flow, step, isQuiet }: { flow: Flow; step: number; isQuiet: boolean }) {
+  const snapshot = useStore().data.snapshot.value;
+  const [first, ...others] = snapshot === null ? [] : gradientFindings(snapshot);
+  const finding = snapshot?.findings[first ?? -1];
+  if (first === undefined || finding === undefined) {
+    if (!isQuiet) return null;
+    return (
+      <p class="flow-said" data-testid="flow-verdict">
+        {lookedAt(flow, step)}
+      </p>
+    );
+  }
+  return (
+    <p class="flow-said" data-testid="flow-verdict">
+      <SeverityWord severity={finding.severity} /> <FindingLink id={first} />{" "}
+      <Sentence text={finding.message} />
+      {others.length > 0 && " Also: "}
+      {others.map((id, at) => (
+        <span key={id}>
+          {at > 0 && ", "}
+          <FindingLink id={id} />
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function FindingLink({ id }: { id: number }) {
+  const store = useStore();
+  const { code = "", slug = "" } = store.data.snapshot.value?.findings[id] ?? {};
+  return (
+    <button type="button" class="link" onClick={() => showFinding(store, id)}>
+      {visibleText(`${code} ${slug}`)}
+    </button>
   );
 }
 
@@ -165,7 +206,15 @@ function Content({ flow, step, verdicts }: Parts) {
     case "layers":
       return <FlowLayers flow={flow} step={step} verdicts={verdicts} />;
     case "steps":
-      return <Lines flow={flow} verdicts={verdicts} values={flow.norms} what="norm" />;
+      return (
+        <Lines
+          flow={flow}
+          verdicts={verdicts}
+          values={flow.norms}
+          what="norm"
+          decades={NORM_DECADES}
+        />
+      );
     case "heat":
       return <FlowHeat flow={flow} />;
     case "ratio":
@@ -184,13 +233,15 @@ function Ratios({ flow, verdicts }: { flow: Flow; verdicts: readonly Verdict[] }
         values={flow.ratios}
         what="update-to-weight ratio"
         guide={GUIDE}
+        decades={RATIO_DECADES}
       />
     );
   }
   return (
     <Empty>
-      What an optimizer changed was not measured here: gradviz.watch(model, optimizer)
-      measures it while a training runs.
+      What an optimizer changed was not measured here: no step of one was seen with its
+      values. A recording measures some of the steps that it looks at in full, and
+      gradviz.watch(model, optimizer) those of a long training.
     </Empty>
   );
 }
@@ -200,10 +251,11 @@ interface LinesProps {
   readonly verdicts: readonly Verdict[];
   readonly values: Float64Array;
   readonly what: string;
+  readonly decades: Decades;
   readonly guide?: typeof GUIDE;
 }
 
-function Lines({ flow, verdicts, values, what, guide }: LinesProps) {
+function Lines({ flow, verdicts, values, what, decades, guide }: LinesProps) {
   const store = useStore();
   const chosen = store.derived.flowLayer.value;
   const theme = store.derived.theme.value;
@@ -229,8 +281,9 @@ function Lines({ flow, verdicts, values, what, guide }: LinesProps) {
         lines={lines}
         chosen={chosen}
         label={label}
+        decades={decades}
         onPick={(row) => pickLayer(store, row)}
-        {...(guide !== undefined && { guide })}
+        {...(guide !== undefined && { guide, spanGaps: true })}
       />
       {left > 0 && (
         <p class="muted">{`${formatPlural(left, "layer")} in between are not drawn.`}</p>

@@ -16,6 +16,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["t"], "Switch between graph and table"],
   [["d"], "Arrows: tensors, gradients, or both side by side"],
   [["l"], "Link what shares memory"],
+  [["[", "]"], "Previous step of the training, next step"],
   [["n", "N"], "Next finding, previous finding"],
   [
     ["s", "o", "u", "c"],
@@ -30,7 +31,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
 
 const MOUSE: readonly (readonly [gesture: string, what: string])[] = [
   ["Click", "Select a node or an edge"],
-  ["Click a module", "Open or close its box"],
+  ["Click a module", "Its card; its triangle, or a double click, opens or closes it"],
   ["Drag", "Move the graph"],
   ["Wheel, pinch", "Zoom at the pointer"],
   ["Press the map", "Look there; drag to look around"],

@@ -18,6 +18,8 @@ export const SearchIcon = icon(
   "M10.5 10.5 14 14",
 );
 export const PreviousIcon = icon("M4 10l4-4 4 4");
+export const StepBackwardIcon = icon("M10 4 6 8l4 4");
+export const StepForwardIcon = icon("M6 4l4 4-4 4");
 export const NextIcon = icon("M4 6l4 4 4-4");
 export const LinkIcon = icon(
   "M6.5 9.5l3-3",
@@ -30,6 +32,7 @@ export const FitIcon = icon(
   "M13.5 10v3.5H10",
   "M6 13.5H2.5V10",
 );
+export const CheckIcon = icon("M3.5 8.5l3 3 6-7");
 export const PlusIcon = icon("M8 3v10", "M3 8h10");
 export const MinusIcon = icon("M3 8h10");
 export const CollapseIcon = icon("M5 2.5 8 5.5l3-3", "M5 13.5l3-3 3 3", "M3 8h10");

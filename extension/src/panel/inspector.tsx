@@ -1,7 +1,8 @@
-// The selected node or edge, or what to do without one.
+// The selected node, edge or module, or what to do without one.
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { EdgeInspector } from "./edge-inspector.js";
+import { ModuleInspector } from "./module-inspector.js";
 import { NodeInspector } from "./node-inspector.js";
 import { OpenedPlace } from "./opened-place.js";
 import { Overview } from "./overview.js";
@@ -16,6 +17,10 @@ function Content() {
   }
   if (snapshot !== null && edge !== null) {
     return <EdgeInspector key={`edge ${edge.id}`} snapshot={snapshot} details={edge} />;
+  }
+  const module = derived.selectedModule.value;
+  if (snapshot !== null && module !== null) {
+    return <ModuleInspector snapshot={snapshot} details={module} />;
   }
   return <Overview />;
 }

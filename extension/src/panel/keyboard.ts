@@ -6,7 +6,7 @@ export type Command =
   | { readonly kind: "walk"; readonly direction: "up" | "down" | "left" | "right" }
   | { readonly kind: "zoom"; readonly direction: "in" | "out" }
   | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" | "play" }
-  | { readonly kind: "finding" | "event"; readonly step: 1 | -1 }
+  | { readonly kind: "finding" | "event" | "step"; readonly step: 1 | -1 }
   | { readonly kind: "flow" | "links" }
   | { readonly kind: "minimap" | "undo" | "redo" }
   | { readonly kind: "stepping"; readonly command: StepCommand };
@@ -30,6 +30,8 @@ export const ANYWHERE: Readonly<Record<string, Command>> = {
   m: { kind: "minimap" },
   d: { kind: "flow" },
   l: { kind: "links" },
+  "[": { kind: "step", step: -1 },
+  "]": { kind: "step", step: 1 },
   n: { kind: "finding", step: 1 },
   N: { kind: "finding", step: -1 },
   s: { kind: "stepping", command: "step" },

@@ -1,7 +1,7 @@
 // The name of a layer of a training, which shows its course over the steps.
 import { pickLayer } from "../state/actions-flow.js";
 import { useStore } from "./context.js";
-import { Name } from "./text.js";
+import { CutName } from "./text.js";
 
 export function LayerButton({ row, name }: { row: number; name: string }) {
   const store = useStore();
@@ -12,7 +12,7 @@ export function LayerButton({ row, name }: { row: number; name: string }) {
       aria-pressed={row === store.derived.flowLayer.value}
       onClick={() => pickLayer(store, row)}
     >
-      <Name text={name} />
+      <CutName text={name} />
     </button>
   );
 }

@@ -1,41 +1,54 @@
-// What the colours of the nodes mean now, over a corner of the graph; it folds away.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+// What the colours and the lines of the graph mean now, in a strip of its own below it.
+import type { Graph } from "../graph/build.js";
+import { type Change, SIGNS, signOf } from "../graph/mark.js";
 import { legendOf } from "../render/legend.js";
+import { edgeRange } from "../scene/edges.js";
+import { formatShort } from "../scene/labels.js";
 import { countSharing } from "../scene/links.js";
-import { reportLegend } from "../state/actions.js";
 import { formatPlural } from "../state/format.js";
 import { useStore } from "./context.js";
 import { Name } from "./text.js";
 
-/** In a graph narrower than this the legend begins folded: nothing could lie beside it. */
-const ROOMY = 560;
+const CHANGE_WORDS: Readonly<Record<Change, string>> = {
+  added: "new",
+  removed: "gone",
+  changed: "changed",
+};
 
-const FOLDED = { offsetLeft: 0, offsetWidth: 0, offsetHeight: 0, open: false };
+/** What the looks of the drawn edges mean. */
+function edgeMeanings({ snapshot, shown }: Graph): [look: string, words: string][] {
+  const meanings: [string, string][] = [];
+  const drawn = snapshot.edges.filter(
+    ({ source, target }) => shown === null || (shown[source] && shown[target]),
+  );
+  const norms = drawn.flatMap(({ gradient }) => {
+    const norm = gradient === null ? null : snapshot.statistics[gradient]?.norm;
+    return norm == null ? [] : [norm];
+  });
+  const range = edgeRange(snapshot);
+  if (range !== null && norms.some((norm) => norm > 0)) {
+    const [low, high] = [formatShort(range.low), formatShort(range.high)];
+    meanings.push([
+      "width",
+      low === high ? `gradient ${low}` : `gradient ${low}…${high}`,
+    ]);
+  }
+  if (norms.includes(0)) meanings.push(["still", "gradient of zeros"]);
+  if (drawn.some(({ kind }) => kind === "cut")) meanings.push(["cut", "no gradient"]);
+  return meanings;
+}
 
 export function Legend() {
   const store = useStore();
   const { ui, derived } = store;
-  const element = useRef<HTMLDetailsElement>(null);
-  const [isRoomy, setRoomy] = useState(true);
-  const measure = () => {
-    setRoomy((element.current?.parentElement?.clientWidth || ROOMY) >= ROOMY);
-    const { offsetLeft, offsetWidth, offsetHeight, open } = element.current ?? FOLDED;
-    // The margin below is as wide as the one beside. Folded, it covers next to nothing.
-    if (open) reportLegend(store, offsetLeft + offsetWidth, offsetLeft + offsetHeight);
-    else reportLegend(store, 0, 0);
-  };
-  useLayoutEffect(measure);
   const graph = derived.graph.value;
   if (graph === null || graph.nodeCount === 0) return null;
   const { caption, entries } = legendOf(graph, ui.colorBy.value, derived.theme.value);
+  const changes = [...new Set(derived.marks.value.values())].flatMap((mark) =>
+    signOf(mark) === null ? [] : [mark as Change],
+  );
   return (
-    <details
-      ref={element}
-      class="legend"
-      open={isRoomy && !ui.narrow.value}
-      onToggle={measure}
-      data-testid="legend"
-    >
+    <details class="legend" open={!ui.narrow.value} data-testid="legend">
       <summary>Legend</summary>
       {caption !== null && <p class="caption">{caption}</p>}
       <ul>
@@ -46,6 +59,18 @@ export function Legend() {
               style={{ background: fill, borderColor: colour }}
             />
             <Name text={text} />
+          </li>
+        ))}
+        {changes.map((change) => (
+          <li key={change}>
+            <i class={`sign ${change}`}>{SIGNS[change]}</i>
+            <span>{CHANGE_WORDS[change]}</span>
+          </li>
+        ))}
+        {edgeMeanings(graph).map(([look, words]) => (
+          <li key={look}>
+            <i class={`line ${look}`} />
+            <span>{words}</span>
           </li>
         ))}
         {ui.drawing.value.links && (

@@ -37,6 +37,16 @@ function whoKeeps({ isFreed, holders, namesKnown }: MemoryUse): string {
   return "No name of the program leads here: it goes away with this recording's graph.";
 }
 
+/** What letting go of the node alone would free. */
+function whatGoes({ own, alone }: MemoryUse): string {
+  if (alone === 0) {
+    return "Letting go of this node alone frees nothing: what it saves is kept by others, too.";
+  }
+  const rest =
+    own > alone ? `; ${formatBytes(own - alone)} are kept by others, too` : "";
+  return `Letting go of this node frees ${formatBytes(alone)}${rest}.`;
+}
+
 export function MemorySection({ tables, id }: { tables: Tables; id: number }) {
   const use = memoryOf(tables, id);
   return (
@@ -50,11 +60,6 @@ export function MemorySection({ tables, id }: { tables: Tables; id: number }) {
             title: "Storages that this node saves, each counted once",
           },
           {
-            label: "It alone",
-            value: formatBytes(use.alone),
-            title: "Saved by no other node and held by no name: freed with this node",
-          },
-          {
             label: "With all behind",
             value: formatBytes(use.behind),
             title:
@@ -63,6 +68,7 @@ export function MemorySection({ tables, id }: { tables: Tables; id: number }) {
           { label: "Nodes behind", value: String(use.nodesBehind) },
         ]}
       />
+      {use.own > 0 && <p data-testid="memory-freed">{whatGoes(use)}</p>}
       <p class="muted">{whoKeeps(use)}</p>
       {!use.isFreed && use.holders.length > 0 && (
         <ul class="holders" aria-label="Names that keep this node">

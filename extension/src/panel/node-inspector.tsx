@@ -1,5 +1,6 @@
 // The inspector of one node: what it is, whose line made it, what it keeps, what flowed.
 import { useRef, useState } from "preact/hooks";
+import { codeNames } from "../graph/names.js";
 import type { Snapshot } from "../ir/types.js";
 import { setFolded, showFinding } from "../state/actions.js";
 import { findingsOfNode } from "../state/findings.js";
@@ -43,10 +44,20 @@ const KINDS: Readonly<Record<NodeDetails["node"]["kind"], string>> = {
 
 function Header({ details }: { details: NodeDetails }) {
   const { node, module } = details;
+  const snapshot = useStore().data.snapshot.value;
+  const named = snapshot === null ? undefined : codeNames(snapshot).get(details.id);
+  const own = nodeTitle(details.id, node);
+  const name = named ?? (node.call || own);
   return (
     <header class="node-head">
       <h2>
-        <Name text={nodeTitle(details.id, node)} />
+        <Name text={name} />
+        {name !== own && (
+          <small>
+            {" "}
+            <Name text={own} />
+          </small>
+        )}
       </h2>
       <p class="tags">
         <Tag tone="accent">{KINDS[node.kind]}</Tag>

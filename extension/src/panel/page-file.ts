@@ -14,6 +14,7 @@ export async function pageFile(snapshot: Snapshot, bundle: string): Promise<stri
     title: xmlText(visibleText(snapshot.title || "gradviz")),
     text: NO_SCRIPT,
     data: base64(await deflate(encodeSnapshot(snapshot))),
+    integrity: "", // nobody lent it
     bundle: base64(await deflate(new TextEncoder().encode(bundle))),
   };
   return template.replace(/\$(\w+)/g, (whole, name: string) => values[name] ?? whole);

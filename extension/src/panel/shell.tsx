@@ -1,4 +1,4 @@
-// The whole view: toolbar, breadcrumb, graph or table, inspector, status line.
+// The whole view: headline, toolbar, graph or table, inspector, status line.
 import { useEffect, useRef } from "preact/hooks";
 import {
   clear,
@@ -10,18 +10,19 @@ import {
 } from "../state/actions.js";
 import { nextFlow, toggleLinks } from "../state/actions-drawing.js";
 import { redo, rememberGaze, toggleMinimap, undo } from "../state/actions-history.js";
+import { stepOn } from "../state/actions-steps.js";
 import { stepEvent, togglePlay } from "../state/actions-timeline.js";
 import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
-import { Breadcrumb } from "./breadcrumb.js";
 import { CanvasHost } from "./canvas-host.js";
 import { Card } from "./card.js";
 import { type AppContext, AppProvider, useApp, useStore } from "./context.js";
 import { Docks } from "./docks.js";
+import { Headline } from "./headline.js";
 import { Help } from "./help.js";
-import { Hint } from "./hint.js";
 import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
 import { Legend } from "./legend.js";
+import { LiveProgress } from "./live-progress.js";
 import { NodeTable } from "./node-table.js";
 import { Pane } from "./pane.js";
 import { StatusLine } from "./status-line.js";
@@ -69,6 +70,9 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
       break;
     case "stepping":
       sendStep(app, command.command);
+      break;
+    case "step":
+      stepOn(store, command.step);
       break;
     case "event":
       stepEvent(store, command.step);
@@ -203,9 +207,9 @@ function Whole() {
     <>
       {!isBroken && (
         <>
+          <Headline />
           <Toolbar />
-          <Breadcrumb />
-          <Hint />
+          <LiveProgress />
         </>
       )}
       <div class="middle">
@@ -229,9 +233,10 @@ function Frame({ app }: { app: AppContext }) {
   const root = useRef<HTMLDivElement>(null);
   useWidth(root);
   useKeys(app, root);
-  const { narrow, inspectorShare, themeChoice, card } = store.ui;
-  const { graphless } = store.derived;
-  const looks = { narrow, graphless, carded: card };
+  const { narrow, inspectorShare, themeChoice, card, cell, held } = store.ui;
+  const { graphless, folded } = store.derived;
+  const reading = { value: store.derived.pane.value === "findings" };
+  const looks = { narrow, graphless, cell, held, folded, carded: card, reading };
   return (
     <div
       ref={root}

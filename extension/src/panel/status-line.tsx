@@ -73,10 +73,20 @@ export function StatusLine() {
   }
   const boxes = store.derived.graphless.value ? null : store.ui.boxes.value;
   const { nodes, edges, notes } = snapshot;
+  const flow = store.derived.flow.value;
   return (
     <footer class="status" data-testid="status">
-      <span data-testid="node-count">{formatPlural(nodes.length, "node")}</span>
-      <span data-testid="edge-count">{formatPlural(edges.length, "edge")}</span>
+      {nodes.length === 0 && flow !== null ? (
+        <span data-testid="flow-count">
+          {`${formatPlural(flow.layers.length, "parameter")} over ` +
+            formatPlural(flow.steps.length, "step")}
+        </span>
+      ) : (
+        <>
+          <span data-testid="node-count">{formatPlural(nodes.length, "node")}</span>
+          <span data-testid="edge-count">{formatPlural(edges.length, "edge")}</span>
+        </>
+      )}
       {boxes !== null && (
         <span data-testid="box-count">
           {`${formatCount(boxes)} ${boxes === 1 ? "box" : "boxes"} shown`}

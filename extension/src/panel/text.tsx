@@ -18,6 +18,17 @@ export function Name({ text, title }: { text: string; title?: string }) {
   );
 }
 
+/** A name on one line that is cut at its front, never at its end: of a parameter the
+ * last words tell which one it is. The title has all of it. */
+export function CutName({ text }: { text: string }) {
+  const shown = visibleText(text);
+  return (
+    <span class="name cut-name" title={shown}>
+      <bdi dir="ltr">{shown}</bdi>
+    </span>
+  );
+}
+
 export interface Fact {
   readonly label: string;
   readonly value: ComponentChildren;

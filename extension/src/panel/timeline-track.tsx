@@ -34,6 +34,7 @@ export function Track({
   return (
     <div class="timeline-track" style={{ "--at": `${(100 * position) / length}%` }}>
       <Phases phases={phases} length={length} />
+      <DrawnStep length={length} />
       <input
         type="range"
         min={0}
@@ -55,6 +56,23 @@ function valueText(store: Store, { length }: Timeline, moment: Moment | null): s
   if (moment === null) return `The whole recording, ${formatPlural(length, "event")}`;
   if (moment.event === null || snapshot === null) return "Before the first event";
   return `Event ${moment.position} of ${length}: ${eventText(snapshot, moment.event)}`;
+}
+
+/** The stretch of the step that is drawn. */
+function DrawnStep({ length }: { length: number }) {
+  const { steps, step } = useStore().derived;
+  const own = steps.value[step.value ?? -1];
+  if (own === undefined) return null;
+  const from = (100 * own.from) / length;
+  const width = (100 * (own.to - own.from)) / length;
+  return (
+    <div
+      class="timeline-step"
+      aria-hidden="true"
+      data-testid="timeline-step"
+      style={{ left: `${from}%`, width: `${width}%` }}
+    />
+  );
 }
 
 const PHASE_COLOURS: Readonly<Record<Phase["kind"], string>> = {

@@ -7,13 +7,11 @@ import {
   expandAll,
   setColorBy,
   setHelp,
-  setPane,
   setTheme,
   setViewMode,
 } from "../state/actions.js";
+import { toggleTools } from "../state/actions-cell.js";
 import { rememberGaze } from "../state/actions-history.js";
-import { countSentence, worstOf } from "../state/findings.js";
-import { formatPlural } from "../state/format.js";
 import type { ThemeChoice } from "../state/ui.js";
 import { useApp, useStore } from "./context.js";
 import { DrawingTools } from "./drawing-tools.js";
@@ -32,7 +30,6 @@ import {
   TableIcon,
 } from "./icons.js";
 import { SearchBox } from "./search-box.js";
-import { SEVERITY_ICONS } from "./severity.js";
 
 export const ZOOM_STEP = 1.25;
 
@@ -171,29 +168,21 @@ function ThemeButton() {
   );
 }
 
-/** How many findings there are, in the look of the worst; pressed while they are shown. */
-function FindingsButton() {
+/** In a small cell of a notebook: all tools, or only what the graph needs. */
+function ToolsButton() {
   const store = useStore();
-  const findings = store.data.snapshot.value?.findings ?? [];
-  const worst = worstOf(findings);
-  if (worst === null) return null;
-  const shown = store.derived.pane.value === "findings";
-  const Icon = SEVERITY_ICONS[worst];
-  const count = formatPlural(findings.length, "finding");
-  const label = `${count}: ${countSentence(findings)}`;
+  if (!store.ui.cell.value || !store.ui.narrow.value) return null;
   return (
-    <button
-      type="button"
-      class={`findings-button ${worst}`}
-      aria-label={label}
-      title={`${label} ( n )`}
-      aria-pressed={shown}
-      data-testid="findings-button"
-      onClick={() => setPane(store, shown ? "inspector" : "findings")}
+    <IconButton
+      label="All tools"
+      pressed={store.ui.tools.value}
+      testId="all-tools"
+      onClick={() => toggleTools(store)}
     >
-      <Icon />
-      {findings.length}
-    </button>
+      <span class="glyph" aria-hidden="true">
+        ⋯
+      </span>
+    </IconButton>
   );
 }
 
@@ -218,7 +207,7 @@ export function Toolbar() {
   return (
     <section class="toolbar" aria-label="Toolbar">
       {!graphless && <GraphTools table={table} />}
-      <FindingsButton />
+      <ToolsButton />
       <fieldset class="group end" aria-label="Appearance">
         {!graphless && (
           <IconButton

@@ -20,16 +20,6 @@ const LEAST_WIDTH_SCALE = 0.42;
 const REVEAL_SCALE = 0.8;
 const REVEAL_MARGIN = 48;
 const MOVE_MILLIS = 260;
-/** Between what covers a corner and the picture. */
-const CORNER_GAP = 12;
-
-/** What of the lower left corner something else covers, in CSS pixels. */
-export interface Corner {
-  readonly width: number;
-  readonly height: number;
-}
-
-export const NO_CORNER: Corner = { width: 0, height: 0 };
 
 export interface CameraOptions {
   /** Called when the view changed or a move began: draw a frame. */
@@ -49,7 +39,6 @@ export class Camera {
   private size = { width: 1, height: 1 };
   private smallest = SMALLEST_SCALE;
   private move: Move | null = null;
-  private corner: Corner = NO_CORNER;
 
   constructor(private readonly options: CameraOptions) {}
 
@@ -65,13 +54,6 @@ export class Camera {
       const shift = (view: Transform) => ({ ...view, x: view.x + dx, y: view.y + dy });
       this.move = { ...move, from: shift(move.from), to: shift(move.to) };
     }
-  }
-
-  /** Fit what comes next beside this; true if it is news. */
-  cover(corner: Corner): boolean {
-    const { width, height } = this.corner;
-    this.corner = corner;
-    return width !== corner.width || height !== corner.height;
   }
 
   /** Set at once. */
@@ -116,7 +98,7 @@ export class Camera {
     const { x: middle } = center(world);
     const near = Math.min(middle + reach, Math.max(middle - reach, center(entry).x));
     const x = center(area).x - near * scale;
-    this.jump(this.beside({ scale, x, y: area.y - world.y * scale }, world));
+    this.jump({ scale, x, y: area.y - world.y * scale });
   }
 
   /** All of the width where names can nearly be read then, from the top. */
@@ -125,7 +107,7 @@ export class Camera {
     const byWidth = area.width / Math.max(world.width, 1);
     const scale = Math.min(1, Math.max(LEAST_WIDTH_SCALE, byWidth));
     const x = center(area).x - center(world).x * scale;
-    this.glide(this.beside({ scale, x, y: area.y - world.y * scale }, world));
+    this.glide({ scale, x, y: area.y - world.y * scale });
   }
 
   /** Whether a rectangle can be in view as a whole with its names readable. */
@@ -188,21 +170,7 @@ export class Camera {
   private whole(world: Rect): Transform {
     const view = fitInto(world, this.screen(FIT_MARGIN), FIT_MAX_SCALE);
     this.smallest = Math.min(SMALLEST_SCALE, view.scale / 2);
-    return this.beside(view, world);
-  }
-
-  /** The view moved to the right of the covered corner, as far as there is room; a
-   * picture that is too wide anyway goes all the way. */
-  private beside(view: Transform, world: Rect): Transform {
-    const { corner, size } = this;
-    const { x, y, width, height } = rectToScreen(view, world);
-    const wanted = corner.width + CORNER_GAP - x;
-    const isUnder = wanted > 0 && x >= 0 && y + height > size.height - corner.height;
-    if (corner.width === 0 || !isUnder) return view;
-    const room = size.width - FIT_MARGIN - (x + width);
-    const isTooWide = room < -1 && corner.width < size.width / 3;
-    const shift = isTooWide ? wanted : Math.min(wanted, Math.max(0, room));
-    return { ...view, x: view.x + shift };
+    return view;
   }
 
   private screen(margin: number): Rect {

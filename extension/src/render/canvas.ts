@@ -17,6 +17,8 @@ export class Surface {
   private readonly message: HTMLElement;
   private readonly observer: ResizeObserver | null;
   private pending = 0;
+  /** Of the width, for something else. */
+  private reserved = 0;
 
   constructor(
     private readonly host: HTMLElement,
@@ -29,7 +31,6 @@ export class Surface {
     this.context = context;
     this.message = createMessage(host.ownerDocument);
     if (this.style().position === "static") host.style.position = "relative";
-    host.style.touchAction = "none";
     host.style.cursor = "grab";
     host.append(this.canvas, this.message);
     this.size = { width: host.clientWidth, height: host.clientHeight };
@@ -101,8 +102,22 @@ export class Surface {
     this.events.onFrame(now);
   }
 
+  /** The place of the graph, with what is kept free of it. */
+  get outer(): { readonly width: number; readonly height: number } {
+    return { width: this.host.clientWidth, height: this.host.clientHeight };
+  }
+
+  /** Keep a column on the right free of the graph, in CSS pixels. */
+  reserve(width: number): void {
+    if (width === this.reserved) return;
+    this.reserved = width;
+    this.canvas.style.width = `calc(100% - ${width}px)`;
+    this.measure();
+  }
+
   private measure(): void {
-    const { clientWidth: width, clientHeight: height } = this.host;
+    const { width: all, height } = this.outer;
+    const width = Math.max(0, all - this.reserved);
     if (width === this.size.width && height === this.size.height) return;
     this.size = { width, height };
     this.events.onResize();
@@ -119,7 +134,7 @@ function createCanvas(page: Document): HTMLCanvasElement {
     width: "100%",
     height: "100%",
     display: "block",
-    touchAction: "none",
+    touchAction: "inherit",
   });
   return canvas;
 }

@@ -47,12 +47,13 @@ export const DETAIL = {
   shapes: 0.16,
   edges: 0.05,
   arrows: 0.32,
-  names: 0.4,
+  /** Names of ops; below, those of modules alone, as large as they are legible. */
+  names: 0.3,
   /** Shapes of tensors, badges, full-size names. */
   subtitles: 0.7,
   edgeLabels: 0.85,
-  /** What the tensors and gradients hold. */
-  statistics: 1.35,
+  /** Line and expression, and what the tensors and gradients hold. */
+  statistics: 1.5,
 } as const;
 
 /** Whether something is left out by the search, or still to come in the timeline. */

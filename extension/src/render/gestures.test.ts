@@ -4,7 +4,9 @@ import { listenToGestures } from "./gestures.js";
 
 let element: HTMLElement;
 let lifetime: AbortController;
+let takesWheel = true;
 const events = {
+  takesWheel: () => takesWheel,
   onPan: vi.fn(),
   onZoom: vi.fn(),
   onHover: vi.fn(),
@@ -16,6 +18,7 @@ const events = {
 beforeEach(() => {
   element = document.createElement("div");
   lifetime = new AbortController();
+  takesWheel = true;
   listenToGestures(element, events, lifetime.signal);
 });
 afterEach(() => {
@@ -80,6 +83,28 @@ test("the wheel with Shift and two fingers on a trackpad pan", () => {
     [-5, -10],
   ]);
   expect(events.onZoom).not.toHaveBeenCalled();
+});
+
+test("a wheel that is not ours scrolls what is around; with Ctrl it zooms", () => {
+  takesWheel = false;
+  expect(wheel({ deltaY: -100 }).defaultPrevented).toBe(false);
+  expect(wheel({ deltaX: 5, deltaY: 10 }).defaultPrevented).toBe(false);
+  expect(events.onZoom).not.toHaveBeenCalled();
+  expect(events.onPan).not.toHaveBeenCalled();
+  expect(wheel({ deltaY: -5, ctrlKey: true }).defaultPrevented).toBe(true);
+  expect(events.onZoom).toHaveBeenCalledOnce();
+});
+
+test("two fingers that move straight down pan, the notches of a wheel zoom", () => {
+  const turn = (deltaY: number, wheelDeltaY: number) => {
+    const event = new WheelEvent("wheel", { cancelable: true, deltaY });
+    Object.defineProperty(event, "wheelDeltaY", { value: wheelDeltaY });
+    element.dispatchEvent(event);
+  };
+  turn(7, -21);
+  expect(events.onPan.mock.calls).toEqual([[-0, -7]]);
+  turn(100, -120);
+  expect(events.onZoom).toHaveBeenCalledOnce();
 });
 
 test("hovering is told, leaving too, and nothing after the end", () => {

@@ -2,6 +2,8 @@
 import type { Point } from "../geometry/transform.js";
 
 export interface GestureEvents {
+  /** Whether the wheel is ours without Ctrl; else it scrolls what is around. */
+  takesWheel(): boolean;
   onPan(dx: number, dy: number): void;
   onZoom(factor: number, at: Point): void;
   onHover(at: Point | null): void;
@@ -105,18 +107,30 @@ function pinch(
 }
 
 /** The wheel zooms about the pointer; with Shift it scrolls sideways; two fingers on a
- * trackpad, which move in both directions at once, pan. */
+ * trackpad pan. A pinch on a trackpad comes with Ctrl. */
 function onWheel(event: WheelEvent, at: Point, events: GestureEvents): void {
+  const isZoom = event.ctrlKey || event.metaKey;
+  if (!isZoom && !events.takesWheel()) return;
   event.preventDefault();
   const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_HEIGHT : 1;
   const dx = event.deltaX * unit;
   const dy = event.deltaY * unit;
-  if (event.ctrlKey || event.metaKey) {
+  if (isZoom) {
     const step = Math.max(-WHEEL_LIMIT, Math.min(WHEEL_LIMIT, dy));
     events.onZoom(Math.exp(-step * PINCH_ZOOM), at);
-  } else if (event.shiftKey || dx !== 0) {
+  } else if (event.shiftKey || dx !== 0 || isTrackpad(event)) {
     events.onPan(event.shiftKey && dx === 0 ? -dy : -dx, event.shiftKey ? 0 : -dy);
   } else {
     events.onZoom(Math.exp(-dy * WHEEL_ZOOM), at);
   }
+}
+
+/** A trackpad tells whole pixels, and the older property thrice as many of them; the
+ * notches of a wheel have a size of their own there. */
+function isTrackpad(event: WheelEvent): boolean {
+  const { deltaMode, deltaY } = event;
+  const { wheelDeltaY } = event as { readonly wheelDeltaY?: number };
+  if (deltaMode !== WheelEvent.DOM_DELTA_PIXEL || wheelDeltaY === undefined)
+    return false;
+  return wheelDeltaY !== 0 && wheelDeltaY === -3 * deltaY && Number.isInteger(deltaY);
 }

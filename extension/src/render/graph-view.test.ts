@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { FIRST_DRAWING } from "../graph/drawing.js";
 import { bare, twoLayers } from "../graph/snapshots.test-util.js";
-import { NO_CORNER } from "./camera.js";
 import { createGraphView, type GraphView, type GraphViewState } from "./graph-view.js";
 
 /** A canvas that measures text by its length and remembers what is written. */
@@ -21,6 +20,7 @@ function fakeContext(written: string[]): CanvasRenderingContext2D {
 const idle: GraphViewState = {
   collapsed: new Set(),
   selected: null,
+  selectedScope: null,
   selectedEdge: null,
   hovered: null,
   matches: new Set(),
@@ -31,7 +31,6 @@ const idle: GraphViewState = {
   drawing: FIRST_DRAWING,
   theme: "light",
   minimap: true,
-  legend: NO_CORNER,
 };
 
 let host: HTMLElement;
@@ -45,7 +44,9 @@ function makeEvents() {
     onSelect: vi.fn(),
     onSelectEdge: vi.fn(),
     onHover: vi.fn(),
+    onSelectScope: vi.fn(),
     onToggleScope: vi.fn(),
+    takesWheel: () => true,
     onLayout: vi.fn(),
     onGaze: vi.fn(),
     onJump: vi.fn(),

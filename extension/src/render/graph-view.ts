@@ -115,7 +115,6 @@ class CanvasGraphView implements GraphView {
 
   setState(state: GraphViewState): void {
     this.picture.setState(state);
-    if (this.camera.cover(state.legend)) this.lookFirst();
   }
 
   fit(): void {
@@ -181,11 +180,15 @@ class CanvasGraphView implements GraphView {
 
   private listen(host: HTMLElement): void {
     const handlers = {
+      takesWheel: () => this.events.takesWheel(),
       onPan: (dx: number, dy: number) => this.panBy(dx, dy),
       onZoom: (factor: number, at: Point) => this.zoom(factor, at),
       onClick: (at: Point) => this.click(at),
       onDoubleClick: (at: Point) => {
-        if (this.hitAt(at) === null) this.zoom(DOUBLE_CLICK_ZOOM, at);
+        const hit = this.hitAt(at);
+        const isOver = performance.now() - this.toggledAt >= DOUBLE_CLICK_MILLIS;
+        if (hit === null) this.zoom(DOUBLE_CLICK_ZOOM, at);
+        else if (hit.kind === "scope" && isOver) this.toggle(hit.scope);
       },
       onDragging: (isDragging: boolean) => {
         this.isDragging = isDragging;
@@ -216,7 +219,10 @@ class CanvasGraphView implements GraphView {
     if (this.isNew) this.mark("painted");
     this.isNew = false;
     const isWanted = this.picture.state?.minimap ?? false;
-    this.minimap.draw({ parts, text, view, size, pixelRatio, isWanted });
+    const { outer } = surface;
+    surface.reserve(
+      this.minimap.draw({ parts, text, view, size, outer, pixelRatio, isWanted }),
+    );
     if (!isMoving && !this.isDragging) this.gazing.rest();
   }
 
@@ -294,10 +300,14 @@ class CanvasGraphView implements GraphView {
     const hit = this.hitAt(at);
     if (hit?.kind === "node") this.events.onSelect(hit.node);
     else if (hit?.kind === "edge") this.events.onSelectEdge(hit.edge);
-    else if (hit?.kind === "scope") {
-      this.toggledAt = now;
-      this.events.onToggleScope(hit.scope);
-    } else this.events.onSelect(null);
+    else if (hit?.kind === "scope" && hit.isMarker) this.toggle(hit.scope);
+    else if (hit?.kind === "scope") this.events.onSelectScope(hit.scope);
+    else this.events.onSelect(null);
+  }
+
+  private toggle(scope: number): void {
+    this.toggledAt = performance.now();
+    this.events.onToggleScope(scope);
   }
 
   private hover(at: Point | null): void {

@@ -1,6 +1,8 @@
 // What the colours mean, for the legend.
 import type { Graph } from "../graph/build.js";
 import type { ColorBy } from "../graph/color-by.js";
+import { unwantedValues } from "../graph/gradients.js";
+import { drawnNodes } from "../graph/shown.js";
 import { toneNodes } from "../scene/toning.js";
 import { createTheme, hueOf, type ThemeName } from "./theme.js";
 
@@ -28,7 +30,12 @@ export function legendOf(graph: Graph, colorBy: ColorBy, themeName: ThemeName): 
     const fill = isDashed ? theme.background : theme.colours(tone).fill;
     return { text, colour: hueOf(themeName, tone), fill, isDashed };
   });
-  const hasBad = graph.snapshot.statistics.some(({ nans, infs }) => nans + infs > 0);
+  const { snapshot } = graph;
+  let hasBad = false;
+  for (const [node] of drawnNodes(snapshot)) {
+    const { nans, infs } = unwantedValues(snapshot, node);
+    hasBad ||= nans + infs > 0;
+  }
   const bad = { text: "NaN or Inf", colour: theme.bad, fill: theme.badFill };
   if (hasBad) entries.push({ ...bad, isDashed: false });
   return { caption, entries };

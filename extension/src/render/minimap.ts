@@ -1,4 +1,5 @@
-// The whole graph in a corner, with the part that is in view framed; dragging moves it.
+// The whole graph in a column of its own, with the part that is in view framed; dragging
+// moves it.
 import { inflate, type Rect } from "../geometry/rect.js";
 import type { Transform } from "../geometry/transform.js";
 import { fitInto, type Point, rectToScreen, toWorld } from "../geometry/transform.js";
@@ -16,14 +17,17 @@ const RADIUS = 6;
 const LEAST_VIEW = { width: 420, height: 260 };
 const LEAST_BOXES = 20;
 const SMALLEST_FRAME = 5;
-/** How much of the graph must be out of view. */
-const OUTSIDE = 1.15;
+/** Of a graph that is so many times as large as the window where its names can be read. */
+const TIMES = 2;
+const READABLE = 0.8;
 
 export interface MinimapFrame {
   readonly parts: FrameParts;
   readonly text: TextMetrics;
   readonly view: Transform;
-  readonly size: { readonly width: number; readonly height: number };
+  readonly size: Size;
+  /** With the column of the map. */
+  readonly outer: Size;
   readonly pixelRatio: number;
   readonly isWanted: boolean;
 }
@@ -54,15 +58,17 @@ export class Minimap {
     this.listen(signal);
   }
 
-  draw(frame: MinimapFrame): void {
+  /** Paint the map, where there is one; the answer is the width of its column. */
+  draw(frame: MinimapFrame): number {
     const isShown = frame.isWanted && isUseful(frame);
     if (this.canvas.hidden === isShown) this.canvas.hidden = !isShown;
-    if (!isShown) return;
+    if (!isShown) return 0;
     const { bounds } = frame.parts.scene;
-    const size = sizeFor(bounds, frame.size);
+    const size = sizeFor(bounds, frame.outer);
     this.map = fitInto(bounds, inflate({ x: 0, y: 0, ...size }, -PADDING / 2), 1);
     this.paintOverview(frame, size, this.map);
     this.paint(frame, size, this.map);
+    return size.width + 2 * CORNER;
   }
 
   dispose(): void {
@@ -153,14 +159,15 @@ export class Minimap {
 
 type Size = { readonly width: number; readonly height: number };
 
-/** Whether a part of the graph is out of view, and there is room to say where. */
-function isUseful({ parts, view, size }: MinimapFrame): boolean {
+/** Whether the graph is much larger than the window, however far away it is looked at:
+ * a map that came and went with the zoom would move the graph. */
+function isUseful({ parts, outer }: MinimapFrame): boolean {
   const { bounds, boxes } = parts.scene;
   if (boxes.length < LEAST_BOXES) return false;
-  if (size.width < LEAST_VIEW.width || size.height < LEAST_VIEW.height) return false;
+  if (outer.width < LEAST_VIEW.width || outer.height < LEAST_VIEW.height) return false;
   return (
-    bounds.width * view.scale > size.width * OUTSIDE ||
-    bounds.height * view.scale > size.height * OUTSIDE
+    bounds.width * READABLE > outer.width * TIMES ||
+    bounds.height * READABLE > outer.height * TIMES
   );
 }
 

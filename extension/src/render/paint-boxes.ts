@@ -8,7 +8,7 @@ import type { Pen } from "./pen.js";
 
 const RADIUS = 8;
 const SHEETS = 2; // below a closed scope
-const BORDER = { normal: 1.3, bad: 2.4, root: 2.4, hovered: 2 };
+const BORDER = { normal: 1.3, leaf: 0.8, bad: 2.4, root: 2.4, hovered: 2 };
 const RING = { gap: 3, width: 2.4 };
 const MARK = { gap: 5.8, width: 3 }; // outside of the other rings: both are seen
 const HATCH = { full: 0.28, faded: 0.1 }; // opacity behind words
@@ -96,7 +96,7 @@ function paintBox(context: Pen, frame: Frame, box: Box): void {
   const border = fade(box.isBad ? theme.bad : colours.border);
   const fill = fillOf(frame, box);
   if (box.shape === "stack") paintSheets(context, box, fill, border);
-  else if (box.shape !== "ghost" && view.scale >= DETAIL.names) {
+  else if (hasShadow(box) && view.scale >= DETAIL.names) {
     context.fillStyle = theme.shadow;
     outline(context, { ...box, y: box.y + 1.5 }, 0);
     context.fill();
@@ -120,6 +120,11 @@ function paintBox(context: Pen, frame: Frame, box: Box): void {
   if (mark !== undefined) paintRing(context, frame, box, theme.marks[mark], MARK);
 }
 
+/** Leaves and what is cut off lie flat: what computes stands out. */
+function hasShadow({ shape }: Box): boolean {
+  return shape !== "ghost" && shape !== "pill";
+}
+
 /** What is behind the words of a box. */
 function fillOf(frame: Frame, box: Box): string {
   const { theme } = frame;
@@ -131,7 +136,8 @@ function fillOf(frame: Frame, box: Box): string {
 function borderWidth(frame: Frame, box: Box): number {
   if (box.isBad) return BORDER.bad;
   if (box.isRoot) return BORDER.root;
-  return box.item === frame.hovered ? BORDER.hovered : BORDER.normal;
+  if (box.item === frame.hovered) return BORDER.hovered;
+  return box.shape === "pill" ? BORDER.leaf : BORDER.normal;
 }
 
 function paintRing(

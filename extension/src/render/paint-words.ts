@@ -1,6 +1,6 @@
 // Paints the words of a box: its name, then shapes, then statistics, the closer the more.
 import { METRICS } from "../scene/boxes.js";
-import { statisticsLabel } from "../scene/labels.js";
+import { expressionLabel, statisticsLabel } from "../scene/labels.js";
 import { regionPicture } from "../scene/region.js";
 import type { Box } from "../scene/scene.js";
 import { PLAIN } from "../scene/tones.js";
@@ -17,8 +17,10 @@ interface Line {
 
 const FAR_TITLE_SIZE = 17; // larger, while there is room that shapes do not take yet
 const LINE_GAP = 3;
-/** Three lines in the room of two: on the screen they are as large as two were. */
-const CLOSE = { title: 11.5, subtitle: 9, statistics: 8.5, gap: 2 };
+/** Up to four lines in the room of two: on the screen they are as large as two were. */
+const CLOSE = { title: 10.5, subtitle: 8, small: 7.5, gap: 1.6 };
+const LEAF_MARGIN = 8;
+const LEAF_GAP = 7;
 const ASCENT = 0.86; // of the font size
 const REGION = { width: 24, height: 18, left: 11 };
 
@@ -38,6 +40,10 @@ export function paintWords(context: Pen, frame: Frame, box: Box, fill: string): 
     : (muted ?? (box.isBad ? theme.text : colours.title));
   const marker = markerWidth(frame, box);
   const room = box.width - 16 - marker;
+  if (box.shape === "pill") {
+    paintLeafWords(context, frame, box, { strong, soft: isOut ? strong : theme.muted });
+    return;
+  }
   const lines = linesOf(frame, box, room, strong);
   const gap = lines.length > 2 ? CLOSE.gap : LINE_GAP;
   const height = lines.reduce((sum, { size }) => sum + size + gap, -gap);
@@ -57,6 +63,31 @@ export function paintWords(context: Pen, frame: Frame, box: Box, fill: string): 
   }
 }
 
+/** A leaf is one thin line: its name, and close enough its shape. */
+function paintLeafWords(
+  context: Pen,
+  { text, view, ...frame }: Frame,
+  box: Box,
+  { strong, soft }: { readonly strong: string; readonly soft: string },
+): void {
+  const isFull = view.scale >= DETAIL.subtitles && box.subtitle !== "";
+  const hasBadges = shownBadges({ text, view, ...frame }, box).length > 0;
+  const size = METRICS.subtitleSize;
+  const height = box.height - (hasBadges ? METRICS.badgeLine : 0);
+  const baseline = box.y + height / 2 + size * (ASCENT - 0.5);
+  const room = box.width - 2 * LEAF_MARGIN;
+  const middle = box.x + box.width / 2;
+  const shape = isFull ? text.measure(box.subtitle, size, false) + LEAF_GAP : 0;
+  const name = text.fit(box.title, size, false, room - shape);
+  const width = text.measure(name, size, false);
+  context.font = text.font(size, false);
+  context.fillStyle = strong;
+  context.fillText(name, middle - shape / 2, baseline);
+  if (!isFull) return;
+  context.fillStyle = soft;
+  context.fillText(box.subtitle, middle + (width + LEAF_GAP) / 2, baseline);
+}
+
 function markerWidth({ view }: Frame, box: Box): number {
   if (box.shape === "stack") return METRICS.markerWidth;
   return box.region !== null && view.scale >= DETAIL.subtitles
@@ -74,15 +105,18 @@ function linesOf(frame: Frame, box: Box, room: number, strong: string): Line[] {
   const colour = isOut ? strong : box.shape === "ghost" ? theme.muted : soft;
   const node = scene.graph.snapshot.nodes[box.id];
   const isClose = view.scale >= DETAIL.statistics && box.shape !== "stack";
-  const statistics =
-    isClose && node !== undefined ? statisticsLabel(scene.graph.snapshot, node) : "";
-  const sizes = statistics === "" ? NORMAL : CLOSE;
+  const { snapshot } = scene.graph;
+  const small =
+    isClose && node !== undefined
+      ? [expressionLabel(snapshot, node), statisticsLabel(snapshot, node)]
+      : [];
+  const sizes = small.some((text) => text !== "") ? CLOSE : NORMAL;
   const lines: Line[] = [{ ...title, size: sizes.title }];
   const add = (text: string, size: number) => {
     if (text !== "") lines.push({ text, size, bold: false, colour });
   };
   add(box.subtitle, sizes.subtitle);
-  add(statistics, CLOSE.statistics);
+  for (const text of small) add(text, CLOSE.small);
   return lines;
 }
 

@@ -1,12 +1,13 @@
 // Paints one frame: frames of open scopes, edges, boxes, highlights, words.
 import { intersects } from "../geometry/rect.js";
 import { frameTitles } from "../scene/frame-titles.js";
-import { DETAIL, type Frame, frameFill, isFaded } from "./frame.js";
+import { DETAIL, type Frame, frameFill, isFaded, isSelected } from "./frame.js";
 import { paintBoxes } from "./paint-boxes.js";
 import { paintEdges, paintHighlights } from "./paint-edges.js";
 import { paintBadges, paintEdgeLabels } from "./paint-labels.js";
 import { paintLinks } from "./paint-links.js";
 import { paintGlow, paintPlayback } from "./paint-playback.js";
+import { paintRooms } from "./paint-rooms.js";
 import { paintSigns } from "./paint-signs.js";
 import { paintFrameTitles } from "./paint-titles.js";
 import type { Pen } from "./pen.js";
@@ -35,7 +36,11 @@ export function paint(context: Pen, frame: Frame): void {
   paintBadges(context, frame);
   paintSigns(context, frame);
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
-  paintFrameTitles(context, frame, frameTitles(frame.scene, view, size));
+  const isFar = view.scale < DETAIL.names;
+  const titles = isFar
+    ? paintRooms(context, frame)
+    : frameTitles(frame.scene, view, size);
+  paintFrameTitles(context, frame, titles);
   paintHeadings(context, frame);
 }
 
@@ -84,8 +89,9 @@ function paintFrames(context: Pen, frame: Frame): void {
     else context.roundRect(box.x, box.y, box.width, box.height, FRAME_RADIUS);
     context.fillStyle = fade(frameFill(frame, item));
     context.fill();
-    context.strokeStyle = fade(theme.frameBorder);
-    context.lineWidth = Math.max(1, 0.6 / view.scale);
+    const isChosen = isSelected(frame, item);
+    context.strokeStyle = isChosen ? theme.accent : fade(theme.frameBorder);
+    context.lineWidth = Math.max(isChosen ? 2.4 : 1, 0.6 / view.scale);
     context.stroke();
   });
 }

@@ -175,7 +175,7 @@ export class Picture {
     if (scene === null || state === null) return null;
     const shown = this.sceneAt(now, scene);
     this.theme ??= themeOf(state.theme, this.options.background());
-    const { selected, hovered, selectedEdge } = state;
+    const { selected, selectedScope, hovered, selectedEdge } = state;
     const itemOf = (node: number | null) =>
       node === null ? -1 : (boxOfNode(scene, node)?.item ?? -1);
     return {
@@ -188,7 +188,10 @@ export class Picture {
       marks,
       playback: this.memos.playback(scene, state.playback),
       links: this.memos.links(scene, state.drawing.links),
-      selected: itemOf(selected),
+      selected:
+        selectedScope === null
+          ? itemOf(selected)
+          : (scene.visible.itemOfScope[selectedScope] ?? -1),
       hovered: itemOf(hovered),
       selectedEdge: selectedEdge === null ? -1 : mergedEdge(scene, selectedEdge),
     };
@@ -232,7 +235,8 @@ export class Picture {
         : measurePairs(contents, twins, text.measure);
     const start =
       before === null ? {} : { previousX: previousX(before, graph, visible) };
-    const options = { titleHeight: METRICS.frameTitle, ...start };
+    const wrap = flow !== "both"; // twins stand at one height
+    const options = { titleHeight: METRICS.frameTitle, wrap, ...start };
     const plan = { graph, collapsed, visible, contents, flow, twins, before, begin };
     const done = (placement: Placement) => this.show(plan, placement);
     layouts.run({ graph: visible, sizes, options }, done, (error) => {

@@ -180,25 +180,6 @@ describe("camera", () => {
     expect(seen(0)).toEqual([-36, 990]);
   });
 
-  test("a graph is shown beside the legend, where there is room", () => {
-    const { made } = camera();
-    const tall = { x: 0, y: 0, width: 600, height: 544 };
-    made.firstLook(tall, tall);
-    expect(made.view).toMatchObject({ scale: 1, x: 100 });
-    expect(made.cover({ width: 150, height: 200 })).toBe(true);
-    expect(made.cover({ width: 150, height: 200 })).toBe(false);
-    made.firstLook(tall, tall);
-    expect(made.view).toMatchObject({ scale: 1, x: 162, y: 28 });
-    // Between the margins there is no more room than this.
-    const wider = { ...tall, width: 660 };
-    made.firstLook(wider, wider);
-    expect(made.view.x + 660).toBe(800 - 28);
-    // The legend is at the bottom: what ends above it stays in the middle.
-    const low = { ...tall, height: 150 };
-    made.firstLook(low, low);
-    expect(made.view.x + 300 * made.view.scale).toBeCloseTo(400);
-  });
-
   test("what was seen from afar is fitted again once it is small", () => {
     const { made } = camera();
     made.jump({ scale: 0.3, x: 0, y: 0 });

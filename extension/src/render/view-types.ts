@@ -6,7 +6,6 @@ import type { Snapshot } from "../ir/types.js";
 import type { Playback } from "../scene/playback.js";
 import type { Direction } from "../scene/walk.js";
 import type { Gaze } from "../state/gaze.js";
-import type { Corner } from "./camera.js";
 import type { Whole } from "./whole.js";
 
 export type { ColorBy };
@@ -14,6 +13,7 @@ export type { ColorBy };
 export interface GraphViewState {
   readonly collapsed: ReadonlySet<number>;
   readonly selected: number | null;
+  readonly selectedScope: number | null;
   readonly selectedEdge: number | null;
   readonly hovered: number | null;
   readonly matches: ReadonlySet<number>;
@@ -28,14 +28,15 @@ export interface GraphViewState {
   readonly theme: "light" | "dark";
   /** Whether the map of the whole may be shown. */
   readonly minimap: boolean;
-  /** What of the lower left corner the legend covers, in CSS pixels. */
-  readonly legend: Corner;
 }
 
 export interface GraphViewEvents {
+  /** Whether the wheel is the view's without Ctrl. */
+  takesWheel(): boolean;
   onSelect(node: number | null): void;
   onSelectEdge(edge: number | null): void;
   onHover(node: number | null): void;
+  onSelectScope(scope: number): void;
   onToggleScope(scope: number): void;
   /** The camera is about to jump, by a press on the map. */
   onJump(): void;

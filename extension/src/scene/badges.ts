@@ -15,8 +15,6 @@ export interface Badge {
 /** Facts of the whole graph that decide what its boxes say. */
 export interface News {
   readonly findings: ReadonlyMap<number, readonly Finding[]>;
-  /** Whether "freed" tells nodes apart: after a backward it holds for almost all. */
-  readonly showsFreed: boolean;
 }
 
 const FREED = "freed";
@@ -31,11 +29,7 @@ export function newsOf(snapshot: Snapshot): News {
       else known.push(finding);
     }
   }
-  const isOp = ({ kind }: OpNode) =>
-    kind !== "accumulate" && kind !== "leaf" && kind !== "cut";
-  const ops = snapshot.nodes.filter(isOp);
-  const freed = ops.filter((node) => node.flags.includes(FREED));
-  return { findings, showsFreed: 2 * freed.length <= ops.length };
+  return { findings };
 }
 
 export function badgesOf(
@@ -45,8 +39,8 @@ export function badgesOf(
   news: News,
 ): Badge[] {
   const findings = news.findings.get(id) ?? [];
-  const showsFreed = news.showsFreed || findings.length > 0;
-  const words = node.flags.filter((flag) => flag !== FREED || showsFreed);
+  // After a backward pass it holds for almost all: news only where a finding is about it.
+  const words = node.flags.filter((flag) => flag !== FREED || findings.length > 0);
   if (node.hooks.length > 0) words.push(hooksWord(node.hooks.length));
   if (node.kind === "inplace") words.push("in place");
   if (node.order > 0) words.push(orderWord(node.order));

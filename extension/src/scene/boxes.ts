@@ -39,6 +39,8 @@ export const METRICS = {
   paddingX: 14,
   oneLine: 30,
   twoLines: 44,
+  /** A parameter: its name and its shape beside it. */
+  pill: 24,
   leastWidth: 64,
   mostWidth: 232,
   markerWidth: 20,
@@ -82,7 +84,7 @@ export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[]
     return {
       shape: shapeOf(row),
       id: node,
-      ...nodeLabel(snapshot, row),
+      ...nodeLabel(snapshot, row, node),
       badges,
       isBad: badges.some((badge) => badge.isBad),
       isRoot: roots.has(node),
@@ -97,25 +99,29 @@ export function drawnArea(box: Rect & Pick<BoxContent, "shape">): Rect {
   return box.shape === "stack" ? { x, y, width, height: height + METRICS.sheets } : box;
 }
 
+/** Between the name and the class of an open scope, the name and the shape of a leaf. */
+const WORD_GAP = 10;
+
 /** How much room each box needs for its words. */
 export function measureBoxes(boxes: readonly BoxContent[], measure: Measure): Sizes {
   const m = METRICS;
   const width = new Float32Array(boxes.length);
   const height = new Float32Array(boxes.length);
   boxes.forEach((box, item) => {
-    const title = measure(box.title, m.titleSize, true);
+    const isPill = box.shape === "pill";
+    const title = measure(box.title, isPill ? m.subtitleSize : m.titleSize, !isPill);
     const subtitle =
       box.subtitle === "" ? 0 : measure(box.subtitle, m.subtitleSize, false);
     const isScope = box.shape === "stack" || box.shape === "frame";
     const marker = isScope ? m.markerWidth : box.region === null ? 0 : m.regionWidth;
-    const words =
-      box.shape === "frame" ? title + subtitle + 10 : Math.max(title, subtitle);
+    const isOneLine = box.shape === "frame" || isPill;
+    const words = isOneLine ? title + subtitle + WORD_GAP : Math.max(title, subtitle);
     const badges = Math.ceil(measureBadges(box.badges, measure).row);
     const wanted = Math.ceil(words + marker) + 2 * m.paddingX;
     const capped = Math.min(m.mostWidth, Math.max(m.leastWidth, wanted));
     width[item] = Math.max(capped, badges === 0 ? 0 : badges + marker + 2 * m.paddingX);
-    height[item] =
-      (box.subtitle === "" ? m.oneLine : m.twoLines) + (badges === 0 ? 0 : m.badgeLine);
+    const lines = box.subtitle === "" ? m.oneLine : m.twoLines;
+    height[item] = (isPill ? m.pill : lines) + (badges === 0 ? 0 : m.badgeLine);
   });
   return { width, height };
 }

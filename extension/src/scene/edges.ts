@@ -5,7 +5,7 @@ import type { VisibleGraph } from "../graph/collapse.js";
 import type { Flow } from "../graph/drawing.js";
 import type { Edge, Snapshot, Statistics } from "../ir/types.js";
 import { formatShort, tensorLabel } from "./labels.js";
-import { logRange, shareOf } from "./tones.js";
+import { type LogRange, logRange, shareOf } from "./tones.js";
 
 /** plain: the gradient is not known; flow: known, as thick as it is large; still: zero;
  * bad: NaN or Inf; cut: no gradient will ever come. */
@@ -31,6 +31,13 @@ const WIDTH = {
 const NO_GRADIENT = "no gradient";
 const WIDTH_STEP = 0.4; // few widths, so that edges of one look are drawn in one stroke
 
+/** The smallest and the largest gradient on an edge: the thinnest line and the thickest. */
+export function edgeRange(snapshot: Snapshot): LogRange | null {
+  return logRange(
+    snapshot.edges.map((edge) => gradientOf(snapshot, edge)?.norm ?? null),
+  );
+}
+
 /** Edges from items after `half` on are those of the backward twins. */
 export function describeEdges(
   graph: Graph,
@@ -39,9 +46,7 @@ export function describeEdges(
   half = visible.node.length,
 ): EdgeLook[] {
   const { snapshot } = graph;
-  const range = logRange(
-    snapshot.edges.map((edge) => gradientOf(snapshot, edge)?.norm ?? null),
-  );
+  const range = edgeRange(snapshot);
   return Array.from(visible.source, (_, index) => {
     const members = rowOf(visible.members, index);
     let norm: number | null = null;

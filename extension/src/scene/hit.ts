@@ -4,30 +4,44 @@ import { contains, type Rect } from "../geometry/rect.js";
 import type { Point } from "../geometry/transform.js";
 import { rowOf } from "../graph/build.js";
 import { METRICS } from "./boxes.js";
-import type { FrameTitle } from "./frame-titles.js";
+import { type FrameTitle, TITLE_MARKER } from "./frame-titles.js";
 import type { Box, Scene } from "./scene.js";
 
 export type Hit =
   | { readonly kind: "node"; readonly node: number }
   /** A closed scope, or the title of an open one. */
-  | { readonly kind: "scope"; readonly scope: number; readonly isOpen: boolean }
+  | {
+      readonly kind: "scope";
+      readonly scope: number;
+      readonly isOpen: boolean;
+      /** On the triangle that opens and closes it. */
+      readonly isMarker: boolean;
+    }
   | { readonly kind: "edge"; readonly edge: number };
 
 /** Find the topmost thing at a world point; `reach` is how far an edge may be. */
 export function hitTest(scene: Scene, world: Point, reach: number): Hit | null {
   const box = topmostBox(scene, world);
-  if (box !== null && box.shape !== "frame") return hitOfBox(box);
+  const isMarker = box !== null && world.x < box.x + markerEnd(box, reach);
+  if (box !== null && box.shape !== "frame") return hitOfBox(box, isMarker);
   const edge = nearestEdge(scene, world, reach);
   if (edge >= 0) {
     const first = rowOf(scene.visible.members, edge)[0];
     if (first !== undefined) return { kind: "edge", edge: first };
   }
-  return box === null ? null : hitOfBox(box);
+  return box === null ? null : hitOfBox(box, isMarker);
 }
 
-function hitOfBox(box: Box): Hit {
-  if (box.shape === "stack") return { kind: "scope", scope: box.id, isOpen: false };
-  if (box.shape === "frame") return { kind: "scope", scope: box.id, isOpen: true };
+/** How far the triangle of a scope reaches into its box: that of a frame is as large on
+ * the screen at every zoom, as is the reach. */
+function markerEnd({ shape }: Box, reach: number): number {
+  return shape === "stack" ? METRICS.markerLeft + METRICS.markerWidth / 2 : 4 * reach;
+}
+
+function hitOfBox(box: Box, isMarker: boolean): Hit {
+  const { id: scope } = box;
+  if (box.shape === "stack") return { kind: "scope", scope, isOpen: false, isMarker };
+  if (box.shape === "frame") return { kind: "scope", scope, isOpen: true, isMarker };
   return { kind: "node", node: box.id };
 }
 
@@ -83,7 +97,8 @@ export function hitTitle(titles: readonly FrameTitle[], screen: Point): Hit | nu
   for (const { box, bar, isFloating } of titles) {
     if (!isFloating) continue;
     const area = { ...bar, width: Math.min(bar.width, FLOATING_WIDTH) };
-    if (contains(area, screen.x, screen.y)) return hitOfBox(box);
+    const isMarker = screen.x < bar.x + 2 * TITLE_MARKER.left + TITLE_MARKER.width;
+    if (contains(area, screen.x, screen.y)) return hitOfBox(box, isMarker);
   }
   return null;
 }

@@ -1,8 +1,10 @@
 // The words on boxes and edges.
 import type { Graph } from "../graph/build.js";
 import { gradientNorm } from "../graph/gradients.js";
+import { codeNames, scopeNames } from "../graph/names.js";
 import type { OpNode, Scope, Snapshot, TensorMeta } from "../ir/types.js";
 import { formatPlural } from "../state/format.js";
+import { visibleText } from "../state/visible-text.js";
 import { bareName } from "./families.js";
 import { regionText, writtenRegion, writtenTensor } from "./region.js";
 
@@ -11,11 +13,16 @@ export interface Label {
   readonly subtitle: string;
 }
 
-export function nodeLabel(snapshot: Snapshot, node: OpNode): Label {
-  const title = nodeTitle(snapshot, node);
+/** The name in the code, else the op; below it the op and the shape. */
+export function nodeLabel(snapshot: Snapshot, node: OpNode, id: number): Label {
+  const op = nodeTitle(snapshot, node);
+  const name = node.name === COPY_SLICES ? undefined : codeNames(snapshot).get(id);
+  const title = name ?? op;
+  const subtitle = nodeSubtitle(snapshot, node);
+  const isNamed = title !== op;
   return {
     title: node.count > 1 ? `${title} ×${node.count.toLocaleString("en")}` : title,
-    subtitle: nodeSubtitle(snapshot, node),
+    subtitle: isNamed ? [op, subtitle].filter(Boolean).join(" · ") : subtitle,
   };
 }
 
@@ -47,6 +54,13 @@ function opInside({ writes }: Snapshot, node: OpNode): string {
   if (node.call !== "copy_slices") return node.call;
   if (node.site === null) return "";
   return writes.find(({ site }) => site === node.site)?.op ?? "";
+}
+
+/** ":41 k = k.transpose(1, 2)": the line that made the node; "" where it is not known. */
+export function expressionLabel({ sites }: Snapshot, node: OpNode): string {
+  const site = node.site === null ? undefined : sites[node.site];
+  const first = visibleText(site?.text.trim().split("\n")[0] ?? "");
+  return site === undefined ? "" : `:${site.line} ${first}`.trim();
 }
 
 /** How large the gradient is that came in, and what the output holds; "" where neither
@@ -117,11 +131,12 @@ export function scopeLabel(graph: Graph, scope: number): Label {
   const { name = "", kind = "" } = graph.snapshot.scopes[scope] ?? {};
   const count = graph.scopeSize[scope] ?? 0;
   const nodes = formatPlural(count, "node");
-  return { title: name || kind, subtitle: kind ? `${kind} · ${nodes}` : nodes };
+  const own = scopeNames(graph.snapshot).get(scope) ?? name;
+  return { title: own || kind, subtitle: kind ? `${kind} · ${nodes}` : nodes };
 }
 
 /** What an open scope says beside its name. */
 export function scopeKind(snapshot: Snapshot, scope: number): string {
   const { name, kind = "" } = snapshot.scopes[scope] ?? {};
-  return kind === name ? "" : kind;
+  return kind === (scopeNames(snapshot).get(scope) ?? name) ? "" : kind;
 }

@@ -1,6 +1,7 @@
 // Links between boxes whose tensors look into the same memory: views, in-place results.
 import type { Graph } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
+import { drawnNodes } from "../graph/shown.js";
 import type { Box } from "./scene.js";
 
 export interface StorageLink {
@@ -18,7 +19,8 @@ export function storageLinks(graph: Graph, visible: VisibleGraph): StorageLink[]
   const users = storageUsers(graph);
   const links: StorageLink[] = [];
   for (const [storage, nodes] of users) {
-    const items = [...new Set(nodes.map((node) => visible.itemOfNode[node] ?? -1))];
+    const drawn = nodes.map((node) => visible.itemOfNode[node] ?? -1);
+    const items = [...new Set(drawn.filter((item) => item >= 0))];
     const [from = -1, ...others] = items;
     for (const to of others.slice(0, MOST_LINKS)) links.push({ from, to, storage });
   }
@@ -35,7 +37,7 @@ export function countSharing(graph: Graph): number {
 /** Per storage that several nodes' outputs look into: those nodes. */
 function storageUsers({ snapshot }: Graph): Map<number, number[]> {
   const users = new Map<number, number[]>();
-  snapshot.nodes.forEach((node, id) => {
+  for (const [node, id] of drawnNodes(snapshot)) {
     const storages = new Set(
       node.outputs.map((output) => snapshot.tensors[output]?.storage ?? -1),
     );
@@ -45,7 +47,7 @@ function storageUsers({ snapshot }: Graph): Map<number, number[]> {
       if (known === undefined) users.set(storage, [id]);
       else known.push(id);
     }
-  });
+  }
   for (const [storage, nodes] of users) if (nodes.length < 2) users.delete(storage);
   return users;
 }

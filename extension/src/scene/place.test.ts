@@ -63,12 +63,16 @@ describe("what is under the pointer", () => {
 
   test("a closed scope, and the title of an open one, but not its inside", () => {
     const stack = boxOf(closed, 0);
-    const scope = { kind: "scope", scope: 1, isOpen: false };
+    const scope = { kind: "scope", scope: 1, isOpen: false, isMarker: false };
     expect(hitTest(closed, middle(stack), 4)).toEqual(scope);
     const frame = open.boxes.find((box) => box.shape === "frame" && box.id === 1);
     if (frame === undefined) throw new Error("fc1 is not open");
     const at = { x: frame.x + 10, y: frame.y + 10 };
-    expect(hitTest(open, at, 1)).toEqual({ kind: "scope", scope: 1, isOpen: true });
+    expect(hitTest(open, at, 1)).toMatchObject({
+      kind: "scope",
+      scope: 1,
+      isOpen: true,
+    });
     expect(
       hitTest(open, { x: frame.x + 4, y: frame.y + frame.height - 4 }, 1),
     ).toBeNull();
@@ -102,7 +106,7 @@ describe("titles of open scopes", () => {
     ]);
     expect(titles[0]?.bar.y).toBe(0);
     const hit = hitTitle(titles, { x: (titles[0]?.bar.x ?? 0) + 20, y: 5 });
-    expect(hit).toEqual({ kind: "scope", scope: 0, isOpen: true });
+    expect(hit).toMatchObject({ kind: "scope", scope: 0, isOpen: true });
   });
 
   test("leave rather than cover a box", () => {

@@ -3,6 +3,7 @@ import type { Graph } from "../graph/build.js";
 import type { ColorBy } from "../graph/color-by.js";
 import { isFold } from "../graph/fold.js";
 import { gradientNorm } from "../graph/gradients.js";
+import { drawnNodes } from "../graph/shown.js";
 import type { OpNode, Snapshot, TensorMeta } from "../ir/types.js";
 import { formatBytes, formatNanoseconds } from "../state/format.js";
 import { FAMILY_LABELS, type Family, familyOf } from "./families.js";
@@ -76,12 +77,17 @@ function byFamily(graph: Graph): Toning {
     tones.set(family, tone);
     return tone;
   };
-  const nodes = graph.snapshot.nodes.map(toneOf);
+  const nodes = new Map<number, Tone>();
+  for (const [node, id] of drawnNodes(graph.snapshot)) nodes.set(id, toneOf(node));
   const used = (Object.keys(FAMILY_LABELS) as Family[]).flatMap((family) => {
     const tone = tones.get(family);
     return tone === undefined ? [] : [{ tone, text: FAMILY_LABELS[family] }];
   });
-  return { caption: null, nodeTone: (node) => nodes[node] ?? PLAIN, meanings: used };
+  return {
+    caption: null,
+    nodeTone: (node) => nodes.get(node) ?? PLAIN,
+    meanings: used,
+  };
 }
 
 interface Numbers {

@@ -1,5 +1,6 @@
 // Undo and redo of what the user did to the view; nothing of the recording changes.
 import { batch, effect, untracked } from "@preact/signals-core";
+import { shownNodes } from "../graph/shown.js";
 import type { Snapshot } from "../ir/types.js";
 import { setNotice } from "./actions-notice.js";
 import type { Gaze } from "./gaze.js";
@@ -48,7 +49,8 @@ export function followHistory(store: Store): () => void {
 
 function hasSameRows(a: Snapshot | null, b: Snapshot | null): boolean {
   const isSame = (table: "nodes" | "scopes") => a?.[table].length === b?.[table].length;
-  return isSame("nodes") && isSame("scopes");
+  const isDrawn = (snapshot: Snapshot | null) => snapshot && shownNodes(snapshot);
+  return isSame("nodes") && isSame("scopes") && isDrawn(a) === isDrawn(b);
 }
 
 /** Call before the camera jumps on the user's wish: fit, a place on the map. */

@@ -1,5 +1,6 @@
 // What follows the cursor of the host's editor.
 import { openAround } from "./actions.js";
+import { showStepOf } from "./actions-steps.js";
 import type { CursorPlace } from "./lit.js";
 import type { Store } from "./store.js";
 
@@ -12,6 +13,7 @@ export function followCursor({ ui }: Store, place: CursorPlace | null): void {
 export function revealLit(store: Store): void {
   const lit = store.derived.lit.value;
   if (lit === null) return;
+  if (lit.nodes[0] !== undefined) showStepOf(store, lit.nodes[0]);
   openAround(store, lit.nodes.slice(0, 12));
   store.ui.viewMode.value = "graph";
   store.ui.revealRequest.value = { nodes: lit.nodes };

@@ -1,5 +1,7 @@
 // Changes of the timeline: where it stands, whether it plays, and how fast.
 import { batch } from "@preact/signals-core";
+import { showStep } from "./actions-steps.js";
+import { stepAt } from "./steps.js";
 import type { Store } from "./store.js";
 import type { PlayDirection } from "./ui.js";
 
@@ -7,10 +9,16 @@ import type { PlayDirection } from "./ui.js";
 export const PLAY_SPEEDS = [1, 4, 16, 64, 256, 1024] as const;
 
 /** Put the timeline after so many events; nothing is hidden any more when it is left. */
-export function seek({ ui, derived }: Store, position: number): void {
+export function seek(store: Store, position: number): void {
+  const { ui, derived } = store;
   const length = derived.timeline.value?.length ?? 0;
   if (length === 0) return;
-  ui.position.value = Math.min(length, Math.max(0, Math.round(position)));
+  const at = Math.min(length, Math.max(0, Math.round(position)));
+  batch(() => {
+    const step = stepAt(derived.steps.value, at);
+    if (step >= 0 && step !== derived.step.value) showStep(store, step);
+    ui.position.value = at;
+  });
 }
 
 /** Show the recording as a whole again. */
@@ -45,13 +53,14 @@ export function advance(store: Store, events: number): void {
 }
 
 /** Play in a direction, or stop; from the end it begins again. */
-export function play({ ui, derived }: Store, direction: PlayDirection): void {
+export function play(store: Store, direction: PlayDirection): void {
+  const { ui, derived } = store;
   const length = derived.timeline.value?.length ?? 0;
   if (length === 0) return;
   batch(() => {
     const at = ui.position.value;
-    if (direction === 1 && (at === null || at >= length)) ui.position.value = 0;
-    if (direction === -1 && (at === null || at <= 0)) ui.position.value = length;
+    if (direction === 1 && (at === null || at >= length)) seek(store, 0);
+    if (direction === -1 && (at === null || at <= 0)) seek(store, length);
     ui.playing.value = direction;
   });
 }

@@ -1,8 +1,9 @@
 // Every change of the store; panels and hosts call these and never write signals.
 import { batch } from "@preact/signals-core";
 import type { ColorBy } from "../graph/color-by.js";
-import { foldRepeats } from "../graph/fold.js";
+import { unfolded } from "../graph/fold.js";
 import type { Snapshot } from "../ir/types.js";
+import { foldSteps, showStepOf } from "./actions-steps.js";
 import { leaveTimeline } from "./actions-timeline.js";
 import {
   allScopes,
@@ -14,6 +15,7 @@ import {
 import { isComparable } from "./comparison.js";
 import { isFailure } from "./findings.js";
 import type { PaneName } from "./panes.js";
+import { firstStep, stepsOf } from "./steps.js";
 import type { Store } from "./store.js";
 import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
 
@@ -28,6 +30,10 @@ function survives(selection: Selection | null, before: Snapshot, after: Snapshot
     const [old, now] = [before.nodes[id], after.nodes[id]];
     return now !== undefined && old?.name === now.name && old.sequence === now.sequence;
   }
+  if (selection.kind === "scope") {
+    const [old, now] = [before.scopes[id], after.scopes[id]];
+    return now !== undefined && old?.path === now.path;
+  }
   const [old, now] = [before.edges[id], after.edges[id]];
   return now !== undefined && old?.source === now.source && old.target === now.target;
 }
@@ -40,16 +46,18 @@ function nextFinding({ data, ui }: Store, snapshot: Snapshot): number | null {
   const same =
     old !== undefined && old.code === now?.code && old.message === now.message;
   if (same) return id;
-  const first = snapshot.findings[0];
-  const isQuiet = first === undefined || first.severity === "info";
-  return isQuiet && !isFailure(snapshot) ? null : 0;
+  return snapshot.findings.length > 0 ? 0 : null;
 }
 
 /** Show a snapshot; closed scopes and the selection are kept where they still apply. */
 export function receiveSnapshot(store: Store, recorded: Snapshot): void {
   const { data, ui } = store;
-  const snapshot = foldRepeats(recorded);
+  const steps = stepsOf(unfolded(recorded));
+  const isChosen = (ui.step.value ?? steps.length) < steps.length;
+  const step = isChosen ? (ui.step.value ?? 0) : firstStep(recorded, steps);
+  const snapshot = foldSteps(recorded, [step]);
   batch(() => {
+    if (!isChosen) ui.step.value = null;
     const before = data.snapshot.value;
     if (before === null) ui.collapsed.value = firstCollapsed(snapshot);
     else {
@@ -90,6 +98,14 @@ export function selectNode({ ui }: Store, id: number | null): void {
   });
 }
 
+/** Select a module: its card stands beside the graph. */
+export function selectScope({ ui }: Store, id: number): void {
+  batch(() => {
+    ui.selection.value = { kind: "scope", id };
+    ui.pane.value = "inspector";
+  });
+}
+
 export function selectEdge({ ui }: Store, id: number | null): void {
   batch(() => {
     ui.selection.value = id === null ? null : { kind: "edge", id };
@@ -112,6 +128,7 @@ export function goToNode(store: Store, id: number): void {
   const { data, ui } = store;
   if (data.snapshot.value?.nodes[id] === undefined) return;
   batch(() => {
+    showStepOf(store, id);
     openAround(store, [id]);
     selectNode(store, id);
     ui.revealRequest.value = { nodes: [id] };
@@ -129,6 +146,7 @@ export function showFinding(store: Store, id: number): void {
   batch(() => {
     const { nodes } = finding;
     if (nodes[0] !== undefined) {
+      showStepOf(store, nodes[0]);
       openAround(store, nodes.slice(0, OPENED_AROUND));
       selectNode(store, nodes[0]);
       ui.viewMode.value = "graph";
@@ -190,11 +208,12 @@ export function toggleScope({ ui }: Store, scope: number): void {
   ui.collapsed.value = next;
 }
 
-/** Open the closed box around the selected node, or close its innermost scope. */
+/** Open or close the selected module; open the closed box around the selected node, or close its innermost scope. */
 export function toggleSelectedScope(store: Store): void {
   const { data, ui } = store;
   const selection = ui.selection.value;
   const snapshot = data.snapshot.value;
+  if (selection?.kind === "scope") toggleScope(store, selection.id);
   if (snapshot === null || selection?.kind !== "node") return;
   const own = snapshot.nodes[selection.id]?.scope ?? null;
   const scope = hidingScope(snapshot.scopes, ui.collapsed.value, own) ?? own;
@@ -274,12 +293,6 @@ export function setInspectorShare({ ui }: Store, percent: number): void {
 
 export function reportLayout({ ui }: Store, boxes: number): void {
   ui.boxes.value = boxes;
-}
-
-export function reportLegend({ ui }: Store, width: number, height: number): void {
-  const before = ui.legend.value;
-  if (before.width !== width || before.height !== height)
-    ui.legend.value = { width, height };
 }
 
 /** Esc: close the help, else clear the search, the selection, the marks of a finding. */

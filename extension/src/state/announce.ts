@@ -1,6 +1,7 @@
 // The sentence a screen reader hears when the selection changes.
-import { formatNumber, formatTuple } from "./format.js";
+import { formatNumber, formatPlural, formatTuple } from "./format.js";
 import { type EdgeDetails, type NodeDetails, nodeTitle } from "./inspect.js";
+import type { ModuleDetails } from "./module.js";
 
 function nodeSentence(details: NodeDetails, closed: ReadonlySet<number>): string {
   const { id, node, scopes, module, outputs, gradients, place } = details;
@@ -19,6 +20,15 @@ function nodeSentence(details: NodeDetails, closed: ReadonlySet<number>): string
       `in the closed module ${hiding.kind === "" ? hiding.name : hiding.path}, Enter opens it`,
     );
   return `${parts.join(", ")}.`;
+}
+
+export function moduleSentence(
+  { id, name, kind, nodes }: ModuleDetails,
+  closed: ReadonlySet<number>,
+): string {
+  const what = [`Selected module ${name}`, kind, formatPlural(nodes, "node")];
+  const does = closed.has(id) ? "Enter unfolds it" : "Enter folds it";
+  return `${[...what, does].filter(Boolean).join(", ")}.`;
 }
 
 export function announcement(

@@ -5,6 +5,7 @@ import { FLOWS } from "../graph/drawing.js";
 import type { Snapshot } from "../ir/types.js";
 import { setColorBy, setQuery } from "./actions.js";
 import { setFlow, toggleLinks } from "./actions-drawing.js";
+import { showStep } from "./actions-steps.js";
 import type { Gaze } from "./gaze.js";
 import type { Store } from "./store.js";
 import type { Selection, ViewMode } from "./ui.js";
@@ -19,6 +20,7 @@ const KEYS = {
   arrows: "arrows",
   links: "links",
   mode: "view",
+  step: "step",
 } as const;
 const LONGEST = 2000; // letters of an address that closed modules may take
 const DIGITS = 4; // of a scale; places are whole units
@@ -40,6 +42,8 @@ export function writeBookmark({ data, ui }: Store): string {
   const { flow, links } = ui.drawing.value;
   add("arrows", flow === "forward" ? null : flow);
   add("links", links ? "on" : null);
+  const step = ui.step.value;
+  add("step", step === null ? null : String(step + 1));
   add("mode", ui.viewMode.value === "graph" ? null : ui.viewMode.value);
   return parts.join("&");
 }
@@ -86,9 +90,10 @@ function gazeText({ scale, x, y }: Gaze): string {
 /** Bring back what a bookmark says of the snapshot that is shown, as far as it fits. */
 export function applyBookmark(store: Store, text: string): void {
   const { data, ui } = store;
-  const snapshot = data.snapshot.value;
   const parts = new Map(text.split("&").map(readPart));
   const of = (key: keyof typeof KEYS) => parts.get(KEYS[key]) ?? "";
+  if (/^\d{1,6}$/.test(of("step"))) showStep(store, Number(of("step")) - 1);
+  const snapshot = data.snapshot.value; // its rows of scopes are those of the step
   if (snapshot === null) return;
   const closed = /^([\d.~]*)-$/.exec(of("closed"))?.[1];
   const colour = COLOR_BY.find((name) => name === of("colour"));
@@ -122,9 +127,10 @@ function readScopes(text: string, { scopes }: Snapshot): ReadonlySet<number> {
 }
 
 function readSelection(text: string, snapshot: Snapshot): Selection | null {
-  const [, kind, row] = /^([ne])(\d{1,9})$/.exec(text) ?? [];
+  const [, kind, row] = /^([nes])(\d{1,9})$/.exec(text) ?? [];
   const id = Number(row);
   if (kind === "n" && id < snapshot.nodes.length) return { kind: "node", id };
+  if (kind === "s" && id < snapshot.scopes.length) return { kind: "scope", id };
   return kind === "e" && id < snapshot.edges.length ? { kind: "edge", id } : null;
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { parseSnapshot } from "../ir/parse.js";
+import type { OpNode } from "../ir/types.js";
 import {
   carryCollapsed,
   hidingScope,
@@ -25,6 +26,9 @@ function blocks() {
     nodes: [...Array.from({ length: 100 }, (_, i) => node(i < 50 ? 1 : 2)), node(null)],
   });
 }
+
+const rows = (nodes: readonly OpNode[], ...ids: readonly number[]) =>
+  ids.flatMap((id) => nodes[id] ?? []);
 
 test("a graph within the budget opens fully", () => {
   const { nodes, scopes } = blocks();
@@ -57,7 +61,7 @@ test("the calls of a module open alike, and one node is not worth a frame", () =
   const nodes = inside.map((scope) => ({ name: "Mul", kind: "op", scope }));
   const made = parseSnapshot({ ...EMPTY, scopes, nodes });
   const closed = (budget: number, start: readonly number[] = []) =>
-    initiallyCollapsed(made.nodes, made.scopes, budget, start);
+    initiallyCollapsed(made.nodes, made.scopes, budget, rows(made.nodes, ...start));
   expect(closed(22)).toEqual(new Set([3, 4, 6, 7])); // both "up" are open
   expect(closed(21)).toEqual(new Set([2, 3, 4, 5, 6, 7])); // not one without the other
   expect(closed(21, [0])).toEqual(new Set([3, 4, 5, 6, 7])); // but where reading begins
@@ -89,8 +93,10 @@ test("a model that is one scope of many parts opens up to a limit", () => {
 
 test("scopes around the nodes to start with open first", () => {
   const { nodes, scopes } = blocks();
-  expect(initiallyCollapsed(nodes, scopes, 60, [70])).toEqual(new Set([1]));
-  expect(initiallyCollapsed(nodes, scopes, 10, [70])).toEqual(new Set([1, 2]));
+  expect(initiallyCollapsed(nodes, scopes, 60, rows(nodes, 70))).toEqual(new Set([1]));
+  expect(initiallyCollapsed(nodes, scopes, 10, rows(nodes, 70))).toEqual(
+    new Set([1, 2]),
+  );
 });
 
 test("reading starts at the first NaN, then at the roots", () => {
@@ -132,5 +138,7 @@ test("what is folded stays closed at first, unless reading begins in there", () 
   const { nodes, scopes } = blocks();
   const isFolded = (scope: number) => scope === 1;
   expect(initiallyCollapsed(nodes, scopes, 60, [], isFolded)).toEqual(new Set([1]));
-  expect(initiallyCollapsed(nodes, scopes, 60, [3], isFolded)).toEqual(new Set([2]));
+  expect(initiallyCollapsed(nodes, scopes, 60, rows(nodes, 3), isFolded)).toEqual(
+    new Set([2]),
+  );
 });

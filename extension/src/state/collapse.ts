@@ -1,6 +1,7 @@
 // Which module scopes are closed: at the start, by hand, and when a graph is replaced.
 import { isFold } from "../graph/fold.js";
 import { unwantedValues } from "../graph/gradients.js";
+import { shownNodes } from "../graph/shown.js";
 import type { OpNode, Scope, Snapshot } from "../ir/types.js";
 import { groupBy } from "./tables.js";
 
@@ -34,11 +35,14 @@ export function allScopes(scopes: readonly Scope[]): Set<number> {
 export function startingNodes(snapshot: Snapshot): number[] {
   const [first] = snapshot.findings;
   const cause = first === undefined || first.severity === "info" ? [] : first.nodes;
-  const bad = snapshot.nodes.findIndex((node) => {
+  const shown = shownNodes(snapshot);
+  const bad = snapshot.nodes.findIndex((node, id) => {
+    if (shown?.[id] === 0) return false;
     const { nans, infs } = unwantedValues(snapshot, node);
     return nans + infs > 0;
   });
-  return [...cause, ...(bad < 0 ? [] : [bad]), ...snapshot.roots];
+  const all = [...cause, ...(bad < 0 ? [] : [bad]), ...snapshot.roots];
+  return all.filter((id) => shown?.[id] !== 0);
 }
 
 // More boxes than this at first sight read as noise; closed scopes keep it below.
@@ -46,8 +50,10 @@ const FIRST_BOXES = 40;
 
 /** The scopes that are closed when a snapshot is first shown. */
 export function firstCollapsed(snapshot: Snapshot): Set<number> {
-  const { nodes, scopes } = snapshot;
-  const start = startingNodes(snapshot);
+  const { scopes } = snapshot;
+  const shown = shownNodes(snapshot);
+  const nodes = snapshot.nodes.filter((_, id) => shown?.[id] !== 0);
+  const start = startingNodes(snapshot).flatMap((id) => snapshot.nodes[id] ?? []);
   const isFolded = (scope: number) => isFold(snapshot, scope);
   return initiallyCollapsed(nodes, scopes, FIRST_BOXES, start, isFolded);
 }
@@ -67,13 +73,13 @@ export function initiallyCollapsed(
   nodes: readonly OpNode[],
   scopes: readonly Scope[],
   budget: number,
-  start: readonly number[] = [],
+  start: readonly OpNode[] = [],
   isFolded: (scope: number) => boolean = () => false,
 ): Set<number> {
   if (nodes.length <= budget) return new Set();
-  const children = childrenOf(scopes);
   const direct = new Map<number | null, number>();
   for (const node of nodes) direct.set(node.scope, (direct.get(node.scope) ?? 0) + 1);
+  const children = childrenOf(scopes, direct);
   const inside = (scope: number | null): number =>
     (direct.get(scope) ?? 0) + (children.get(scope)?.length ?? 0);
   const isSingle = (scope: number) => inside(scope) === 1 && !children.has(scope);
@@ -95,7 +101,7 @@ export function initiallyCollapsed(
   };
   // `every` stops at the first scope that has to stay closed: what it holds is hidden.
   for (const node of start) {
-    scopeChain(scopes, nodes[node]?.scope ?? null).every(openAlike);
+    scopeChain(scopes, node.scope).every(openAlike);
   }
   let level = [children.get(null) ?? []];
   while (level.length > 0) {
@@ -124,9 +130,18 @@ function nextLevel(
     .filter((inside) => inside.length > 0);
 }
 
-/** The scopes directly inside each scope; null stands for the graph itself. */
-function childrenOf(scopes: readonly Scope[]): Map<number | null, number[]> {
-  return groupBy(scopes.keys(), (scope) => scopes[scope]?.parent ?? null);
+/** The scopes directly inside each scope that hold nodes, at any depth; null stands for
+ * the graph itself. */
+function childrenOf(
+  scopes: readonly Scope[],
+  direct: ReadonlyMap<number | null, number>,
+): Map<number | null, number[]> {
+  const holds = new Set<number>();
+  for (const scope of direct.keys()) {
+    for (const around of scopeChain(scopes, scope)) holds.add(around);
+  }
+  const inOrder = [...scopes.keys()].filter((scope) => holds.has(scope));
+  return groupBy(inOrder, (scope) => scopes[scope]?.parent ?? null);
 }
 
 /** Carry closed scopes over to a new snapshot by path. New scopes start open, but for the

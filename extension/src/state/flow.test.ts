@@ -4,7 +4,9 @@ import { parseSnapshot } from "../ir/parse.js";
 import type { Snapshot } from "../ir/types.js";
 import { receiveSnapshot, selectNode } from "./actions.js";
 import { pickLayer, setFlowStep } from "./actions-flow.js";
-import { flowOf, hasFlow, judge, normAt, shareIn, spanOf } from "./flow.js";
+import { beyond, NORM_DECADES, shareOf, ticksOf, tickText } from "./decades.js";
+import { flowOf, hasFlow, judge, normAt } from "./flow.js";
+import { courseOf, flowRows, gradientFindings, lookedAt } from "./flow-rows.js";
 import { createStore } from "./store.js";
 
 const bare = { format: "gradviz", schema: [1, 2], producer: "test" };
@@ -73,8 +75,11 @@ describe("the tables as matrices", () => {
     });
     expect(hasFlow(snapshot)).toBe(true);
     const { layers, steps, norms, histograms } = flowOf(snapshot);
-    expect(layers.map(({ name, node }) => [name, node])).toEqual([["w", 0]]);
-    expect([steps, [...norms]]).toEqual([[0], [5]]);
+    expect(layers.map(({ name, node }) => [name, node])).toEqual([
+      ["w", 0],
+      ["unused", 1],
+    ]);
+    expect([steps, [...norms]]).toEqual([[0], [5, Number.NaN]]);
     expect(histograms[0]?.statistics.count).toBe(3);
     expect(hasFlow(parseSnapshot(bare))).toBe(false);
   });
@@ -122,12 +127,128 @@ describe("verdicts", () => {
   });
 });
 
-test("shares are logarithmic, between the smallest and largest positive value", () => {
-  const span = spanOf(Float64Array.from([0, Number.NaN, 1e-4, 1, -5]));
-  expect(span).toEqual({ low: 1e-4, high: 1 });
-  expect(shareIn(span, 1e-2)).toBeCloseTo(0.5);
-  expect([shareIn(span, 0), shareIn(span, 1), shareIn(null, 1)]).toEqual([0, 1, 0]);
-  expect(spanOf(Float64Array.from([0, Number.NaN]))).toBeNull();
+describe("the axis", () => {
+  test("is the same decades for every model; what is beyond stands at its ends", () => {
+    const shares = [1e-12, 1e-8, 1e-2, 1e4, 1e9].map((each) =>
+      shareOf(NORM_DECADES, each),
+    );
+    expect(shares).toEqual([0, 0, 0.5, 1, 1]);
+    expect([0, Number.NaN].map((each) => shareOf(NORM_DECADES, each))).toEqual([0, 0]);
+    expect([1e-12, 1, 1e9].map((each) => beyond(NORM_DECADES, each))).toEqual([
+      "below",
+      "",
+      "above",
+    ]);
+  });
+
+  test("has powers of ten as ticks", () => {
+    expect(ticksOf(NORM_DECADES, 4).map(tickText)).toEqual([
+      "1e-8",
+      "1e-4",
+      "1",
+      "1e4",
+    ]);
+  });
+});
+
+describe("rows", () => {
+  const rowsOf = (snapshot: Snapshot) => {
+    const flow = flowOf(snapshot);
+    const step = flow.steps.length - 1;
+    return flowRows(snapshot, flow, step, judge(flow, step));
+  };
+
+  test("without a gradient come first, each with the reason that is known", () => {
+    const finding = {
+      code: "GV601",
+      slug: "unused-submodule",
+      severity: "warning",
+      message: "`spare` (Linear) is never called: `spare.bias` gets no gradient.",
+    };
+    const snapshot = training(
+      {
+        "a.w": [1, 1],
+        "ice.w": [null, null],
+        "spare.w": [null, null],
+        "b.w": [2, null],
+      },
+      { findings: [finding] },
+    );
+    const layers = snapshot.flow_layers.map((layer) => ({
+      ...layer,
+      frozen: layer.name === "ice.w",
+    }));
+    const rows = rowsOf({ ...snapshot, flow_layers: layers });
+    expect(rows.map(({ name, why, finding }) => [name, why, finding])).toEqual([
+      ["ice.w", "frozen: `requires_grad` is off", null],
+      ["spare.w", "GV601 unused-submodule", 0],
+      ["b.w", "none in this step", null],
+      ["a.w", "", null],
+    ]);
+    expect(rows[0]?.verdict).toBe(""); // what is frozen is in no trouble
+  });
+
+  test("behind a cut name what cut the graph", () => {
+    const nodes = [
+      { name: "AccumulateGrad", kind: "accumulate", call: "w" },
+      { name: "MulBackward0", kind: "op" },
+      { name: "detach", kind: "cut", call: "detach" },
+      { name: "AccumulateGrad", kind: "accumulate", call: "v" },
+    ];
+    const edges = [
+      { source: 0, output: 0, target: 1, input: 0 },
+      { source: 1, output: 0, target: 2, input: 0, kind: "cut" },
+    ];
+    const flow_layers = [
+      { name: "w", count: 4, node: 0 },
+      { name: "v", count: 4, node: 3 },
+    ];
+    const rows = rowsOf(training({ w: [null], v: [1] }, { nodes, edges, flow_layers }));
+    expect(rows[0]).toMatchObject({ name: "w", why: "cut off by `detach`" });
+  });
+
+  test("have the last ratio that was measured, and its step", () => {
+    const point = { layer: 0, norm: 1, weight_norm: 10 };
+    const flow = [
+      { ...point, step: 0, update_norm: 0.02 },
+      { ...point, step: 1 },
+    ];
+    const [row] = rowsOf(training({ a: [1, 1] }, { flow }));
+    expect(row?.ratio).toEqual({ value: 0.002, step: 0 });
+  });
+
+  test("a course has the largest norm of each part", () => {
+    const flow = flowOf(training({ a: [1, 5, null, 2] }));
+    expect(courseOf(flow, 0, 2)).toEqual([5, 2]);
+    expect(courseOf(flow, 0, 9)).toEqual([1, 5, null, 2]);
+  });
+});
+
+describe("the sentence", () => {
+  const withFindings = (...codes: string[]) =>
+    training(
+      { a: [1] },
+      {
+        findings: codes.map((code) => ({
+          code,
+          slug: "s",
+          severity: "info",
+          message: "m",
+        })),
+      },
+    );
+
+  test("is that of the first finding about gradients", () => {
+    expect(gradientFindings(withFindings("GV613", "GV501", "GV601"))).toEqual([1, 2]);
+    expect(gradientFindings(withFindings("GV613"))).toEqual([]);
+  });
+
+  test("without one says what was looked at", () => {
+    expect(lookedAt(flowOf(training({ a: [1, 1], b: [1, 1] })), 1)).toBe(
+      "Looked at the gradients of 2 parameters at step 10: all are there, and none is " +
+        "zero, vanishing, exploding, NaN or Inf.",
+    );
+  });
 });
 
 describe("linked with the graph", () => {

@@ -98,21 +98,25 @@ function ratioOf({ update_norm, weight_norm }: FlowPoint): number | null {
   return update_norm === null || !weight_norm ? null : update_norm / weight_norm;
 }
 
-/** One step, made of the gradients that reached the leaves. */
+/** One step, made of the gradients that reached the leaves, and of leaves without. */
 function ofLeaves(snapshot: Snapshot): Snapshot {
   const layers: FlowLayer[] = [];
   const flow: FlowPoint[] = [];
   snapshot.nodes.forEach((leaf, node) => {
     const gradient = leaf.grad_outputs.find((row) => row >= 0);
     const found = gradient === undefined ? undefined : snapshot.statistics[gradient];
-    if (leaf.kind !== "accumulate" || gradient === undefined || !found) return;
-    const { norm, zeros, nans, infs, count } = found;
-    const point = { norm, zeros, nans, infs, gradient, step: 0, layer: layers.length };
-    const unknown = { weight_norm: null, update_norm: null, local_norm: null };
-    flow.push({ ...point, ...unknown, largest: null });
+    if (leaf.kind !== "accumulate") return;
     const tensor = leaf.outputs[0] ?? null;
+    if (gradient !== undefined && found !== undefined) {
+      const { norm, zeros, nans, infs } = found;
+      const unknown = { weight_norm: null, update_norm: null, local_norm: null };
+      const point = { norm, zeros, nans, infs, gradient, step: 0, largest: null };
+      flow.push({ ...point, ...unknown, layer: layers.length });
+    }
+    const shape = tensor === null ? [] : (snapshot.tensors[tensor]?.shape ?? []);
+    const count = found?.count ?? shape.reduce((all, size) => all * size, 1);
     const name = leaf.call || leaf.name;
-    layers.push({ name, kind: "", count, node, tensor, optimizer: "" });
+    layers.push({ name, kind: "", count, node, tensor, optimizer: "", frozen: false });
   });
   const times = { step_ns: null, backward_ns: null, wait_ns: null };
   const step = { number: 0, time_ns: 0, rank: null, learning_rate: null };
@@ -141,7 +145,7 @@ export function judge(flow: Flow, step: number): Verdict[] {
   const verdicts = layers.map((_, row): Verdict => {
     const norm = normAt(flow, row, step);
     if (isBadAt(flow, row, step)) return "not finite";
-    if (norm === null) return "none";
+    if (norm === null) return layers[row]?.frozen ? "" : "none";
     const scale = scales[row] ?? 0;
     // Of a spread parameter this process may hold no element at all.
     if (scale === 0) return at(flow, flow.zeros, row, step) > 0 ? "zero" : "";
@@ -193,24 +197,6 @@ function medianOf(values: readonly number[]): number | null {
   const upper = sorted[middle];
   if (upper === undefined) return null;
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
-}
-
-/** The smallest and largest positive of some values; null where there is none. */
-export function spanOf(values: Float64Array): { low: number; high: number } | null {
-  let [low, high] = [Number.POSITIVE_INFINITY, 0];
-  for (const value of values) {
-    if (!(value > 0) || value === Number.POSITIVE_INFINITY) continue;
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  return high > 0 ? { low, high } : null;
-}
-
-/** Where a value lies between the ends of a span, from 0 to 1, by its logarithm. */
-export function shareIn(span: { low: number; high: number } | null, value: number) {
-  if (span === null || !(value > 0)) return 0;
-  if (span.high === span.low) return 1;
-  return Math.log(value / span.low) / Math.log(span.high / span.low);
 }
 
 /** "2 vanishing: a.weight, b.weight" for each kind of trouble, the worst first. */

@@ -126,7 +126,15 @@ describe("a gradient over steps", () => {
     const snapshot = {
       ...convolution(),
       flow_layers: [
-        { name: "w", kind: "", count: 1, node: 0, tensor: null, optimizer: "" },
+        {
+          name: "w",
+          kind: "",
+          count: 1,
+          node: 0,
+          tensor: null,
+          optimizer: "",
+          frozen: false,
+        },
       ],
       flow_steps: [3, 4, 5].map((number) => ({ ...step, number })),
       flow: [1, 0.1, null].map((norm, at) => ({ ...point, step: at, norm, nans: at })),

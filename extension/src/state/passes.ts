@@ -11,13 +11,13 @@ export interface Pass {
   readonly gradients: ReadonlyMap<number, Statistics>;
 }
 
-interface Run {
+export interface Run {
   readonly root: number;
   readonly gradients: Map<number, Statistics>;
 }
 
 /** The roots of the backward passes, with the gradients of their nodes. */
-function runsOf(snapshot: Snapshot): Run[] {
+export function runsOf(snapshot: Snapshot): Run[] {
   const runs: Run[] = [];
   let run: Run | null = null;
   for (const event of snapshot.events) {
@@ -53,7 +53,11 @@ function received({ snapshot }: Tables): Map<number, Statistics> {
   return found;
 }
 
-function reached({ incoming }: Tables, roots: Iterable<number>): Set<number> {
+/** What a backward pass from the roots walks. */
+export function throughEdges(
+  { incoming }: Tables,
+  roots: Iterable<number>,
+): Set<number> {
   const found = new Set(roots);
   const waiting = [...found];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -83,13 +87,13 @@ export function passesOf(tables: Tables): Pass[] {
   const runs = runsOf(snapshot);
   const walked = new Set<number>();
   const found = runs.map(({ root, gradients }, at): Pass => {
-    const nodes = reached(tables, [root]);
+    const nodes = throughEdges(tables, [root]);
     for (const node of nodes) walked.add(node);
     return { label: `pass ${at + 1}`, nodes: ordered(snapshot, nodes), gradients };
   });
   const left = snapshot.roots.filter((root) => !walked.has(root));
   if (left.length > 0 && found.length > 0) {
-    const nodes = ordered(snapshot, reached(tables, left));
+    const nodes = ordered(snapshot, throughEdges(tables, left));
     found.push({ label: "not run", nodes, gradients: received(tables) });
   }
   if (found.length > 1) return found;

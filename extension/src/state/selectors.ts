@@ -1,9 +1,11 @@
 // Values derived from the store; each is computed when read and kept until its inputs change.
 import { computed, type ReadonlySignal } from "@preact/signals-core";
 import { type Graph, graphOf } from "../graph/build.js";
+import { unfolded } from "../graph/fold.js";
 import type { Mark } from "../graph/mark.js";
 import { search } from "../graph/search.js";
-import { announcement } from "./announce.js";
+import type { Shown } from "../graph/shown.js";
+import { announcement, moduleSentence } from "./announce.js";
 import { type Comparison, changeMarks, comparisonOf } from "./comparison.js";
 import type { DataState } from "./data.js";
 import {
@@ -21,7 +23,10 @@ import {
   nodeDetails,
 } from "./inspect.js";
 import { type Lit, litBy } from "./lit.js";
+import { type ModuleDetails, moduleDetails } from "./module.js";
 import { type PaneName, panesFor } from "./panes.js";
+import { type StepNews, stepNews } from "./step-news.js";
+import { firstStep, nodesOfSteps, type Step, stepOfPass, stepsOf } from "./steps.js";
 import { buildTables, type Tables } from "./tables.js";
 import { buildTimeline, type Moment, type Timeline } from "./timeline.js";
 import type { UiState } from "./ui.js";
@@ -31,6 +36,7 @@ export interface Selectors {
   readonly graph: ReadonlySignal<Graph | null>;
   readonly selectedNode: ReadonlySignal<NodeDetails | null>;
   readonly selectedEdge: ReadonlySignal<EdgeDetails | null>;
+  readonly selectedModule: ReadonlySignal<ModuleDetails | null>;
   /** The chosen finding. */
   readonly finding: ReadonlySignal<FindingDetails | null>;
   /** The nodes of the chosen finding, or those that differ while that is shown. */
@@ -53,10 +59,20 @@ export interface Selectors {
   readonly theme: ReadonlySignal<"light" | "dark">;
   /** Gradients over steps; null where there are none. */
   readonly flow: ReadonlySignal<Flow | null>;
+  /** Whether the tools are folded away, as in a small cell. */
+  readonly folded: ReadonlySignal<boolean>;
   /** The layer that is chosen there, or whose node is selected. */
   readonly flowLayer: ReadonlySignal<number | null>;
   /** The recording as something to scrub; null where no events were kept. */
   readonly timeline: ReadonlySignal<Timeline | null>;
+  /** The steps of a training; none where there is one picture. */
+  readonly steps: ReadonlySignal<readonly Step[]>;
+  /** The step that is drawn, counted from 0; null: all there is. */
+  readonly step: ReadonlySignal<number | null>;
+  /** The nodes to draw; null: all. Two steps, while they are compared. */
+  readonly shown: ReadonlySignal<Shown | null>;
+  /** In what the step differs from the one before. */
+  readonly news: ReadonlySignal<StepNews | null>;
   /** Where the timeline stands; null while the whole recording is shown. */
   readonly moment: ReadonlySignal<Moment | null>;
   /** What the live region says. */
@@ -83,6 +99,11 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const selection = ui.selection.value;
     if (tables.value === null || selection?.kind !== "edge") return null;
     return edgeDetails(tables.value, selection.id);
+  });
+  const selectedModule = computed(() => {
+    const selection = ui.selection.value;
+    if (graph.value === null || selection?.kind !== "scope") return null;
+    return moduleDetails(graph.value, selection.id);
   });
   const matches = computed(() => {
     const query = ui.query.value.trim();
@@ -112,6 +133,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const snapshot = data.snapshot.value;
     return ui.allowsCard.value && snapshot !== null && isFailure(snapshot);
   });
+  const folded = computed(() => ui.cell.value && ui.narrow.value && !ui.tools.value);
   const flow = computed(() => {
     const snapshot = data.snapshot.value;
     if (snapshot === null || !hasFlow(snapshot)) return null;
@@ -137,19 +159,52 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const position = ui.position.value;
     return position === null ? null : (timeline.value?.at(position) ?? null);
   });
-  const comparison = computed(() => {
+  const recorded = computed(() => {
     const snapshot = data.snapshot.value;
+    return snapshot === null ? null : unfolded(snapshot);
+  });
+  const comparison = computed(() => {
+    const snapshot = recorded.value; // which steps are drawn changes nothing of it
     return snapshot === null ? null : comparisonOf(snapshot, ui.compare.value);
   });
+  const steps = computed(() =>
+    recorded.value === null ? [] : stepsOf(recorded.value),
+  );
+  const step = computed(() => {
+    if (recorded.value === null || steps.value.length === 0) return null;
+    return ui.step.value ?? firstStep(recorded.value, steps.value);
+  });
+  const shown = computed(() => {
+    if (step.value === null) return null;
+    const compared = pane.value === "compare" ? comparison.value : null;
+    const wanted =
+      compared === null
+        ? [step.value]
+        : [compared.before, compared.after].map((pass) =>
+            stepOfPass(steps.value, pass),
+          );
+    return nodesOfSteps(steps.value, wanted);
+  });
+  const news = computed(() =>
+    recorded.value === null || step.value === null
+      ? null
+      : stepNews(recorded.value, steps.value, step.value),
+  );
   const marks = computed((): ReadonlyMap<number, Mark> => {
     const differs = pane.value === "compare" ? comparison.value : null;
-    return differs === null
-      ? marksOf(finding.value?.finding ?? null)
-      : changeMarks(differs);
+    if (differs !== null) return changeMarks(differs);
+    const found = marksOf(finding.value?.finding ?? null);
+    const { marks: changes } = news.value ?? { marks: new Map<number, Mark>() };
+    return changes.size === 0 ? found : new Map([...changes, ...found]);
   });
   return {
     comparison,
+    steps,
+    step,
+    shown,
+    news,
     flow,
+    folded,
     flowLayer,
     timeline,
     moment,
@@ -163,6 +218,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     graph,
     selectedNode,
     selectedEdge,
+    selectedModule,
     matches,
     matchSet: computed(() => new Set(matches.value)),
     lit,
@@ -173,7 +229,9 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     announcement: computed(() =>
       pane.value === "findings" && finding.value !== null
         ? findingSentence(finding.value, findings.value.length)
-        : announcement(selectedNode.value, selectedEdge.value, ui.collapsed.value),
+        : selectedModule.value !== null
+          ? moduleSentence(selectedModule.value, ui.collapsed.value)
+          : announcement(selectedNode.value, selectedEdge.value, ui.collapsed.value),
     ),
   };
 }

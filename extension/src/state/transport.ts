@@ -1,5 +1,6 @@
 // What a host gives the view: where snapshots come from and what the host can open.
 import type { Delta } from "../ir/delta.js";
+import type { Progress } from "../ir/progress.js";
 import type { Site, Snapshot } from "../ir/types.js";
 import type { KernelLink } from "./kernel.js";
 import type { CursorPlace } from "./lit.js";
@@ -28,6 +29,7 @@ export interface Transport {
   onSnapshot?(
     callback: (snapshot: Snapshot) => void,
     onDelta: (delta: Delta) => void,
+    onProgress?: (progress: Progress | null) => void,
   ): () => void;
   /** What the kernel offers besides snapshots; a page without a kernel leaves it out. */
   readonly kernel?: KernelLink;

@@ -12,7 +12,8 @@ import type { PaneName } from "./panes.js";
 
 export type Selection =
   | { readonly kind: "node"; readonly id: number }
-  | { readonly kind: "edge"; readonly id: number };
+  | { readonly kind: "edge"; readonly id: number }
+  | { readonly kind: "scope"; readonly id: number };
 
 export type ThemeChoice = "auto" | "light" | "dark";
 export type ViewMode = "graph" | "table";
@@ -53,6 +54,12 @@ export interface UiState {
   readonly compare: Signal<CompareView>;
   /** Whether the inspector stands below the graph. */
   readonly narrow: Signal<boolean>;
+  /** Whether the view is an output of a notebook, between cells. */
+  readonly cell: Signal<boolean>;
+  /** Whether the wheel is the view's: in a cell only after a click into the view. */
+  readonly held: Signal<boolean>;
+  /** Whether a small cell shows all tools. */
+  readonly tools: Signal<boolean>;
   /** The inspector's share of the width, or of the height when narrow, in percent. */
   readonly inspectorShare: Signal<number>;
   /** Sections of the inspector that the user folded away, by title. */
@@ -70,8 +77,6 @@ export interface UiState {
   readonly restoring: Signal<ReadonlySet<number> | null>;
   /** Whether the map of the whole may be shown. */
   readonly minimap: Signal<boolean>;
-  /** What the legend covers of the graph, in CSS pixels. */
-  readonly legend: Signal<{ readonly width: number; readonly height: number }>;
   /** What came of the last thing that the user asked for, as a sentence. */
   readonly notice: Signal<string | null>;
   /** What the graph view reported after its last layout. */
@@ -84,6 +89,8 @@ export interface UiState {
   readonly flowStep: Signal<number | null>;
   /** Of several processes; null: the first. */
   readonly flowRank: Signal<number | null>;
+  /** The step that was chosen, counted from 0; null: the one that matters. */
+  readonly step: Signal<number | null>;
   /** How many events of the recording have happened; null shows it as a whole. */
   readonly position: Signal<number | null>;
   readonly playing: Signal<PlayDirection>;
@@ -113,6 +120,9 @@ export function createUiState(): UiState {
     compare: signal({ before: null, after: -1, show: "differences", text: "" }),
     ledger: signal({ sheet: "saved", saved: "all", fate: "all", text: "" }),
     narrow: signal(false),
+    cell: signal(false),
+    held: signal(true),
+    tools: signal(false),
     inspectorShare: signal(42),
     folded: signal(new Set()),
     openedPlace: signal(null),
@@ -122,7 +132,6 @@ export function createUiState(): UiState {
     history: signal(NO_HISTORY),
     restoring: signal(null),
     minimap: signal(true),
-    legend: signal({ width: 0, height: 0 }),
     notice: signal(null),
     boxes: signal(null),
     asked: signal(0),
@@ -130,6 +139,7 @@ export function createUiState(): UiState {
     flowLayer: signal(null),
     flowStep: signal(null),
     flowRank: signal(null),
+    step: signal(null),
     position: signal(null),
     playing: signal(0),
     playSpeed: signal(4),

@@ -164,6 +164,10 @@ class RecordedEngine(Protocol):
         """Return the hooks on a leaf; None for what is no leaf."""
         ...
 
+    def number_of(self, tensor: Any) -> float | None:
+        """Return the one number in a tensor; None where asking for it would wait."""
+        ...
+
 
 class Translated(Protocol):
     """The raw records of a graph while events are told about them."""

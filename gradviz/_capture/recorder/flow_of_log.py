@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from gradviz._capture.recorder.engine import RecordedLog
 from gradviz._capture.recorder.from_log import briefly, statistics_of
@@ -11,8 +12,9 @@ from gradviz._capture.recorder.gradient_flow import (
     KEPT_FLOW_POINTS,
     FlowLog,
 )
-from gradviz._capture.recorder.raw import RawFlowStep, RawNode, as_tuple
+from gradviz._capture.recorder.raw import RawFlowStep, RawNode, RawUnreached, as_tuple
 from gradviz.program.events import Backward, OptimizerCall
+from gradviz.program.records import Updates
 
 _MOST_LEAVES = 2 * KEPT_FLOW_POINTS
 
@@ -29,10 +31,14 @@ class FlowOfLog:
         self._flow = FlowLog()
         self._heard = first  # index of the next event to hear of
         self._leaves: dict[int, RawNode] = {}  # by key
+        self._bare: dict[int, RawNode] = {}  # of what took in nothing, by tensor
         self._keys: dict[int, int] = {}  # id of a stand-in -> key
         self._closed = False
         self._passes_before = log.passes_over
         log.program.before_drop.append(self.hear)
+        if log.program.updates is None:
+            log.program.updates = {}
+        self._updates = log.program.updates
 
     def close(self) -> None:
         """Take in the last passes; later ones are no part of the recording."""
@@ -50,13 +56,15 @@ class FlowOfLog:
             ended = log.passes_over - self._passes_before
             for number, event in enumerate(news):
                 if isinstance(event, OptimizerCall):
-                    self._flow.stepped()
+                    self._flow.stepped(event.index)
                 elif self._flow.passes == ended:
                     break  # it is running
                 else:
                     # Updates count too: there is at least one for a pass, mostly.
                     self._hear_pass(event, len(news) - number <= 2 * FULL_STEPS)
                 self._heard = event.index + 1
+            if len(self._updates) > 2 * len(self._flow.steps) + FULL_STEPS:
+                self._forget_updates()
 
     @property
     def forgotten(self) -> int:
@@ -91,9 +99,54 @@ class FlowOfLog:
                 step.summaries,
                 step.stepped,
                 step.number,
+                step.updates,
+                self._changes(step),
             )
             for step in self.steps()
         ]
+
+    def _changes(self, step: RawFlowStep) -> list[tuple[float, float] | None]:
+        """Return what the optimizers' steps after a pass changed of each leaf."""
+        found: Updates = {}
+        for event in step.updates:
+            found |= self._updates.get(event, {})
+        return [found.get(-self._keys[id(leaf)]) for leaf in step.leaves]
+
+    def unreached(self, nodes: Mapping[int, RawNode]) -> list[RawUnreached]:
+        """Return the parameters that took in nothing, of what is trained here.
+
+        That is what optimizers were given, and models of which another part learns.
+        """
+        program = self._log.program
+        given = [row.tensors for row in [*program.optimizers.values()]]
+        found: list[RawUnreached] = []
+        for key in dict.fromkeys(chain(*self._of_models(), *given)):
+            facts = program.tensors.get(key)
+            if facts is None or not facts.alive or -key in self._leaves:
+                continue
+            if facts.name:
+                leaf = nodes.get(-key) or self._bare_leaf(key, facts.name)
+                found.append(RawUnreached(leaf, facts.count, facts.frozen))
+        return found
+
+    def _of_models(self) -> list[list[int]]:
+        """Return the parameters of each model a part of which got a gradient."""
+        modules = dict(self._log.program.modules)
+        inner = {child for row in modules.values() for child in row.children.values()}
+        found: list[list[int]] = []
+        for root in modules.keys() - inner:
+            tree, seen, own = [root], {root}, list[int]()
+            for row in filter(None, map(modules.get, tree)):
+                own += row.parameters.values()
+                tree += [key for key in row.children.values() if key not in seen]
+                seen.update(row.children.values())
+            if any(-each in self._leaves for each in own):
+                found.append(own)
+        return found
+
+    def _bare_leaf(self, key: int, name: str) -> RawNode:
+        made = RawNode("AccumulateGrad", "accumulate", name)
+        return self._bare.setdefault(key, made)
 
     def _hear_pass(self, event: Backward, in_full: bool) -> None:
         time_ns = self._log.times.get(event.index, 0)
@@ -110,6 +163,13 @@ class FlowOfLog:
         gone = [key for key, leaf in self._leaves.items() if id(leaf) not in kept]
         for key in gone:
             del self._keys[id(self._leaves.pop(key))]
+
+    def _forget_updates(self) -> None:
+        """Forget what was measured of steps that are left out."""
+        kept = {event for step in self._flow.steps for event in step.updates}
+        for event in [*self._updates]:
+            if event < self._heard and event not in kept:
+                del self._updates[event]
 
     def _stand_in(self, key: int) -> RawNode:
         leaf = self._leaves.get(key)

@@ -21,7 +21,7 @@ from gradviz._capture.recorder.raw import (
 from gradviz._capture.recorder.timeline import timeline
 from gradviz._capture.recorder.writes import COPY_SLICES, add_writes
 from gradviz.program.events import Backward, Call, Event, HookRegistered, ModuleCall
-from gradviz.program.values import Node, Summary, Value
+from gradviz.program.values import Node, Summary, Value, extent, itemsize_of
 
 VIEWS = frozenset(
     {
@@ -210,9 +210,13 @@ class GraphFromLog:
         raw = self._storages.get(value.storage)
         if raw is None:
             nbytes, itemsize = self.facts.size(value.storage)
+            if not nbytes:  # nobody asked: a log of cells notes no sizes
+                itemsize = itemsize_of(value.dtype)
             raw = RawStorage(nbytes, value.device, itemsize)
             self._storages[value.storage] = raw
         raw.version = max(raw.version, value.version)
+        if raw.nbytes < (least := extent(value) * raw.itemsize):
+            raw.nbytes = least
         return raw
 
     def _writes(self, events: list[Event]) -> None:

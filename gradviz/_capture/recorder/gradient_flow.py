@@ -11,6 +11,7 @@ from gradviz._capture.recorder.raw import (
     RawFlowStep,
     RawNode,
     RawStatistics,
+    RawUnreached,
     Recording,
     as_record,
     as_tuple,
@@ -81,10 +82,11 @@ class FlowLog:
         self.steps = [*kept, *last]
         self._count = sum(len(each.leaves) for each in self.steps)
 
-    def stepped(self) -> None:
+    def stepped(self, event: int) -> None:
         """Note that an optimizer used the gradients of the last step."""
         if self.steps:
-            self.steps[-1].stepped = True
+            last = self.steps[-1]
+            last.stepped, last.updates = True, (*last.updates, event)
 
 
 def in_short(summary: RawStatistics) -> RawStatistics:
@@ -113,13 +115,16 @@ def flow_tables(
     """Return the tables; ``numbers`` maps the id of a leaf's record to its row.
 
     Leaves are layers in the order in which the model uses them: the gradient reaches
-    the last one first.
+    the last one first. Parameters that no gradient reached come after them.
     """
     flow = recording.flow
     leaves = {id(leaf): leaf for step in flow for leaf in step.leaves}
     order = [*reversed(leaves.values())]
     rows = {id(leaf): row for row, leaf in enumerate(order)}
-    layers = tuple(_layer(leaf, numbers.get(id(leaf)), nodes) for leaf in order)
+    layers = (
+        *(_layer(leaf, numbers.get(id(leaf)), nodes) for leaf in order),
+        *(_unreached(each, numbers, nodes) for each in recording.flow_unreached),
+    )
     steps: list[ir.FlowStep] = []
     points: list[ir.FlowPoint] = []
     numbers_of_steps = step_numbers(flow, recording.flow_forgotten)
@@ -134,11 +139,16 @@ def flow_tables(
             )
         )
         reached = map(rows.__getitem__, map(id, step.leaves))
-        by_layer = dict(zip(reached, step.summaries, strict=True))
-        for layer, raw in sorted(by_layer.items(), key=itemgetter(0)):
+        changes = step.changes or (None,) * len(step.leaves)
+        seen = zip(step.summaries, changes, strict=True)
+        by_layer = dict(zip(reached, seen, strict=True))
+        for layer, (raw, change) in sorted(by_layer.items(), key=itemgetter(0)):
             summary = as_record(raw)
             full = add_statistics(raw) if summary.histogram else None
-            points.append(point_of(summary, at, layer, full))
+            point = point_of(summary, at, layer, full)
+            if change is not None:
+                point = replace(point, weight_norm=change[0], update_norm=change[1])
+            points.append(point)
     return FlowTables(layers, tuple(steps), tuple(points))
 
 
@@ -163,3 +173,10 @@ def _layer(leaf: RawNode, row: int | None, nodes: Sequence[ir.OpNode]) -> ir.Flo
         node=row,
         tensor=None if row is None else next(iter(nodes[row].outputs), None),
     )
+
+
+def _unreached(
+    raw: RawUnreached, numbers: Mapping[int, int], nodes: Sequence[ir.OpNode]
+) -> ir.FlowLayer:
+    layer = _layer(raw.leaf, numbers.get(id(raw.leaf)), nodes)
+    return replace(layer, count=raw.count, frozen=raw.frozen)

@@ -21,7 +21,14 @@ from gradviz._capture.recorder.raw import (
     Recording,
     as_record,
 )
-from gradviz.live import FLOW_NUMBERS, FLOW_POINTS, STATISTICS, Delta, FlowTail
+from gradviz.live import (
+    FLOW_NUMBERS,
+    FLOW_POINTS,
+    STATISTICS,
+    Delta,
+    FlowTail,
+    Progress,
+)
 
 _BINS = 32
 _FEWEST_STEPS = 16  # of the flow in a delta, however many layers there are
@@ -44,6 +51,7 @@ class StepSource(ABC):
         self._places: list[int] = []  # the slot of each of these rows
         self._absent: list[int] = []  # slots without statistics
         self._layers: dict[int, int] = {}  # id of a leaf's record, or its key -> layer
+        self._layer_count = 0  # with those that no gradient reached
         self._past_from = 0  # the number of the first step that was sent
         self._past = _no_points(0)  # what was sent of finished steps
 
@@ -77,6 +85,10 @@ class StepSource(ABC):
     def leaf_key(self, leaf: RawNode) -> int:
         """Return what stays the same of a leaf."""
 
+    @abstractmethod
+    def progress(self) -> Progress:
+        """See :class:`gradviz.live.Source`."""
+
     # ---- what the feed asks for -----------------------------------------------------
 
     def full(self) -> ir.Snapshot:
@@ -99,7 +111,8 @@ class StepSource(ABC):
                 leaves.setdefault(self.leaf_key(leaf), len(leaves))
         last = len(leaves) - 1  # layers are in the order of the model
         self._layers = {key: last - at for key, at in leaves.items()}
-        self._past_from, self._past = 0, _no_points(len(self._layers))
+        self._layer_count = len(snapshot.flow_layers)
+        self._past_from, self._past = 0, _no_points(self._layer_count)
         return snapshot
 
     def delta(self) -> Delta | None:
@@ -140,7 +153,7 @@ class StepSource(ABC):
         )
 
     def _points(self, step: RawFlowStep) -> NDArray[np.float32] | None:
-        shape = len(self._layers), len(FLOW_NUMBERS)
+        shape = self._layer_count, len(FLOW_NUMBERS)
         points = np.full(shape, np.nan, np.float32)
         for leaf, summary in zip(step.leaves, step.summaries, strict=True):
             layer = self._layers.get(self.leaf_key(leaf))
@@ -150,7 +163,7 @@ class StepSource(ABC):
         return points
 
     def _histograms(self, steps: list[RawFlowStep]) -> NDArray[np.float32]:
-        histograms = np.zeros((len(self._layers), 2 + _BINS), np.float32)
+        histograms = np.zeros((self._layer_count, 2 + _BINS), np.float32)
         for step in steps:
             for leaf, raw in zip(step.leaves, step.summaries, strict=True):
                 summary = as_record(raw)
@@ -200,6 +213,10 @@ class FirstSource:
     def delta(self) -> Delta | None:
         """See :class:`gradviz.live.Source`."""
         return self._of_choice().delta()
+
+    def progress(self) -> Progress:
+        """See :class:`gradviz.live.Source`."""
+        return self._of_choice().progress()
 
     def _of_choice(self) -> StepSource:
         if self._chosen is None:

@@ -10,6 +10,7 @@ from gradviz._capture.recorder.from_log import statistics_of
 from gradviz._capture.recorder.live import Slots, StepSource
 from gradviz._capture.recorder.raw import RawFlowStep, RawNode, Recording
 from gradviz._capture.recorder.recorder import Recorder
+from gradviz.live import Progress
 from gradviz.program.events import Backward
 from gradviz.program.values import Node, NodeRun
 
@@ -28,6 +29,8 @@ class LogSource(StepSource):
         self._held: Backward | None = None  # the pass that is being read
         log = recorder.log
         self._facts = None if log is None else recorder.engine.facts(log)
+        if log is not None:
+            log.program.number_of = recorder.engine.number_of
         self._known = 0 if self._facts is None else self._facts.count()
 
     def version(self) -> int:
@@ -61,6 +64,7 @@ class LogSource(StepSource):
         if flow is not None:
             recording.flow = flow.steps_with(graph.nodes)
             recording.flow_forgotten = flow.forgotten
+            recording.flow_unreached = flow.unreached(graph.nodes)
         self._graph = graph  # its records are known by their address
         return recording
 
@@ -100,6 +104,13 @@ class LogSource(StepSource):
     def flow(self) -> tuple[Sequence[RawFlowStep], int]:
         flow = self._recorder.flow
         return ((), 0) if flow is None else (flow.steps(), flow.forgotten)
+
+    def progress(self) -> Progress:
+        """See :class:`gradviz.live.Source`. Steps seen in brief count, too."""
+        log = self._recorder.log
+        return Progress(
+            self._recorder.passes, None if log is None else log.program.loss
+        )
 
     def leaf_key(self, leaf: RawNode) -> int:
         flow = self._recorder.flow

@@ -215,6 +215,17 @@ class RawFlowStep:
     summaries: Sequence[RawStatistics] = ()  # one for each of these
     stepped: bool = False
     number: int | None = None  # None: that of the step before, and 1
+    updates: Sequence[int] = ()  # events: the optimizers' steps that followed
+    changes: Sequence[tuple[float, float] | None] = ()  # see Program.updates
+
+
+@dataclass(slots=True, eq=False)
+class RawUnreached:
+    """A parameter that took in nothing in any backward pass."""
+
+    leaf: RawNode
+    count: int
+    frozen: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -229,6 +240,7 @@ class Recording:
     notes: list[str] = field(default_factory=list)
     flow: list[RawFlowStep] = field(default_factory=list)
     flow_forgotten: int = 0
+    flow_unreached: list[RawUnreached] = field(default_factory=list)
 
 
 def note_versions(nodes: list[RawNode]) -> None:

@@ -134,6 +134,7 @@ class Recorder:
             )
         recording.flow = flow.steps_with(graph.nodes)
         recording.flow_forgotten = flow.forgotten
+        recording.flow_unreached = flow.unreached(graph.nodes)
         if self.passes > len(shown):
             recording.notes.append(_kept(self.passes, shown, passes))
         notes = flow.note(), log.detail.note()

@@ -65,11 +65,19 @@ def next_step(events: Sequence[Any], start: int) -> int:
 
 def last_passes(passes: Sequence[Backward], count: int) -> list[Backward]:
     """Return so many of the last passes, the first unusual one among them."""
-    found = list(passes[-count:])
-    first = next((each for each in passes if each.unusual), None)
+    found = list(passes[-count:]) if count else []
+    first = first_unusual(passes)
     if first is not None and first not in found:
-        found[0] = first
+        found[:1] = [first]
     return found
+
+
+def first_unusual(passes: Iterable[Backward]) -> Backward | None:
+    """Return the first pass in which NaN or Inf was noticed, or came to a leaf."""
+    for each in passes:
+        if each.unusual or any(found.bad for _, found in each.at_leaves()):
+            return each
+    return None
 
 
 def _kind_of(event: Any) -> _Kind:

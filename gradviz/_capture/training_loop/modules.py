@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 import weakref
 from collections.abc import Callable
@@ -71,6 +72,11 @@ class ModulePart(Part):
 
     # ---- the table -------------------------------------------------------------------
 
+    def known(self, module: Any) -> int | None:
+        """Return the key of a module that has a row."""
+        row = self.rows.get(id(module))
+        return None if row is None or row[0]() is not module else row[1].key
+
     def row(self, module: Any) -> Module:
         """Return the row of a module; a new one on first sight."""
         known = self.rows.get(id(module))
@@ -115,8 +121,11 @@ class ModulePart(Part):
                 for name, each in own["_parameters"].items()
                 if each is not None
             }
-            for key in row.parameters.values():
-                log.program.tensors[key].is_parameter = True
+            for name, key in row.parameters.items():
+                facts = log.program.tensors[key]
+                facts.is_parameter = True
+                facts.frozen = not own["_parameters"][name].requires_grad
+                facts.count = _count(own["_parameters"][name])
             row.children = {
                 name: self.row(child).key
                 for name, child in own["_modules"].items()
@@ -445,3 +454,9 @@ class HookPart(Part):
                 target=self.modules.row(module).key,
             )
         )
+
+
+def _count(parameter: Any) -> int:
+    """Return the number of elements; a lazy parameter has none yet."""
+    lazy = type(parameter).__name__.startswith("Uninitialized")
+    return 0 if lazy else math.prod(parameter.shape)

@@ -20,6 +20,7 @@ from gradviz._capture.training_loop.patches import (
     Patches,
     unseen,
 )
+from gradviz._capture.training_loop.weight_changes import WeightsBefore
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.log import MOST_GONE, Gone
 from gradviz.program.noted import Glance
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gradviz._capture.context import LogContext
 
 _FRESH = 16  # steps after which layouts of parameters are read anew
+_MEASURED = 4  # first steps whose change is measured; then every _FRESH-th: it costs
 
 States: TypeAlias = tuple[tuple[Any, ...], ...]
 """The fields of one ParameterState per parameter; the garbage collector lets it go."""
@@ -48,6 +50,7 @@ class _Seen:
         self.written: list[bool] = []  # by the last step, for each parameter
         self.values: tuple[Glance | Value, ...] = ()
         self.steps = 0
+        self.weights: tuple[int, WeightsBefore] | None = None  # while a step runs
 
 
 class OptimizerPart(Part):
@@ -280,12 +283,22 @@ class OptimizerPart(Part):
         """Log that a step begins; return what its end needs to log the writes."""
         seen = self._of(optimizer)
         self.step_site = site = self.log.site()
-        self.here.now.stepping = self._note("step", site, seen, self._states(seen))
+        number = self._note("step", site, seen, self._states(seen))
+        self.here.now.stepping = number
+        wanted = self.log.looks and self.log.program.updates is not None
+        if theirs and wanted and (seen.steps < _MEASURED or not seen.steps % _FRESH):
+            keys = seen.row.tensors
+            weights = WeightsBefore(self.lib, self.log, seen.params, keys)
+            seen.weights = number, weights
         return (seen, self.log.versions(seen.params)) if theirs else None
 
     def end_step(self, seen: _Seen, before: list[int]) -> None:
         """Log the writes of a library's step as one call, at the user's line."""
         now = self.log.versions(seen.params)
+        updates = self.log.program.updates
+        if seen.weights is not None and updates is not None:
+            number, weights = seen.weights
+            updates[number], seen.weights = weights.changes(), None
         written = list(map(ne, now, before))
         if written != seen.written or not seen.steps % _FRESH:
             values = [self.log.glance(each) for each in compress(seen.params, written)]

@@ -6,10 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.program import History, RawSite
+from gradviz.program.places import over_lines
 
 
 def bound_at(history: History, site: RawSite, name: str) -> RawSite | None:
     """Return the last assignment to a name alone that stands before a line."""
+    line = _line_of(history, site, name)
+    return None if line is None else history.places.at_line(site[0], line)
+
+
+def _line_of(history: History, site: RawSite, name: str) -> int | None:
     line = history.places.line(site)
     lines = [
         each.lineno
@@ -17,7 +23,41 @@ def bound_at(history: History, site: RawSite, name: str) -> RawSite | None:
         if each.lineno < line
         and any(isinstance(to, ast.Name) and to.id == name for to in each.targets)
     ]
-    return history.places.at_line(site[0], max(lines)) if lines else None
+    return max(lines, default=None)
+
+
+def aliased_at(history: History, site: RawSite | None) -> int | None:
+    """Return the line where the name on the right of a difference was given its value.
+
+    Of a loop's variable, the name of what the loop walks: a list of tensors.
+    """
+    statement = history.places.statement(site)
+    if site is None or statement is None:
+        return None
+    for each in ast.walk(statement):
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Sub):
+            for side in (each.right, each.left):
+                name = side.id if isinstance(side, ast.Name) else ""
+                made = _line_of(history, site, _walked(history, site, name) or name)
+                if made is not None:
+                    return made
+    return None
+
+
+def _walked(history: History, site: RawSite, name: str) -> str | None:
+    """Return the name of what a loop around a line takes a variable from."""
+    line = history.places.line(site)
+    around = over_lines(history.places.tree(site[0].co_filename), line, line)
+    for each in around:
+        loops = [each] if isinstance(each, ast.For) else getattr(each, "generators", ())
+        for loop in loops:
+            targets, sources = getattr(loop.target, "elts", [loop.target]), [loop.iter]
+            if isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "zip":
+                sources = loop.iter.args
+            for target, source in zip(targets, sources, strict=False):
+                if isinstance(target, ast.Name) and target.id == name:
+                    return source.id if isinstance(source, ast.Name) else None
+    return None
 
 
 def put_away_at(history: History, site: RawSite) -> RawSite | None:

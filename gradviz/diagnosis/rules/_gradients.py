@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from gradviz.diagnosis.rules._flow import words
-from gradviz.diagnosis.rules._leaves import managed, once
+from gradviz.dependence.flow import words
+from gradviz.dependence.learning import managed, once
 from gradviz.program import Backward, Call, Event, History, OptimizerCall, Summary
 
 State = Literal["clean", "fresh", "used", "mixed", "lost"]
@@ -30,6 +30,8 @@ class Leaf:
     step: Event | None = None  # the last that used it
     cleared: Event | None = None
     read: bool = False  # the program took ``.grad`` since the last backward
+    added: list[Backward] = field(default_factory=list[Backward])
+    # the passes that added to it since it was used or cleared
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Timeline:
             leaf = self.leaves[key]
             leaf.state = "mixed" if leaf.state in ("used", "mixed") else "fresh"
             leaf.backward, leaf.read = event, False
+            leaf.added.append(event)
 
     def _searched(self, event: Backward) -> Iterator[Moment]:
         """Yield a pass of a search that finds gradients of the one before it."""
@@ -182,7 +185,7 @@ class Timeline:
 
     def _use(self, key: int, event: Event) -> None:
         leaf = self.leaves[key]
-        leaf.step = event
+        leaf.step, leaf.added = event, []
         if leaf.state in ("fresh", "mixed"):
             leaf.state = "used"
         elif leaf.state == "lost":
@@ -191,12 +194,40 @@ class Timeline:
     def _clear(self, key: int, event: Event) -> None:
         leaf = self.leaves[key]
         leaf.state = "lost" if leaf.state == "fresh" else "clean"
-        leaf.cleared = event
+        leaf.cleared, leaf.added = event, []
 
 
 def _clears(call: Call) -> bool:
     zero = call.op in _CLEARING_WITH_ZERO and call.arguments[-1:] in ((0,), (0.0,))
     return zero or call.op in _CLEARING
+
+
+@once
+def applied(history: History) -> dict[int, set[int]]:
+    """Return, by the index of a pass, the leaves that a step changed with its gradient.
+
+    Gradients that are cleared before any step are not among them: of a critic, those
+    that an actor's loss left.
+    """
+    found: dict[int, set[int]] = defaultdict(set)
+    for moment in moments(history):
+        for key, leaf in moment.leaves.items() if moment.what != "clip" else ():
+            for each in leaf.added:
+                found[each.index].add(key)
+    return found
+
+
+@once
+def applied_by(history: History) -> dict[int, set[int]]:
+    """Return, by the index of a pass, the optimizers whose steps used its gradients."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for moment in moments(history):
+        if moment.what == "step" and isinstance(moment.event, OptimizerCall):
+            for each in {
+                id(p): p for x in moment.leaves.values() for p in x.added
+            }.values():
+                found[each.index].add(moment.event.optimizer)
+    return found
 
 
 def by_hand(history: History) -> set[int]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import Cut, Kind, cuts, is_dead
 from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts, is_dead
 from gradviz.diagnosis.rules._lifetime import none_ended_run
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
+from gradviz.diagnosis.rules._terms import term_cuts
 from gradviz.program import History, RawSite, following
 
 
@@ -33,7 +34,7 @@ def cut_rule(
 
     def of(words: Callable[[History, Cut], Words]) -> Rule:
         def check(history: History) -> Iterator[Hit]:
-            for cut in cuts(history):
+            for cut in (*cuts(history), *term_cuts(history)):
                 if (
                     cut.kind in kinds
                     and not is_hack(cut)
@@ -62,7 +63,7 @@ def _is_fair(history: History, cut: Cut) -> bool:
 
 def _is_anothers(history: History, cut: Cut) -> bool:
     """Return whether the next step is one of an optimizer that has nothing of a cut."""
-    steps = following(_leaves.steps(history), cut.backward.index)
+    steps = following(learning.steps(history), cut.backward.index)
     row = history.program.optimizers.get(steps[0].optimizer) if steps else None
     return row is not None and not cut.lost & set(row.tensors)
 
@@ -108,7 +109,7 @@ def make(
 
 
 def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
-    names = _leaves.listed(history, lost)
+    names = learning.listed(history, lost)
     one = len(lost) == 1
     requires, was, it = (
         ("requires", "was", "it") if one else ("require", "were", "them")
@@ -116,6 +117,13 @@ def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
     where = history.line(cut.backward.site)
     if cut.dead:
         return f"So the root of the backward pass in {where} has no path to {names}."
+    if cut.term:
+        verb = "learns" if one else "learn"
+        return (
+            f"{cut.term[:1].upper()}{cut.term[1:]} depends on {names} and gives "
+            f"{it} no gradient: {'it' if one else 'they'} {verb} from other terms "
+            "alone."
+        )
     total = len(set(cut.backward.leaves) | set(lost))
     return (
         f"{names[:1].upper()}{names[1:]} {requires} grad and {was} used, but the "
@@ -161,7 +169,7 @@ def _weight(history: History, cut: Cut) -> tuple[Severity, Collection[int]]:
         if cut.backward.error is None:
             return "info", ()
         return ("error" if history.ended_by(cut.backward) else "info"), cut.lost
-    wanted = _leaves.wanted(history)
+    wanted = learning.wanted(history)
     if wanted is not None:
         return "warning", cut.lost & wanted
     if missed := _missed(history, cut):

@@ -3,8 +3,7 @@
 What it does
     Finds nodes whose derivative is zero everywhere (``round``, ``floor``, ``ceil``,
     ``sign``, draws such as ``torch.normal(mean, std)``) that are the only way from a
-    root to a leaf. A draw that feeds a layer, beside another way to what it is drawn
-    from, is an information only: a loss of its own may be all that these are to get.
+    root, or from one term of it, to a leaf.
 
 Why is this bad
     The graph is connected, the parameters have a gradient, the optimizer steps, and
@@ -22,7 +21,8 @@ Use instead
         quantized = weight + (torch.round(weight) - weight).detach()
 
 When it stays quiet
-    Straight-through estimators, and rounding beside a path that carries a gradient.
+    Straight-through estimators, and rounding beside a path of the same term that
+    carries a gradient. A draw with a term for its ``log_prob``, as in policy gradients.
 
 References
     https://arxiv.org/abs/1308.3432
@@ -32,16 +32,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.edits.calls import straight_through
-from gradviz.diagnosis.rule import Hit, rule
-from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._terms import in_all_passes, scored, words
 from gradviz.program import Backward, History, Node
 
 _STEPS = ("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Fix", "Heaviside")
 _DRAWS = ("Normal", "Bernoulli", "Poisson", "Uniform", "Exponential")
 _FLAT = (*_STEPS, *_DRAWS)
-_LAYERS = ("Addmm", "Mm", "Convolution", "Linear")
-_TURNS = ("TBackward", "TransposeBackward", "PermuteBackward")
 
 
 @rule("GV312", "round-zero-gradient", "warning")
@@ -50,18 +50,38 @@ def check(history: History) -> Iterator[Hit]:
         return
     walks = [(each, *_walk(history, each)) for each in history.backwards if each.nodes]
     moved = {leaf for _, reached, _ in walks for leaf in reached}
-    wanted = _leaves.wanted(history)
+    wanted = learning.wanted(history)
     for backward, _, flat in walks:
         for node in flat:
-            nodes = history.reach([node.key]).values()
-            behind = {each.leaf for each in nodes if each.leaf is not None}
+            behind = _below(history, node)
             lost = behind - moved if wanted is None else (behind - moved) & wanted
             if lost:
                 yield _hit(history, backward, node, lost)
-            elif wanted is not None and _is_draw(node):
-                fed = _fed(history, backward, node)
-                if _learn_together(history, behind, fed):
-                    yield _beside(history, backward, node, behind & wanted, fed)
+    yield from _of_terms(history, moved)
+
+
+def _of_terms(history: History, moved: set[int]) -> Iterator[Hit]:
+    """Yield one hit per term that is cut off from what learns through others alone."""
+    wanted = (learning.wanted(history) or set()) & moved
+
+    def lost(account: Account, term: Term) -> set[int]:
+        came = account.moved(term)
+        return set() if came is None else (account.leaves(term) - came) & wanted
+
+    for account, term in in_all_passes(history, lambda *each: bool(lost(*each))):
+        behind = lost(account, term)
+        for node in filter(_is_flat, account.nodes(term)):
+            call = history.maker(node)
+            mine = behind & _below(history, node)
+            drawn = call is not None and scored(history, call.outputs[0], mine)
+            if mine and not drawn:
+                yield _beside(history, account, term, node, mine)
+
+
+def _below(history: History, node: Node) -> set[int]:
+    """Return the leaves behind a node."""
+    nodes = history.reach([node.key]).values()
+    return {each.leaf for each in nodes if each.leaf is not None}
 
 
 def _walk(history: History, backward: Backward) -> tuple[set[int], list[Node]]:
@@ -85,35 +105,6 @@ def _walk(history: History, backward: Backward) -> tuple[set[int], list[Node]]:
     return leaves, flat
 
 
-def _fed(history: History, backward: Backward, draw: Node) -> set[int]:
-    """Return the weights of the layers between a draw and the root of a pass."""
-    above, found = {draw.key}, set[int]()
-    # A node is younger than what it was made from.
-    for key in sorted(key for key in backward.nodes if key > draw.key):
-        node = history.node(key)
-        edges = [] if node is None else [edge[0] for edge in node.next if edge]
-        if node is None or above.isdisjoint(edges):
-            continue
-        above.add(key)
-        if node.name.startswith(_LAYERS):
-            near = [history.node(edge) for edge in edges if edge != draw.key]
-            near += [
-                history.node(edge[0])
-                for each in near
-                if each is not None and each.name.startswith(_TURNS)
-                for edge in each.next
-                if edge is not None
-            ]
-            found |= {each.leaf for each in near if each and each.leaf is not None}
-    return found
-
-
-def _learn_together(history: History, behind: set[int], fed: set[int]) -> bool:
-    """Tell whether one optimizer has both: a policy and its critic have one each."""
-    given = [set(each.tensors) for each in history.program.optimizers.values()]
-    return any(each & behind and each & fed for each in given)
-
-
 def _is_draw(node: Node) -> bool:
     return node.custom is None and node.name.split("Backward")[0] in _DRAWS
 
@@ -123,7 +114,7 @@ def _is_flat(node: Node) -> bool:
 
 
 def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:
-    names = _leaves.listed(history, lost)
+    names = learning.listed(history, lost)
     return Hit(
         f"{node.name} has derivative 0 everywhere: the gradient of {names} is exactly "
         "zero, although the graph is connected.",
@@ -137,20 +128,19 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
 
 
 def _beside(
-    history: History, backward: Backward, node: Node, behind: set[int], fed: set[int]
+    history: History, account: Account, term: Term, node: Node, lost: set[int]
 ) -> Hit:
     return Hit(
-        f"{node.name} has derivative 0 everywhere. What it draws feeds "
-        f"{_leaves.listed(history, fed)}, but no gradient comes back through it to "
-        f"{_leaves.listed(history, behind)}: these learn from the other terms of the "
-        "loss alone.",
+        f"{node.name} has derivative 0 everywhere: through it, "
+        f"{words(history, account, term)} gives {learning.listed(history, lost)} "
+        "nothing but zeros. They learn from the other terms of the loss alone.",
         node.site,
         _fix(node),
-        severity="info",
-        symptom=backward.site,
+        symptom=account.backward.site,
+        related=(Related("the term", term.site),),
         nodes=(node.key,),
-        tensors=tuple(sorted(behind)),
-        certainty=0.5,
+        tensors=tuple(sorted(lost)),
+        certainty=0.8,
     )
 
 

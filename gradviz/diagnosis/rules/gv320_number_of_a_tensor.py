@@ -23,7 +23,8 @@ Use instead
 When it stays quiet
     Numbers that go into no loss. Where the program asks for the number itself, with
     ``.item()`` or ``float()``, or where a mean or a sum weighs something with it, as in
-    ``math.exp(-loss) * loss``, it is an information only. A number that comes back as
+    ``math.exp(-loss) * loss``, it is an information only, unless it is a term of a loss
+    and no pass walks the graph behind it. A number that comes back as
     it was belongs to another rule.
 
 References
@@ -35,13 +36,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from gradviz.dependence.cuts import is_dead, sampled
+from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.numbers import numbers_in
+from gradviz.dependence.op_families import of_op, plain
 from gradviz.diagnosis.edits.calls import of_tensors
-from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._cuts import is_dead, sampled
-from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loads
-from gradviz.diagnosis.rules._numbers import numbers_in
+from gradviz.diagnosis.rules._terms import accounts, walked
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 _NUMBERS = words("float item")
@@ -95,6 +97,23 @@ def _is_asked(history: History, export: Call) -> bool:
     return said or name_of(export) != "float"
 
 
+def _is_lost(history: History, export: Call, entry: Call) -> bool:
+    """Return whether the number is a term of a loss, and no pass walks its graph."""
+    source = export.inputs[0]
+    used = {
+        term.use.index
+        for account in accounts(history)
+        for term in account.terms
+        if term.use is not None and term.number is not None
+    }
+    return (
+        entry.index in used
+        and not source.shape
+        and source.node is not None
+        and source.node not in walked(history)
+    )
+
+
 def _is_weight(history: History, export: Call, entry: Call) -> bool:
     """Return whether a measure of many elements became a factor of something."""
     value: Value | None = export.inputs[0]
@@ -126,7 +145,10 @@ def _hit(history: History, export: Call, entry: Call, backward: Backward) -> Hit
         related=(Related("goes on as a constant", entry.site),),
         nodes=() if value.node is None else (value.node,),
         tensors=(value.tensor,),
-        severity="info" if asked or _is_weight(history, export, entry) else None,
+        severity="info"
+        if (asked and not _is_lost(history, export, entry))
+        or _is_weight(history, export, entry)
+        else None,
         edit=of_tensors(export.site),
         explains=is_dead(backward) and history.ended_by(backward),
         certainty=0.6,

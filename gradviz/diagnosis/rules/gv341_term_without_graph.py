@@ -2,7 +2,8 @@
 
 What it does
     Finds terms of a loss without a graph that were computed from parameters which an
-    optimizer steps: through positions, comparisons, casts, copies or ``.data``.
+    optimizer steps: through positions, comparisons, casts, copies or ``.data``; through
+    ``detach()`` or ``item()`` where no pass ever walks the graph that was cut off.
 
 Why is this bad
     The number of the loss moves with the parameters, and no gradient does: the term is
@@ -22,8 +23,10 @@ Use instead
 
 When it stays quiet
     A parameter gets no gradient at all: then the cut has a rule of its own. The term
-    was cut with ``detach()`` or under ``no_grad``, which say that a constant is meant;
-    it is a factor; it is no single number.
+    was computed under ``no_grad``, which says that a constant is meant, or detached and
+    its graph serves another pass, as of a second loss whose number is shown; it is a
+    factor; it is no single number; it holds another term of the same loss, whose number
+    it replaces.
 
 References
     https://arxiv.org/abs/2101.03961
@@ -33,74 +36,76 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import blamed, cuts
+from gradviz.dependence.flow import Crossing, Flow
+from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.edits.calls import without_method
-from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import blamed, cuts, sampled
-from gradviz.diagnosis.rules._flow import Crossing, Flow, words
-from gradviz.program import Backward, Call, History, RawSite, Value
+from gradviz.diagnosis.rules._terms import accounts, walked
+from gradviz.program import Backward, Call, History, RawSite
 
-_SUMS = words("add radd iadd sub rsub isub")
-_SCALINGS = words("mul rmul imul div truediv itruediv neg")
-_CUTS = ("index", "threshold", "cast", "copy", "detach")
+_CUTS = ("index", "threshold", "cast", "copy", "detach", "numbers")
 
 
 @rule("GV341", "term-without-graph", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such a term."""
-    flow = history.once(Flow)
-    learning = _leaves.wanted(history) or _leaves.trained(history)
+    wanted = learning.wanted(history) or learning.trained(history)
     told = {cut.call.site for cut in cuts(history)}  # other rules: a leaf is lost
-    for backward in sampled(history.backwards):
-        for term, use in _terms(history, backward):
-            crossing = _cut(history, flow, term, use, learning)
-            if crossing is None or crossing.call.site in told:
+    for account in accounts(history):
+        for term in account.lines() if account.backward.api == "backward" else ():
+            crossing = _cut(history, account, term, wanted)
+            if crossing is None or term.use is None or crossing.call.site in told:
                 continue
             told.add(crossing.call.site)
-            site = _place(history, crossing, term, use)
-            yield _hit(history, crossing, site, use, backward)
-
-
-def _terms(history: History, backward: Backward) -> Iterator[tuple[Value, Call]]:
-    """Yield the single numbers without a graph that were added up to a root."""
-    roots = [root for root in backward.roots if root.requires_grad]
-    waiting = [(root, backward.index) for root in roots]
-    met = set[tuple[int, int]]()  # a total may be taken twice in every turn of a loop
-    for value, before in waiting:
-        call = history.last_producer(value, before)
-        if call is None or value.shape or (value.tensor, call.index) in met:
-            continue
-        met.add((value.tensor, call.index))
-        added = plain(call.op) in _SUMS
-        for operand in call.inputs if added or plain(call.op) in _SCALINGS else ():
-            if operand.requires_grad:
-                waiting.append((operand, call.index))
-            elif added and not operand.shape:
-                yield operand, call
+            site = _place(history, crossing, term)
+            yield _hit(history, crossing, site, term.use, account.backward)
 
 
 def _cut(
-    history: History, flow: Flow, term: Value, use: Call, learning: set[int]
+    history: History, account: Account, term: Term, wanted: set[int]
 ) -> Crossing | None:
-    """Return what cut a term off from something that learns."""
-    for crossing in flow.crossings(term, use.index):
+    """Return what cut a single number off from something that learns."""
+    flow = history.once(Flow)
+    if term.has_graph or term.use is None or (term.value and term.value.shape):
+        return None
+    for crossing in flow.constant(term.value, term.number, term.use):
         kind, _ = blamed(history, crossing)
-        said = kind == "detach" and crossing.call.op != "data.get"
+        said = kind == "numbers" or (
+            kind == "detach" and crossing.call.op != "data.get"
+        )
         behind = flow.leaves(crossing.source, crossing.call.index)
-        if kind in _CUTS and not said and crossing.detour is None and behind & learning:
+        if kind not in _CUTS or not behind & wanted:
+            continue
+        if not said and crossing.detour is None:
+            return crossing
+        if said and not _is_meant(history, account, crossing):
             return crossing
     return None
 
 
-def _place(
-    history: History, crossing: Crossing, term: Value, use: Call
-) -> RawSite | None:
+def _is_meant(history: History, account: Account, crossing: Crossing) -> bool:
+    """Tell whether the graph of what became a constant serves a pass in its own right.
+
+    Also what holds another term: ``surrogate + (loss - surrogate).detach()``.
+    """
+    source = crossing.source
+    if source.shape or source.node is None or source.node in walked(history):
+        return True
+    behind = history.behind([source], crossing.call.index)
+    terms = {
+        each.value.tensor for each in account.terms if each.value and each.has_graph
+    }
+    return bool(behind & terms)
+
+
+def _place(history: History, crossing: Crossing, term: Term) -> RawSite | None:
     """Return the cut; of one with a result that learns, what is made of the other."""
     call = crossing.call
-    if not any(each.requires_grad for each in call.outputs):
+    if term.value is None or not any(each.requires_grad for each in call.outputs):
         return call.site
-    behind = history.behind([term], before=use.index)
+    behind = history.behind([term.value])
     for made in call.outputs:
         for each in history.uses(made.tensor) if not made.requires_grad else ():
             if behind & {value.tensor for value in each.outputs}:

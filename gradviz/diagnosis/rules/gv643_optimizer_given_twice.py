@@ -2,11 +2,14 @@
 
 What it does
     Finds optimizers that step parameters of which an earlier optimizer has every one,
-    while parameters that no optimizer has get gradients.
+    while parameters that no optimizer has get gradients. Finds optimizers that hold
+    all of another one's parameters beside their own, where the gradients that come to
+    what these give have one sign in the passes of one, and the other in the other's.
 
 Why is this bad
     A line was copied and its argument kept: one model is stepped by both, for its own
-    loss and against it, and the other one stays as it was initialised.
+    loss and against it, and the other one stays as it was initialised. A generator's
+    optimizer that holds the discriminator too undoes what the discriminator learns.
 
 Example
     ::
@@ -23,7 +26,7 @@ Use instead
 When it stays quiet
     Every parameter that gets gradients has an optimizer or is updated or copied by the
     program itself, either optimizer steps less than twice, or the parameters without
-    one came later.
+    one came later. Two optimizers for one head whose losses agree.
 
 References
     https://pytorch.org/docs/stable/optim.html#constructing-it
@@ -33,29 +36,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import sampled
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._gradients import applied_by, by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program import History
+from gradviz.program import History, ModuleCall, Optimizer
 
 _LEAST = 2  # steps of each of the two
 
 
 @rule("GV643", "optimizer-given-twice", "warning")
 def check(history: History) -> Iterator[Hit]:
-    """Yield one hit per optimizer that repeats an earlier one's parameters."""
+    """Yield one hit per optimizer that repeats another one's parameters."""
+    yield from _against(history)
     made = moves(history)
     optimizers = [
         each
         for key, each in history.program.optimizers.items()
         if len(made.get(key, ())) >= _LEAST
     ]
-    left_out = set(_leaves.parameters(history)) & _leaves.trained(history)
-    left_out -= _leaves.managed(history) | by_hand(history) | _leaves.copies(history)
-    born = _leaves.births(history)
+    left_out = set(learning.parameters(history)) & learning.trained(history)
+    left_out -= learning.managed(history) | by_hand(history) | learning.copies(history)
+    born = learning.births(history)
     for number, later in enumerate(optimizers):
         first = next(
             (o for o in optimizers[:number] if set(later.tensors) <= set(o.tensors)),
@@ -67,9 +72,9 @@ def check(history: History) -> Iterator[Hit]:
         yield Hit(
             f"{optimizer_words(history, later.key)} was given parameters that "
             f"{optimizer_words(history, first.key)} steps already, all of them. "
-            f"{_leaves.listed(history, known)} "
-            f"{_leaves.plural(len(known), 'gets a gradient', 'get gradients')}, and no "
-            "optimizer has been given them.",
+            f"{learning.listed(history, known)} "
+            f"{learning.plural(len(known), 'gets a gradient', 'get gradients')}, and "
+            "no optimizer has been given them.",
             later.site,
             "Give this optimizer the parameters that its loss is to train.",
             symptom=made[later.key][0].site,
@@ -81,3 +86,81 @@ def check(history: History) -> Iterator[Hit]:
             edit=given(later.site, owners(history, known)),
             certainty=0.9,
         )
+
+
+def _against(history: History) -> Iterator[Hit]:
+    """Yield one hit per optimizer that also steps what works against its own part."""
+    made = moves(history)
+    often = {key for key, steps in made.items() if len(steps) >= _LEAST}
+    optimizers = [o for key, o in history.program.optimizers.items() if key in often]
+    for more in optimizers:
+        for part in optimizers:
+            shared, own = set(part.tensors), set(more.tensors) - set(part.tensors)
+            if not own or not shared < set(more.tensors):
+                continue
+            for call in _outermost(history, shared):
+                signs = _signs(history, call.module, own, {more.key, part.key})
+                ours, theirs = signs[more.key], signs[part.key]
+                if len(ours) == len(theirs) == 1 and ours | theirs == {-1, 1}:
+                    yield _undoing(history, more, part, call)
+                    break
+
+
+def _outermost(history: History, shared: set[int]) -> Iterator[ModuleCall]:
+    """Yield the last call of each module that holds shared parameters alone."""
+    for call in {each.module: each for each in history.of(ModuleCall)}.values():
+        module = history.program.modules.get(call.module)
+        mine = (
+            set[int]() if module is None else learning.all_parameters(history, module)
+        )
+        if mine and mine <= shared and call.parent is None:
+            yield call
+
+
+def _signs(
+    history: History, module: int, own: set[int], keys: set[int]
+) -> dict[int, set[int]]:
+    """Return the signs of what came to a module's results, by who applied the pass.
+
+    Of those results alone that depend on some parameters, through cuts as well. Signs
+    of one pass that differ count as none, 0.
+    """
+    found: dict[int, set[int]] = {key: set() for key in keys}
+    applied = applied_by(history)
+    calls = [each for each in history.of(ModuleCall) if each.module == module]
+    for backward in sampled(history.backwards):
+        incoming = {run.node: run.incoming for run in backward.runs}
+        for call in calls:
+            made = history.call_at((call.left or 0) - 1)
+            value = made.outputs[0] if made is not None and made.outputs else None
+            if value is None or value.node not in incoming or made is None:
+                continue
+            came = incoming[value.node][value.output]
+            if came is None or came.minimum is None or came.maximum is None:
+                continue
+            if history.behind([value], made.index + 1).isdisjoint(own):
+                continue
+            sign = (came.maximum > 0) - (came.minimum < 0)
+            for key in applied.get(backward.index, set()) & keys:
+                found[key].add(sign)
+    return found
+
+
+def _undoing(
+    history: History, more: Optimizer, part: Optimizer, call: ModuleCall
+) -> Hit:
+    module = history.program.modules[call.module]
+    name = f"`{module.name}`" if module.name else f"the {module.kind}"
+    return Hit(
+        f"{optimizer_words(history, more.key)} holds the parameters of {name} too, "
+        f"which {optimizer_words(history, part.key)} trains. The gradients that come "
+        f"to what {name} gives have opposite signs in the passes of the two: each "
+        "step of one undoes what the other has taught it.",
+        more.site,
+        f"Leave the parameters of {name} out of this optimizer; its loss may lead "
+        "through them all the same.",
+        symptom=moves(history)[more.key][0].site,
+        related=(Related("has the same parameters", part.site),),
+        tensors=part.tensors,
+        certainty=0.8,
+    )

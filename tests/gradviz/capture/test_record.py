@@ -429,4 +429,6 @@ def test_a_recorder_says_what_it_holds():
         (x * x).sum().backward()
         now = "<recorder 'demo' of gradtape: 1 backward pass so far, recording>"
         assert repr(recorder) == now
-    assert repr(recorder) == "<recorder 'demo' of gradtape: 1 backward pass>"
+    assert repr(recorder) == (
+        "<recorder 'demo' of gradtape: 1 backward pass, no findings>"
+    )

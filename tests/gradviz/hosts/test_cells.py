@@ -311,3 +311,28 @@ def test_a_later_error_is_not_emptied_by_an_earlier_card(cells: Cells):
     cells.run("def f():\n    kept = 1\n    return 1 / 0\nf()")
     widget._answers.answer({"service": "release", "number": 1})
     assert "moved on to another error" in widget._answers.states()["release"]["said"]
+
+
+def test_the_graph_of_a_failed_cell_knows_how_large_memory_is(cells: Cells):
+    """As a recording of the same program does, though a log of cells is in brief."""
+    program = (
+        "y = torch.ones(8, 6, requires_grad=True).exp()\ny += 1\ny.sum().backward()"
+    )
+    cells.run("import torch")
+    cells.run("%gradviz on")
+    cells.run(program)
+    cells.run("%gradviz off")
+    cells.run(f"%%gradviz\n{program}")
+    card, recorded = cells.graphs
+    storage = max(each["nbytes"] for each in card["storages"])
+    assert storage == max(each["nbytes"] for each in recorded["storages"]) == 8 * 6 * 4
+    assert "nothing kept" not in cells.shown[0]["text/plain"]
+
+
+def test_following_ends_with_a_word(cells: Cells, capsys: pytest.CaptureFixture[str]):
+    cells.run("%gradviz on")
+    capsys.readouterr()
+    cells.run("%gradviz off")
+    assert capsys.readouterr().out == "gradviz follows no cells any more.\n"
+    cells.run("%gradviz off")
+    assert capsys.readouterr().out.startswith("gradviz was not recording")

@@ -12,7 +12,7 @@ import pytest
 import gradviz
 from gradviz import ir, live
 from gradviz.ir.validate import validate
-from gradviz.live import Delta, LiveFeed
+from gradviz.live import Delta, LiveFeed, Progress, told
 
 
 class Page:
@@ -21,13 +21,17 @@ class Page:
     def __init__(self) -> None:
         self.snapshots: list[ir.Snapshot] = []
         self.messages: list[tuple[dict[str, Any], list[bytes]]] = []
+        self.progress: list[Any] = []
 
     def replace(self, snapshot: ir.Snapshot) -> int:
         self.snapshots.append(snapshot)
         return len(self.snapshots)
 
     def send_live(self, content: dict[str, Any], buffers: Sequence[bytes]) -> None:
-        self.messages.append((content["live"], list(buffers)))
+        if "progress" in content:
+            self.progress.append(content["progress"])
+        else:
+            self.messages.append((content["live"], list(buffers)))
 
     def numbers(self) -> dict[int, np.ndarray[Any, Any]]:
         """Rows of statistics by the last message, as the page reads them."""
@@ -249,3 +253,46 @@ class Script:
     def delta(self) -> Delta | None:
         rows = np.zeros(self.rows, np.uint32)
         return Delta(0, rows, np.zeros((self.rows, len(live.STATISTICS)), np.float32))
+
+    def progress(self) -> Progress | None:
+        return None
+
+
+# ---- progress -----------------------------------------------------------------------
+
+
+def test_every_look_tells_the_step_and_its_loss_however_briefly_it_was_looked_at(
+    lib: Any,
+):
+    page = Page()
+    weight = lib.ones(1, requires_grad=True)
+    recorder = gradviz.record(engine=lib.__name__, budget=1.0)
+    with recorder:
+        feed = LiveFeed(page, recorder.source())
+        for step in range(1, 41):
+            loss = (weight * float(step)).sum()
+            loss.backward()
+            if step % 10 == 0:
+                feed.look()
+    # No step after the first ones was looked at in full, and none stands still.
+    assert [each["steps"] for each in page.progress] == [10, 20, 30, 40]
+    assert [each["loss"] for each in page.progress] == ["10.0", "20.0", "30.0", "40.0"]
+
+
+def test_asking_for_a_loss_is_no_event_of_the_program(lib: Any):
+    def events(followed: bool) -> list[str]:
+        weight = lib.ones(1, requires_grad=True)
+        with gradviz.record(engine=lib.__name__) as recorder:
+            source = recorder.source() if followed else None
+            (weight * 2.0).sum().backward()
+            if source is not None:
+                source.version()
+                assert source.progress() == Progress(1, 2.0)
+        return [each.kind for each in recorder.snapshot().events]
+
+    assert events(followed=True) == events(followed=False)
+
+
+def test_a_loss_that_is_not_finite_can_be_sent():
+    assert told(Progress(3, float("nan"))) == {"steps": 3, "loss": "nan"}
+    assert told(Progress(3)) == {"steps": 3, "loss": None}

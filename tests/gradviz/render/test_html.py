@@ -14,7 +14,7 @@ import pytest
 from gradviz.errors import ExportError
 from gradviz.ir import columns as ir_columns
 from gradviz.render import html
-from gradviz.render.html import to_html
+from gradviz.render.html import read_bundle, to_html
 from gradviz.snapshots import packed_data
 from tests.gradviz import samples
 
@@ -69,7 +69,10 @@ def test_the_data_block_follows_the_contract():
         "type": "application/octet-stream;base64",
         "id": "gradviz-data",
     }
-    assert scripts[1:] == [{**scripts[0], "id": "gradviz-bundle"}, {}]
+    digest = hashlib.sha256(read_bundle().encode()).digest()
+    integrity = f"sha256-{base64.b64encode(digest).decode()}"
+    bundle = {**scripts[0], "id": "gradviz-bundle", "data-integrity": integrity}
+    assert scripts[1:] == [bundle, {}]
     assert ("div", {"id": "gradviz"}) in page.elements
 
 
@@ -122,7 +125,7 @@ def test_the_bundle_comes_packed_and_cannot_end_its_element(bundle: Path):
     page = Page(text)
     assert page.tags().count("script") == 3
     assert len(text) < len(script)
-    packed = text.split('id="gradviz-bundle">')[1].split("<")[0]
+    packed = text.split('id="gradviz-bundle"')[1].split(">")[1].split("<")[0]
     assert zlib.decompress(base64.b64decode(packed)).decode("utf-8") == script
 
 

@@ -15,16 +15,27 @@ from gradviz.ir import columns as ir_columns
 from gradviz.ir import json as ir_json
 from gradviz.render import html as page
 from gradviz.render import mime
-from gradviz.render.mime import HTML, SNAPSHOT, SVG, TEXT, mimebundle
+from gradviz.render.mime import (
+    HTML,
+    SNAPSHOT,
+    SVG,
+    TEXT,
+    mimebundle,
+    stores_viewer,
+)
 from gradviz.render.text import to_text
 from gradviz.snapshots import packed_data
 from tests.gradviz import samples
 
 
+def frame_of(form: str) -> str:
+    (source,) = re.findall(r'srcdoc="([^"]*)"', form)
+    return html.unescape(source)
+
+
 def framed_page(form: str) -> str:
     """Unpack the page inside the frame of an HTML form, as its loader does."""
-    (source,) = re.findall(r'srcdoc="([^"]*)"', form)
-    (packed,) = re.findall(r'atob\("([^"]*)"\)', html.unescape(source))
+    (packed,) = re.findall(r'id="page">([^<]*)<', frame_of(form))
     return zlib.decompress(base64.b64decode(packed)).decode("utf-8")
 
 
@@ -65,6 +76,30 @@ def test_where_frames_and_styles_are_removed_the_text_is_left(bundle: Path):
     left = re.sub(r"<iframe.*?</iframe>", "", form, flags=re.DOTALL)
     (text,) = re.findall(r"<pre[^>]*>(.*)</pre>", left, flags=re.DOTALL)
     assert html.unescape(text) == to_text(snapshot)
+
+
+def test_where_frames_are_removed_a_picture_is_left(bundle: Path):
+    form = mimebundle(samples.cnn())[HTML]
+    left = re.sub(r"<iframe.*?</iframe>", "", form, flags=re.DOTALL)
+    (packed,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]*)"', left)
+    picture = base64.b64decode(packed).decode()
+    assert picture == mimebundle(samples.cnn())[SVG]
+    assert len(packed) < 40_000
+    # Hidden where frames show; readers that remove frames remove styles, too.
+    assert left.count('style="display: none"') == 2
+
+
+def test_without_the_viewer_a_frame_says_what_to_do_and_holds_none(bundle: Path):
+    bundle.write_text("viewer();" * 9, encoding="utf-8")
+    whole, borrowing = (
+        mimebundle(samples.mlp()),
+        mimebundle(samples.mlp(), viewer=False),
+    )
+    assert [stores_viewer(each) for each in (whole, borrowing)] == [True, False]
+    assert framed_page(whole[HTML]) == framed_page(borrowing[HTML])
+    assert "restart the kernel and run all" in frame_of(borrowing[HTML])
+    assert "restart the kernel" not in frame_of(whole[HTML])
+    assert not stores_viewer({SVG: "<svg/>"})
 
 
 def test_a_small_graph_has_a_picture_and_a_large_one_has_none(bundle: Path):

@@ -202,3 +202,20 @@ def test_a_shown_stepper_updates_its_view(monkeypatch: pytest.MonkeyPatch):
     stepper.step(2)
     stepper.resume()
     assert shown == [stepper] * 3
+
+
+def test_a_pass_of_pytorch_shows_the_lines_of_its_recording():
+    torch = pytest.importorskip("torch")
+    with gradviz.record(engine="torch"):
+        loss = (torch.ones(2, requires_grad=True) * 2).sum()
+        stop = gradviz.step(loss).stop
+    assert stop is not None
+    assert stop.site is not None
+    assert stop.site.text.strip().startswith("loss = (torch.ones")
+
+
+def test_a_line_that_is_not_known_is_said_with_the_way_to_it():
+    torch = pytest.importorskip("torch")
+    pass_ = gradviz.step((torch.ones(2, requires_grad=True) * 2).sum())
+    assert "its line is not known: run the forward pass inside" in repr(pass_)
+    pass_.abort()

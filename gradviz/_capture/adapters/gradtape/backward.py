@@ -164,6 +164,9 @@ class Passes:
         """
         log, look = self.log, self.log.reader.look
         roots = roots_of(given)
+        number_of = log.program.number_of
+        if number_of is not None:
+            log.program.loss = number_of(roots[0]) if len(roots) == 1 else None
         inputs: tuple[Glance, ...] = ()
         gradients: tuple[Glance | None, ...] = ()
         if len(given) > 1:

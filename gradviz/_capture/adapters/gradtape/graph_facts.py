@@ -6,6 +6,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from gradtape._debug import Tensor, accumulator_of
 from gradviz._capture.adapters.gradtape.graph_walk import PRODUCER
 from gradviz._capture.adapters.gradtape.log import GradtapeLog
@@ -49,6 +51,13 @@ class GradtapeEngine:
         if tensor._grad_fn is not None or not tensor._needs:
             return None
         return hooks_of(accumulator_of(tensor))
+
+    def number_of(self, tensor: Any) -> float | None:
+        """Return the one number in a tensor; None where asking for it would wait."""
+        data = tensor._data
+        if not isinstance(data, np.ndarray) or data.size != 1 or data.dtype.kind == "c":
+            return None
+        return float(data.reshape(())[()])
 
 
 ENGINE = GradtapeEngine()

@@ -122,7 +122,11 @@ class TorchBackward:
         arguments = BackwardArguments.of(self.torch.Tensor, api, args, kwargs)
         log = self.log
         site, stack = log.place()
-        nodes = [_gradient_node(self.torch, root) for root in arguments.roots]
+        roots = arguments.roots
+        number_of = log.program.number_of
+        if number_of is not None:
+            log.program.loss = number_of(roots[0]) if len(roots) == 1 else None
+        nodes = [_gradient_node(self.torch, root) for root in roots]
         ahead = self.graph.preview_pass(nodes, site)
         if ahead is not None:
             entry = self._note(arguments, ahead, site, stack)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
 from gradviz._capture.adapters.pytorch.limitations import notes_on
 from gradviz._capture.adapters.pytorch.log import TorchLog
 from gradviz._capture.adapters.pytorch.producer import producer
@@ -53,6 +55,16 @@ class TorchEngine:
         """Return the hooks on a leaf; None for what is no leaf."""
         with self._unasked():  # a subclass is not to notice
             return hooks_of(tensor) if tensor.is_leaf else None
+
+    def number_of(self, tensor: Any) -> float | None:
+        """Return the one number in a tensor; None where asking for it would wait."""
+        torch = sys.modules["torch"]
+        with Isolated(torch):
+            if is_opaque(torch, tensor) or tensor.numel() != 1 or tensor.is_complex():
+                return None
+            # Past the wrappers of a log: nobody but us asks.
+            here = tensor.device.type == "cpu"
+            return float(torch._C.TensorBase.item(tensor)) if here else None
 
 
 class TorchFacts:

@@ -34,6 +34,7 @@ from gradviz._capture.names.tensors import grad_fn_of
 from gradviz._capture.recorder.raw import KEPT_STEPS
 from gradviz._capture.recorder.steps import (
     begins_step,
+    first_unusual,
     index_of,
     last_passes,
     next_step,
@@ -361,7 +362,7 @@ class TorchLog(TorchFrames):
             self.program.drop(half, raw[: half // 2])
             return
         half = next_step(raw, half)
-        steps = of_passes(raw[:half], self._shown()) if self._pictured else []
+        steps = of_passes(raw[:half], self._lasting())
         first = index_of(raw[half])
         if len(steps) > half // 2:
             steps = []
@@ -371,11 +372,13 @@ class TorchLog(TorchFrames):
         times = self.times.items()
         self.times = {at: ns for at, ns in times if at >= first or at in older}
 
-    def _shown(self) -> set[int]:
-        """Return the passes that a picture of the run shows: the last in full."""
+    def _lasting(self) -> set[int]:
+        """Return the passes that outlive others: those of a picture, the first odd."""
         passes = [e for e in self.program.raw if isinstance(e, Backward)]
         told = [each for each in passes if each.runs and each.whole]
-        return {event.index for event in last_passes(told, self._pictured)}
+        found = last_passes(told, self._pictured) if self._pictured else []
+        odd = first_unusual(passes)
+        return {event.index for event in (*found, odd) if event is not None}
 
     def tensor(self, tensor: Any) -> int:
         """Return the number of a tensor; its row of facts opens when there are any."""

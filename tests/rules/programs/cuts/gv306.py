@@ -156,4 +156,42 @@ for x, _ in batches:
         """,
         "detach-in-forward",
     ),
+    case(
+        "codes_compared_after_the_straight_through_estimator",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Quantizer(nn.Module):
+            def __init__(self, codes=8, width=4, beta=0.25):
+                super().__init__()
+                self.codes = nn.Parameter(torch.randn(codes, width) / codes)
+                self.beta = beta
+
+            def forward(self, z):
+                nearest = torch.cdist(z, self.codes).argmin(dim=1)
+                quantized = self.codes[nearest]
+                quantized = z + (quantized - z).detach()
+                codebook = F.mse_loss(quantized, z.detach())  # CULPRIT
+                commitment = F.mse_loss(z, quantized.detach())
+                return quantized, codebook + self.beta * commitment
+
+        torch.manual_seed(0)
+        encoder, decoder = nn.Linear(6, 4), nn.Linear(4, 6)
+        quantizer = Quantizer()
+        parts = nn.ModuleList([encoder, quantizer, decoder])
+        optimizer = torch.optim.Adam(parts.parameters(), lr=1e-2)
+        for step in range(4):
+            x = torch.randn(12, 6)
+            quantized, extra = quantizer(encoder(x))
+            loss = F.mse_loss(decoder(quantized), x) + extra
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, loss.item())
+        """,
+        "detach-in-forward",
+        says=["straight-through estimator", "from before the estimator"],
+    ),
 ]

@@ -38,7 +38,10 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
         "round-zero-gradient",
-        says=["feeds `decoder.0.bias`", "from the other terms of the loss alone"],
+        says=[
+            "the term `F.mse_loss(again, x)`",
+            "from the other terms of the loss alone",
+        ],
     ),
     case(
         "floor_of_an_output",
@@ -88,5 +91,42 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "round-zero-gradient",
+    ),
+    case(
+        "binary_code_beside_a_classifier",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Hashing(nn.Module):
+            def __init__(self, bits=6):
+                super().__init__()
+                self.encoder = nn.Sequential(
+                    nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, bits)
+                )
+                self.decoder = nn.Linear(bits, 8)
+                self.classes = nn.Linear(bits, 3)
+
+            def forward(self, x):
+                h = self.encoder(x)
+                code = torch.sign(h)  # CULPRIT
+                return self.decoder(code), self.classes(torch.tanh(h))
+
+        torch.manual_seed(0)
+        model = Hashing()
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        for step in range(4):
+            x, y = torch.randn(10, 8), torch.randint(0, 3, (10,))
+            again, logits = model(x)
+            recon = F.mse_loss(again, x)
+            loss = recon + F.cross_entropy(logits, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, recon.item(), loss.item())
+        """,
+        "round-zero-gradient",
+        says=["the term `recon`"],
     ),
 ]

@@ -64,4 +64,49 @@ PROGRAMS: list[Case] = [
         """,
         "parameter-from-result",
     ),
+    case(
+        "fast_weights_beside_a_penalty",
+        """
+        import torch
+        from torch import nn
+        from torch.func import functional_call
+
+        class Regressor(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.hidden, self.out = nn.Linear(1, 12), nn.Linear(12, 1)
+
+            def forward(self, x):
+                return self.out(torch.tanh(self.hidden(x)))
+
+        def error(model, weights, x, y):
+            return (functional_call(model, weights, (x,)) - y).pow(2).mean()
+
+        def adapted(model, x, y, rate=0.1):
+            weights = dict(model.named_parameters())
+            loss = error(model, weights, x, y)
+            grads = torch.autograd.grad(loss, weights.values(), create_graph=True)
+            fast = {}
+            for (name, weight), grad in zip(weights.items(), grads):
+                fast[name] = nn.Parameter(weight - rate * grad)  # CULPRIT
+            return fast
+
+        torch.manual_seed(0)
+        model = Regressor()
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+        for step in range(3):
+            x = torch.randn(8, 1)
+            y = torch.sin(x + step)
+            fast = adapted(model, x[:4], y[:4])
+            outer = error(model, fast, x[4:], y[4:])
+            penalty = sum(p.pow(2).sum() for p in model.parameters())
+            loss = outer + 1e-3 * penalty
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, outer.item())
+        """,
+        "parameter-from-result",
+        says=["no term of a loss that uses the new leaf"],
+    ),
 ]

@@ -41,4 +41,72 @@ PROGRAMS: list[Case] = [
         + STEPS,
         "term-without-graph",
     ),
+    case(
+        "number_of_a_second_loss",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(6, 10)
+                self.classes, self.angle = nn.Linear(10, 3), nn.Linear(10, 1)
+
+            def forward(self, x):
+                h = torch.relu(self.body(x))
+                return self.classes(h), self.angle(h).squeeze(1)
+
+        torch.manual_seed(0)
+        net = Net()
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+
+        def losses(x, labels, angles):
+            logits, angle = net(x)
+            main = F.cross_entropy(logits, labels)
+            decay = 1e-3 * sum(p.pow(2).sum() for p in net.parameters())
+            smooth = F.smooth_l1_loss(angle, angles)
+            return main + decay + smooth.item()  # CULPRIT
+
+        for step in range(4):
+            x, labels = torch.randn(9, 6), torch.randint(0, 3, (9,))
+            loss = losses(x, labels, torch.randn(9))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, loss.item())
+        """,
+        "term-without-graph",
+    ),
+    case(
+        "consistency_between_two_views_detached",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, 4))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+
+        def noisy(x):
+            return x + 0.1 * torch.randn_like(x)
+
+        history = {"supervised": [], "consistency": []}
+        for step in range(4):
+            x, y = torch.randn(12, 5), torch.randint(0, 4, (12,))
+            supervised = F.cross_entropy(net(x), y)
+            one, two = net(noisy(x)).softmax(-1), net(noisy(x)).softmax(-1)
+            consistency = (one - two).pow(2).mean()
+            history["supervised"].append(supervised.item())
+            history["consistency"].append(consistency.item())
+            loss = supervised + 10.0 * consistency.detach()  # CULPRIT
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        print(history)
+        """,
+        "term-without-graph",
+    ),
 ]

@@ -36,4 +36,74 @@ for state, _ in batches:
         "loss-of-itself",
         related=("made an alias here",),
     ),
+    case(
+        "proximal_term_of_a_list_of_the_same_parameters",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        def make():
+            return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 2))
+
+        def train_client(model, batches, mu=0.1):
+            anchor = [p for p in model.parameters()]  # CULPRIT
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for x, y in batches:
+                loss = F.cross_entropy(model(x), y)
+                pull = sum(
+                    (p - a).pow(2).sum() for p, a in zip(model.parameters(), anchor)
+                )
+                optimizer.zero_grad()
+                (loss + 0.5 * mu * pull).backward()
+                optimizer.step()
+            return loss.item()
+
+        torch.manual_seed(0)
+        server = make()
+        for turn in range(2):
+            client = make()
+            client.load_state_dict(server.state_dict())
+            batches = [(torch.randn(6, 5), torch.randint(0, 2, (6,))) for _ in range(3)]
+            print(turn, train_client(client, batches))
+        """,
+        "loss-of-itself",
+        related=("subtracted here",),
+    ),
+    case(
+        "commitment_to_what_the_estimator_gave",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Quantizer(nn.Module):
+            def __init__(self, codes=8, width=4):
+                super().__init__()
+                self.book = nn.Embedding(codes, width)
+
+            def forward(self, z):
+                nearest = torch.cdist(z, self.book.weight).argmin(dim=1)
+                code = self.book(nearest)
+                passed = z + (code - z).detach()
+                book_loss = F.mse_loss(code, z.detach())
+                commitment = F.mse_loss(z, passed)  # CULPRIT
+                return passed, book_loss + 0.25 * commitment
+
+        torch.manual_seed(0)
+        encoder, decoder, quantizer = nn.Linear(6, 4), nn.Linear(4, 6), Quantizer()
+        parts = nn.ModuleList([encoder, quantizer, decoder])
+        optimizer = torch.optim.Adam(parts.parameters(), lr=1e-2)
+        for step in range(4):
+            x = torch.randn(12, 6)
+            passed, extra = quantizer(encoder(x))
+            loss = F.mse_loss(decoder(passed), x) + extra
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, loss.item())
+        """,
+        "loss-of-itself",
+        says=("the derivatives of both sides are equal",),
+    ),
 ]

@@ -25,4 +25,49 @@ PROGRAMS: list[Case] = [
         "optimizer-given-twice",
         says=["`critic_optimizer` (line 4)", "`actor.bias` and `actor.weight`"],
     ),
+    case(
+        "generator_optimizer_with_the_critic",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Gan(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.generator = nn.Sequential(
+                    nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 3)
+                )
+                self.critic = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+
+        torch.manual_seed(0)
+        gan = Gan()
+        critic_optimizer = torch.optim.Adam(gan.critic.parameters(), lr=1e-3)
+        optimizer = torch.optim.Adam(gan.parameters(), lr=1e-3)  # CULPRIT
+
+        def train_critic(real):
+            fake = gan.generator(torch.randn(len(real), 2)).detach()
+            yes, no = gan.critic(real), gan.critic(fake)
+            loss = F.binary_cross_entropy_with_logits(yes, torch.ones_like(yes))
+            loss = loss + F.binary_cross_entropy_with_logits(no, torch.zeros_like(no))
+            critic_optimizer.zero_grad()
+            loss.backward()
+            critic_optimizer.step()
+            return loss.item()
+
+        def train_generator(count):
+            score = gan.critic(gan.generator(torch.randn(count, 2)))
+            loss = F.binary_cross_entropy_with_logits(score, torch.ones_like(score))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss.item()
+
+        for step in range(4):
+            real = torch.randn(10, 3) + 1
+            print(step, train_critic(real), train_generator(10))
+        """,
+        "optimizer-given-twice",
+        says=["opposite signs"],
+    ),
 ]

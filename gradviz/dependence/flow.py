@@ -10,7 +10,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TypeAlias
 
-from gradviz.diagnosis.rules._numbers import integers_in, is_foreign, numbers_in
+from gradviz.dependence.numbers import integers_in, is_foreign, numbers_in
 from gradviz.program import Call, History, RawSite, Value
 
 
@@ -67,7 +67,7 @@ _COMPARISONS = words(
     "cosine_similarity gather mse_loss binary_cross_entropy "
     "binary_cross_entropy_with_logits"
 )
-_INDEPENDENT = words(
+INDEPENDENT = words(
     "zeros_like ones_like empty_like full_like rand_like randn_like randint_like "
     "new_zeros new_ones new_empty new_full requires_grad_ requires_grad.set "
     "grad.get shape.get size grad_fn.get"
@@ -132,7 +132,7 @@ class Flow:
     def _producers(self) -> dict[int, list[_Making]]:
         found: dict[int, list[_Making]] = defaultdict(list)
         for call in self.history.calls:
-            if name_of(call) not in _INDEPENDENT and not self._inner(call):
+            if name_of(call) not in INDEPENDENT and not self._inner(call):
                 for value in call.outputs:
                     found[value.tensor].append((call, value))
         return found
@@ -200,6 +200,17 @@ class Flow:
                         yield Crossing(source, operand, way, met)
                     elif operand.tensor != value.tensor and not is_end(operand):
                         waiting.append((operand, call.index, way, met))
+
+    def constant(
+        self, value: Value | None, number: float | None, use: Call
+    ) -> Iterator[Crossing]:
+        """Yield where the graphs behind a constant end, a tensor or a plain number."""
+        if value is not None:
+            yield from self.crossings(value, use.index)
+        for export in self._numbers.get(number, ()) if number is not None else ():
+            source = export.inputs[0]
+            if source.requires_grad and export.index < use.index:
+                yield Crossing(export, source)
 
     def leaves(self, value: Value, before: int) -> set[int]:
         """Return the leaves that the graph of a value ends at.

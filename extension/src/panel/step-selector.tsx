@@ -1,0 +1,56 @@
+// Which step of a training is drawn: ◀ step 3 of 4 ▶, and what differs from the one before.
+import { compareSteps, stepOn } from "../state/actions-steps.js";
+import { newsWords } from "../state/step-news.js";
+import { useStore } from "./context.js";
+import { StepBackwardIcon, StepForwardIcon } from "./icons.js";
+
+export function StepSelector() {
+  const store = useStore();
+  const { steps, step, news } = store.derived;
+  const at = step.value;
+  const count = steps.value.length;
+  if (at === null || count === 0) return null;
+  const differs = news.value;
+  return (
+    <fieldset class="group steps" aria-label="Steps of the training">
+      <button
+        type="button"
+        aria-label="Previous step"
+        title="Previous step ( [ )"
+        disabled={at === 0}
+        onClick={() => stepOn(store, -1)}
+      >
+        <StepBackwardIcon />
+      </button>
+      <button
+        type="button"
+        class="step-words"
+        data-testid="step"
+        title={
+          differs === null
+            ? "Compare with the next step"
+            : `Since step ${differs.since}: ${newsWords(differs)}. Compare the two`
+        }
+        onClick={() => compareSteps(store)}
+      >
+        <span>
+          step <b>{at + 1}</b> of {count}
+        </span>
+        {differs !== null && (
+          <span class="muted" data-testid="step-news">
+            {newsWords(differs)}
+          </span>
+        )}
+      </button>
+      <button
+        type="button"
+        aria-label="Next step"
+        title="Next step ( ] )"
+        disabled={at === count - 1}
+        onClick={() => stepOn(store, 1)}
+      >
+        <StepForwardIcon />
+      </button>
+    </fieldset>
+  );
+}

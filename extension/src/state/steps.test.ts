@@ -1,0 +1,159 @@
+import { expect, test } from "vitest";
+import { collapse } from "../graph/collapse.js";
+import { parseSnapshot } from "../ir/parse.js";
+import type { Snapshot } from "../ir/types.js";
+import { receiveSnapshot, selectNode, toggleScope } from "./actions.js";
+import { compareSteps, followSteps, showStep, stepOn } from "./actions-steps.js";
+import { seek } from "./actions-timeline.js";
+import { newsWords } from "./step-news.js";
+import { firstStep, stepAt, stepsOf } from "./steps.js";
+import { createStore } from "./store.js";
+
+type Row = Record<string, unknown>;
+
+/** A training of one weight: per step a module with `ops` operations, and its passes.
+ *
+ *   w ─┬─ net:  mul ─ … ─ sum        backward at line 0, and grad() at line 1 before it
+ *      └─ net#2: mul ─ … ─ sum  */
+function training({
+  ops = [2, 2, 2],
+  passes = [0],
+  optimizer = true,
+  norms = [1, 1, 1],
+  findings = [] as Row[],
+}): Snapshot {
+  const nodes: Row[] = [
+    { name: "AccumulateGrad", kind: "accumulate", call: "net.w", scope: 0 },
+  ];
+  const [edges, scopes, events, statistics]: [Row[], Row[], Row[], Row[]] = [
+    [],
+    [],
+    [],
+    [],
+  ];
+  const event = (kind: string, more: Row = {}) =>
+    events.push({ kind, time_ns: events.length, ...more });
+  ops.forEach((count, step) => {
+    const path = step === 0 ? "net" : `net#${step + 1}`;
+    scopes.push({ path, name: path, kind: "Net", parent: null });
+    event("module_enter", { scope: step });
+    statistics.push({ count: 1, norm: norms[step] });
+    for (let op = 0; op < count; op++) {
+      const name = op === count - 1 ? "SumBackward0" : "MulBackward0";
+      nodes.push({ name, kind: "op", scope: step, sequence: nodes.length });
+      const id = nodes.length - 1;
+      edges.push({ source: op === 0 ? 0 : id - 1, target: id, output: 0, input: 0 });
+      event("op", { node: id });
+    }
+    const root = nodes.length - 1;
+    for (const site of passes) {
+      event("backward_begin", { node: root, site });
+      event("node_enter", { node: root, statistics: step });
+      event("accumulate", { node: 0, statistics: step });
+      event("backward_end");
+    }
+    if (optimizer) event("optimizer_step", { site: 2 });
+  });
+  const site = (line: number) => ({ file: "a.py", line, end_line: line });
+  return parseSnapshot({
+    format: "gradviz",
+    schema: [1, 2],
+    producer: "test",
+    nodes,
+    edges,
+    scopes,
+    events,
+    statistics,
+    findings,
+    sites: [site(1), site(2), site(3)],
+    roots: [nodes.length - 1],
+  });
+}
+
+const rowsOf = (snapshot: Snapshot) =>
+  stepsOf(snapshot).map(({ nodes }) => [...nodes.keys()].filter((id) => nodes[id]));
+
+test("a step is what lies between two steps of the optimizer", () => {
+  const snapshot = training({ passes: [1, 0] });
+  expect(rowsOf(snapshot)).toEqual([
+    [0, 1, 2],
+    [0, 3, 4],
+    [0, 5, 6],
+  ]);
+  expect(stepsOf(snapshot).map(({ passes }) => passes)).toEqual([2, 2, 2]);
+});
+
+test("without an optimizer a step ends with the pass of the line that ran last", () => {
+  expect(rowsOf(training({ passes: [1, 0], optimizer: false }))).toHaveLength(3);
+});
+
+test("one step, or graphs to compare, are one picture", () => {
+  expect(stepsOf(training({ ops: [4] }))).toEqual([]);
+  const snapshot = training({});
+  const parts = ["before", "after"].map((label) => ({ label, nodes: [1] }));
+  expect(stepsOf({ ...snapshot, events: [...snapshot.events], parts })).toEqual([]);
+});
+
+test("a recording opens at the first finding, else at the last whole step", () => {
+  const finding = { code: "GV1", slug: "x", severity: "error", message: "m" };
+  const found = training({ findings: [{ ...finding, nodes: [3] }] });
+  expect(firstStep(found, stepsOf(found))).toBe(1);
+  const leaf = training({ findings: [{ ...finding, nodes: [0] }] });
+  expect(firstStep(leaf, stepsOf(leaf))).toBe(2);
+  const whole = training({});
+  const torn = { ...whole, events: whole.events.slice(0, -2) }; // the last pass runs yet
+  expect(firstStep(torn, stepsOf(torn))).toBe(1);
+});
+
+function opened(snapshot: Snapshot) {
+  const store = createStore();
+  followSteps(store);
+  receiveSnapshot(store, snapshot);
+  const drawn = () => {
+    const graph = store.derived.graph.value;
+    if (graph === null) throw new Error("no graph");
+    return [...collapse(graph, new Set()).node].filter((id) => id >= 0);
+  };
+  return { store, drawn };
+}
+
+test("one step is drawn, with the parameters in its own module", () => {
+  const { store, drawn } = opened(training({}));
+  expect(drawn()).toEqual([0, 5, 6]);
+  expect(store.data.snapshot.value?.nodes[0]?.scope).toBe(2);
+  stepOn(store, -1);
+  expect(drawn()).toEqual([0, 3, 4]);
+  expect(store.data.snapshot.value?.nodes[0]?.scope).toBe(1);
+  stepOn(store, -1);
+  stepOn(store, -1); // there is none before the first
+  expect(store.derived.step.value).toBe(0);
+});
+
+test("selection and closed modules stay where the same node exists", () => {
+  const { store } = opened(training({}));
+  selectNode(store, 5);
+  toggleScope(store, 2);
+  showStep(store, 0);
+  expect(store.ui.selection.value).toEqual({ kind: "node", id: 1 });
+  expect(store.ui.collapsed.value).toEqual(new Set([0]));
+});
+
+test("the timeline and the step follow each other", () => {
+  const { store } = opened(training({}));
+  seek(store, 2);
+  expect(store.derived.step.value).toBe(0);
+  showStep(store, 1);
+  const { position } = store.ui;
+  expect(stepAt(store.derived.steps.value, position.value ?? 0)).toBe(1);
+});
+
+test("what differs from the step before is marked, and put side by side on demand", () => {
+  const { store, drawn } = opened(training({ ops: [2, 2, 3], norms: [1, 1, 50] }));
+  const { news } = store.derived;
+  expect(news.value && newsWords(news.value)).toBe("1 new, 2 changed");
+  expect(store.derived.marks.value.get(7)).toBe("changed"); // 50 times the gradient
+  compareSteps(store);
+  expect(drawn()).toEqual([0, 3, 4, 5, 6, 7]);
+  store.ui.pane.value = "inspector";
+  expect(drawn()).toEqual([0, 5, 6, 7]);
+});

@@ -1,0 +1,1 @@
+"""What depended on what in a run, in value as well as in gradient."""

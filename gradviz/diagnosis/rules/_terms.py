@@ -1,0 +1,190 @@
+"""What the accounts of losses tell: which terms learn, and which were meant to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import Cut, blamed, cuts, sampled, switch_of
+from gradviz.dependence.flow import Crossing, Flow
+from gradviz.dependence.terms import Account, Accounts, Term
+from gradviz.diagnosis.rules._gradients import applied, is_failed
+from gradviz.program import Backward, History, RawSite, Value
+
+_LEAST = 2  # passes of one line that must agree
+
+_IN_PART = ("copy", "array", "numbers", "index", "threshold", "cast", "left")
+"""Cuts that nobody writes to say that a constant is meant."""
+
+Entry = tuple[Account, Term]
+
+
+@learning.once
+def accounts(history: History) -> list[Account]:
+    """Return the accounts of the first and last passes of each line.
+
+    Of those whose values were looked at, where there are any.
+    """
+    known = history.once(Accounts)
+    passes = [each for each in history.backwards if not is_failed(each)]
+    seen = {each.site for each in passes if each.whole}
+    passes = [each for each in passes if each.whole or each.site not in seen]
+    return [known.of(each) for each in sampled(passes)]
+
+
+def in_all_passes(
+    history: History, wanted: Callable[[Account, Term], bool]
+) -> Iterator[Entry]:
+    """Yield the first of the terms of a line that are alike in all its passes.
+
+    What one pass shows alone may be meant: a weight that is still switched off.
+    """
+    found: dict[object, list[Entry]] = defaultdict(list)
+    passes: dict[RawSite | None, set[int]] = defaultdict(set)
+    for account in accounts(history):
+        passes[account.backward.site].add(account.backward.index)
+        for term in account.lines():
+            found[account.backward.site, *term.line].append((account, term))
+    for entries in found.values():
+        seen = {account.backward.index for account, _ in entries}
+        first = entries[0][0].backward
+        if passes_of(history, first) < _LEAST or seen != passes[first.site]:
+            continue
+        if all(wanted(account, term) for account, term in entries):
+            yield entries[0]
+
+
+def learners(history: History, account: Account, term: Term) -> set[int]:
+    """Return the leaves that a term reaches and a step changes with its gradient."""
+    return account.leaves(term) & applied(history).get(account.backward.index, set())
+
+
+def reached(account: Account, term: Term) -> set[int]:
+    """Return the leaves that a term moves; not measured, all that it meets."""
+    moved = account.moved(term)
+    return account.leaves(term) if moved is None else moved
+
+
+def scored(history: History, value: Value, leaves: set[int]) -> bool:
+    """Tell whether a term that reaches some leaves was computed from a value as well.
+
+    So does the log probability of a draw: what drew it learns without a way through it.
+    """
+    return any(
+        term.value is not None
+        and reached(account, term) & leaves
+        and value.tensor in history.behind([term.value], account.backward.index)
+        for account in accounts(history)
+        for term in account.lines()
+    )
+
+
+@learning.once
+def term_cuts(history: History) -> list[Cut]:
+    """Return the cuts that cost one term of a loss leaves that others still reach.
+
+    Either the term moves nothing that its pass is to train, or a draw feeds it whose
+    distribution has no other way to learn from what it draws.
+    """
+    if learning.wanted(history) is None:
+        return []
+    told = {cut.call.site for cut in cuts(history)}
+    found: list[Cut] = []
+    for account, term in in_all_passes(
+        history, lambda *each: any(_cut(history, *each))
+    ):
+        for crossing, lost in _cut(history, account, term):
+            if crossing.call.site not in told:
+                told.add(crossing.call.site)
+                kind, place = blamed(history, crossing)
+                found.append(
+                    Cut(
+                        kind,
+                        account.backward,
+                        (crossing,),
+                        switch_of(history, crossing),
+                        place,
+                        frozenset(lost),
+                        False,
+                        words(history, account, term),
+                    )
+                )
+    return found
+
+
+def _cut(
+    history: History, account: Account, term: Term
+) -> Iterator[tuple[Crossing, set[int]]]:
+    """Yield what cuts a term with a graph off, with the leaves that are lost to it."""
+    if not term.has_graph or term.value is None or account.backward.api == "grad":
+        return
+    flow, use = history.once(Flow), term.use or account.backward
+    idle = not learners(history, account, term)
+    met = account.leaves(term) | learning.copies(history) | learning.starved(history)
+    known = (learning.wanted(history) or set[int]()) & learning.trained(history)
+    for crossing in flow.crossings(term.value, use.index):
+        kind, _ = blamed(history, crossing)
+        if kind != "sample" and not (idle and kind in _IN_PART):
+            continue
+        lost = (flow.leaves(crossing.source, crossing.call.index) & known) - met
+        if (
+            kind == "sample"
+            and lost
+            and (not crossing.fed or _is_scored(history, crossing, lost))
+        ):
+            continue
+        if lost:
+            yield crossing, lost
+
+
+def _is_scored(history: History, crossing: Crossing, lost: set[int]) -> bool:
+    return any(scored(history, each, lost) for each in crossing.call.outputs)
+
+
+def beside(history: History, leaf: int) -> set[int]:
+    """Return the leaves that a term reaches together with this one.
+
+    Of a leaf that no account shows, those that any pass reaches.
+    """
+    found = set[int]()
+    for account in accounts(history):
+        for term in account.lines():
+            met = account.leaves(term)
+            found |= met if leaf in met else set()
+    return found or learning.trained(history)
+
+
+def reached_beside(history: History, nodes: Iterable[int]) -> set[int]:
+    """Return the leaves that some term reaches which does not lead through nodes."""
+    sites = {(n.name, n.site) for key in nodes if (n := history.node(key)) is not None}
+    return {
+        leaf
+        for account in accounts(history)
+        for term in account.lines()
+        if sites.isdisjoint((n.name, n.site) for n in account.nodes(term))
+        for leaf in account.leaves(term)
+    }
+
+
+@learning.once
+def walked(history: History) -> set[int]:
+    """Return the nodes that some pass walked; all of them where that was not kept."""
+    if any(not each.nodes and each.node_count for each in history.backwards):
+        return set(history.program.nodes)
+    return {key for each in history.backwards for key in each.nodes}
+
+
+def words(history: History, account: Account, term: Term) -> str:
+    """Return "the term `recon` (line 12)", or "the loss" of a root of one term."""
+    if len(account.terms) == 1:
+        return f"the loss of {history.line(account.backward.site)}"
+    name = history.name(term.value, "") if term.value is not None else ""
+    return (
+        f"the term {name or f'`{history.text(term.site)}`'} ({history.line(term.site)})"
+    )
+
+
+def passes_of(history: History, backward: Backward) -> int:
+    """Return how many passes of the run one line made."""
+    return sum(each.site == backward.site for each in history.backwards)
