@@ -121,11 +121,12 @@ class ModulePart(Part):
                 for name, each in own["_parameters"].items()
                 if each is not None
             }
-            for name, key in row.parameters.items():
-                facts = log.program.tensors[key]
-                facts.is_parameter = True
-                facts.frozen = not own["_parameters"][name].requires_grad
-                facts.count = _count(own["_parameters"][name])
+            with log.unasked():
+                for name, key in row.parameters.items():
+                    facts = log.program.tensors[key]
+                    facts.is_parameter = True
+                    facts.frozen = not own["_parameters"][name].requires_grad
+                    facts.count = _count(own["_parameters"][name])
             row.children = {
                 name: self.row(child).key
                 for name, child in own["_modules"].items()

@@ -61,6 +61,9 @@ class LeafGradients:
         self.found: tuple[tuple[int, int, float], ...] = ()
         """Number, elements and norm of each leaf that had no gradient before."""
 
+    def __repr__(self) -> str:
+        return f"LeafGradients({self.found})"
+
     def records(self) -> list[NodeRun]:
         """Return no runs: nobody listened to the nodes."""
         return []
