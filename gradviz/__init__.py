@@ -10,6 +10,7 @@ from gradviz import _providers
 from gradviz.errors import CaptureError as CaptureError
 from gradviz.errors import ExportError as ExportError
 from gradviz.errors import GradvizError as GradvizError
+from gradviz.errors import QuestionError as QuestionError
 from gradviz.errors import SnapshotError as SnapshotError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
     from gradviz._capture.diagnose import diagnose as diagnose
+    from gradviz._capture.why import why as why
     from gradviz.analysis.diff import diff as diff
     from gradviz.analysis.ledger import ledger as ledger
     from gradviz.analysis.merge import merge as merge
@@ -43,6 +45,7 @@ __all__ = [
     "CaptureError",
     "ExportError",
     "GradvizError",
+    "QuestionError",
     "SnapshotError",
     "capture",
     "check_derivative",
@@ -61,6 +64,7 @@ __all__ = [
     "show",
     "step",
     "watch",
+    "why",
 ]
 
 # Imported when first asked for: `import gradviz` costs a few milliseconds.
@@ -83,6 +87,7 @@ _HOMES = {
     "step": "gradviz.stepping",
     "unload_ipython_extension": "gradviz.notebook.extension",
     "watch": "gradviz.watching",
+    "why": "gradviz._capture.why",
 }
 
 

@@ -25,3 +25,11 @@ class ExportError(GradvizError):
 
 class CaptureError(GradvizError):
     """There is no graph to record behind the value that was given."""
+
+
+class QuestionError(GradvizError, ValueError):
+    """A question cannot be answered.
+
+    The recording knows no such name or thing, or the question is none that can be
+    asked of it; the message says which names come near, or what can be asked.
+    """

@@ -13,8 +13,10 @@ from typing import Any, Literal, Protocol, Self
 
 from gradviz._capture.detail import Detail
 from gradviz._capture.recorder.engine import RecordedEngine
+from gradviz._capture.training_loop.log import LoopLog
 from gradviz.errors import CaptureError
 from gradviz.program.events import Call
+from gradviz.program.log import Identities
 from gradviz.program.records import Program
 from gradviz.program.sources import parsed
 
@@ -25,6 +27,8 @@ class RunLog(Protocol):
     """Logs what its ``with`` block does."""
 
     program: Program
+    tensors: Identities
+    loop: LoopLog
 
     @property
     def next_index(self) -> int:
@@ -51,6 +55,9 @@ class RunLog(Protocol):
 
     def refresh(self) -> None:
         """Bring names and tables up to date, for whoever reads the log now."""
+
+    def node_key(self, node: Any, /) -> int | None:
+        """Return the key of a backward function."""
 
     def raised(self, error: BaseException) -> None:
         """Log an error that left a part of the run, and go on."""

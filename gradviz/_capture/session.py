@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
+from weakref import WeakValueDictionary
 
 from gradviz import ir
 from gradviz._capture.detail import BUDGET, Detail, How
@@ -26,6 +27,8 @@ from gradviz.errors import CaptureError
 from gradviz.text.words import counted
 
 if TYPE_CHECKING:
+    from gradviz._capture.asking import Asked
+    from gradviz.answers.answer import Why
     from gradviz.diagnosis.diagnose import Diagnosis
     from gradviz.showing.live_view import LiveView
 
@@ -44,6 +47,37 @@ class _Part:
         if self.recorder is not None:
             return self.recorder.passes
         return 0 if self.log is None else self.log.passes_over
+
+
+_RECORDINGS: WeakValueDictionary[int, Session] = WeakValueDictionary()
+"""Every recorder that was used and still lives, by the order of their beginnings."""
+
+
+_RECORDED_BY = "__gradviz_recorder__"
+
+
+class _Kept:
+    """Keeps the recorder whose block an exception left, as long as the exception.
+
+    Where the exception is pickled, to go to another process, this stays behind.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
+def recorder_of(error: BaseException) -> Session | None:
+    """Return the recorder whose block an exception left."""
+    kept = getattr(error, _RECORDED_BY, None)
+    return kept.session if isinstance(kept, _Kept) else None
+
+
+def recordings() -> list[Session]:
+    """Return the recorders that were used and still live, newest first."""
+    return [_RECORDINGS[key] for key in sorted(_RECORDINGS.keys(), reverse=True)]
 
 
 _NO_GRAPH = (
@@ -104,6 +138,7 @@ class Session:
         self._notes: list[str] = []  # what could not be recorded, and why
         self._open = False
         self._diagnosis: Diagnosis | None = None
+        self._asked: Asked | None = None
         self._followings: list[LiveView] = []
 
     def __repr__(self) -> str:
@@ -151,7 +186,8 @@ class Session:
         """Start to record; variables of the frame give tensors their names."""
         if self._open:
             raise RuntimeError("this recorder is recording already; make a second one")
-        self._diagnosis = None
+        self._diagnosis = self._asked = None
+        _RECORDINGS[max(_RECORDINGS.keys(), default=0) + 1] = self
         self._parts = [_Part(engine) for engine in self._engines()]
         self._open = True
         for part in self._parts:
@@ -188,6 +224,9 @@ class Session:
             with self._noting("The log was not closed as it should"):
                 if part.log is not None:
                     part.log.__exit__(kind, error, trace)
+        if error is not None:
+            with suppress(Exception):  # one with slots
+                setattr(error, _RECORDED_BY, _Kept(self))
         if error is not None and self.annotates:
             with self._noting("The error could not be explained"):
                 self._explain(error)
@@ -254,6 +293,7 @@ class Session:
 
         Of a block that used both engines, the larger graph.
         """
+        from gradviz.answers.saved import with_answers
         from gradviz.diagnosis.attach import with_findings
         from gradviz.diagnosis.cuts import with_cuts
 
@@ -276,7 +316,9 @@ class Session:
         if log is not None:
             hits = [hit for _, hit in diagnosis.hits]
             snapshot = with_cuts(snapshot, log.program, hits)
-        return with_findings(snapshot, diagnosis)
+        snapshot = with_findings(snapshot, diagnosis)
+        runs = [run for each, run in self._ask().runs if each is log]
+        return with_answers(snapshot, runs[0]) if runs else snapshot
 
     def diagnose(self) -> Diagnosis:
         """Return the findings, most likely cause first; empty where all is well."""
@@ -293,6 +335,27 @@ class Session:
         if not self._open:
             self._diagnosis = together
         return together
+
+    def why(self, x: Any, question: str | None = None) -> Why:
+        """Say why something of this recording is as it is; see :func:`gradviz.why`.
+
+        ``x`` is a tensor, a parameter, a module, a backward function or an exception,
+        or a name: ``"encoder.weight"``, ``"encoder"``, ``"loss"``, ``"error"``.
+        """
+        return self._ask().why(x, question)
+
+    def knows(self, x: Any) -> bool:
+        """Tell whether the recorded code met a thing; of names, any recording may."""
+        return not isinstance(x, str) and self._ask().knows(x)
+
+    def _ask(self) -> Asked:
+        from gradviz._capture.asking import Asked
+
+        if self._asked is None or self._open:
+            diagnosis = self.diagnose()  # of a block that runs, this refreshes the log
+            logs = [part.log for part in self._parts if part.log is not None]
+            self._asked = Asked(logs, diagnosis)
+        return self._asked
 
     def source(self) -> FirstSource:
         """Return what a live view of this recording follows."""

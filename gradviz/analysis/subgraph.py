@@ -14,7 +14,10 @@ from typing import Any
 from gradviz import ir
 from gradviz.ir.fields import Field, tables
 
-_DROPPED = ("events", "flow_layers", "flow_steps", "flow", "parts")
+_DROPPED = (
+    *("events", "flow_layers", "flow_steps", "flow", "parts"),
+    *("answers", "answer_steps"),
+)
 # A storage lists its aliases, a write may name its node: they are mentioned, not kept.
 _MENTIONED = {"StorageMeta.tensors", "Write.node", "Finding.nodes", "Finding.tensors"}
 

@@ -17,6 +17,7 @@ from gradviz.cli.fix import add_fix, split_fix
 from gradviz.cli.merge import add_merge
 from gradviz.cli.run import add_run, split_run
 from gradviz.cli.show import add_diff, add_explain, add_ledger, add_show
+from gradviz.cli.why import add_why
 from gradviz.demo import add_demo
 from gradviz.errors import GradvizError
 
@@ -43,6 +44,7 @@ examples:
   gradviz fix --try --write train.py         try each change; write those that help
   gradviz explain GV101                      what a finding means, with an example
   gradviz explain --all > findings.md        the same for all of them
+  gradviz why train.html encoder.weight      why it is as it is, line by line
   gradviz show train.gradviz.json            see a recording in the browser
   gradviz ledger train.gradviz.json          what is saved, and every NaN and Inf
   gradviz diff a.gradviz.json b.gradviz.json what an edit changed
@@ -108,6 +110,7 @@ _ADDED = (
     add_fix,
     add_export,
     add_explain,
+    add_why,
     add_show,
     add_ledger,
     add_diff,

@@ -1,1 +1,1 @@
-"""What a run's results depend on, in value and in gradient."""
+"""What depended on what in a run, in value as well as in gradient."""

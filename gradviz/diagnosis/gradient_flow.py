@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gradviz.diagnosis.op_families import function_of, plain
+from gradviz.dependence.op_families import function_of, plain
 from gradviz.diagnosis.rule import Related
 from gradviz.program import (
     Backward,

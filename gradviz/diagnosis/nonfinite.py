@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gradviz.dependence.op_families import is_factory, is_fill, numbers_in, of_op
 from gradviz.diagnosis._raised import decides, raises
-from gradviz.diagnosis.op_families import is_factory, is_fill, numbers_in, of_op
 from gradviz.program import (
     Backward,
     Call,

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
-from gradviz.diagnosis.gradient_flow import magnitude
-from gradviz.diagnosis.nonfinite import Birth, births
-from gradviz.diagnosis.op_families import (
+from gradviz.dependence.op_families import (
     Family,
     function_of,
     numbers_in,
@@ -15,6 +13,8 @@ from gradviz.diagnosis.op_families import (
     of_op,
     plain,
 )
+from gradviz.diagnosis.gradient_flow import magnitude
+from gradviz.diagnosis.nonfinite import Birth, births
 from gradviz.program import Call, History, Optimizer
 
 Kind: TypeAlias = Literal[

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.custom_functions import own_nodes, place
-from gradviz.diagnosis.op_families import plain
 from gradviz.program import Call, History, Opaque, RawSite
 
 _DRAWS = (

@@ -293,6 +293,29 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """Why something is as it is; alike things share one. Added in 1.4."""
+
+    names: tuple[str, ...]  # "model.encoder.weight"; the verdict is about the first
+    kind: str  # "parameter", "module", "loss" or "error"
+    question: str  # "none": why it has no gradient
+    verdict: str
+    finding: str = ""  # the code of the rule that names the same decision
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerStep:
+    """One link of the chain of causes behind an answer. Added in 1.4."""
+
+    answer: int
+    kind: str  # "use", "gate", "loss", "write", ...
+    sentence: str
+    site: int | None = None
+    node: int | None = None
+    decision: bool = False  # the line to change
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """One of several graphs in a snapshot that are there to be compared."""
 
@@ -325,6 +348,8 @@ class Snapshot:
     flow: tuple[FlowPoint, ...] = ()  # by step, then by layer
     parts: tuple[Part, ...] = ()  # (): the passes that the events tell of
     processes: tuple[Process, ...] = ()  # by rank; one, where none are merged
+    answers: tuple[Answer, ...] = ()  # most pressing first
+    answer_steps: tuple[AnswerStep, ...] = ()  # by answer, in the order of causes
     replacements: tuple[Replacement, ...] = ()  # of the edits of findings
     schema: tuple[int, int] = SCHEMA_VERSION
 

@@ -61,6 +61,9 @@ REFERENCES: dict[str, str] = {
     "FlowPoint.step": "flow_steps",
     "FlowPoint.layer": "flow_layers",
     "FlowPoint.gradient": "statistics",
+    "AnswerStep.answer": "answers",
+    "AnswerStep.site": "sites",
+    "AnswerStep.node": "nodes",
     "Part.nodes": "nodes",
     "Snapshot.roots": "nodes",
 }

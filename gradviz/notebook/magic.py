@@ -18,6 +18,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 
 from gradviz._capture import record
 from gradviz._capture.open_log import import_engines
+from gradviz._capture.why import why
 from gradviz.errors import GradvizError
 from gradviz.export import check_target, export_html
 from gradviz.notebook.cells import ErrorHook, Following
@@ -30,6 +31,7 @@ from gradviz.showing.show import show
 from gradviz.snapshots import as_snapshot
 
 if TYPE_CHECKING:
+    from gradviz._capture.session import Session
     from gradviz.showing.live_view import LiveView
 
 
@@ -61,6 +63,7 @@ class GradvizMagics(Magics):
         self._recordings: list[_Recording] = []
         self._errors = ErrorHook(shell)
         self._following: Following | None = None
+        self._last: Session | None = None
 
     @no_var_expand
     @line_cell_magic
@@ -84,6 +87,11 @@ class GradvizMagics(Magics):
             Stop following cells, and stop recording this cell here; what was recorded
             until now is shown at its end. Also let go of the views that are kept in
             the kernel.
+
+        %gradviz why model.encoder.weight
+            Say why a parameter, a module, a tensor or a loss of the last recorded cell
+            is as it is, back to the line that decided; a question may follow, as in
+            `%gradviz why h writes`. `%gradviz why error` is about the last exception.
 
         %gradviz release
             Let go of the tensors that the last error's traceback keeps alive.
@@ -117,6 +125,8 @@ class GradvizMagics(Magics):
             self._record(options, line, cell)
         elif rest == "off":
             self._off()
+        elif re.match(r"why\s", rest) and "why" not in self.shell.user_ns:
+            self._why(rest[3:].strip())
         elif rest == "release":
             print(release(getattr(sys, "last_value", None)))
         elif rest == "on":
@@ -127,6 +137,17 @@ class GradvizMagics(Magics):
             raise UsageError(_NO_EXPRESSION)
         else:
             self._show(options, rest)
+
+    def _why(self, asked: str) -> None:
+        """Answer from the newest recording: of a cell, of a `with`, or of all cells."""
+        name, _, question = asked.partition(" ")
+        answer = _sentences(why, name, question.strip() or None)
+        if hasattr(self.shell, "kernel"):
+            from IPython.display import display
+
+            display(answer)
+        else:
+            print(answer)
 
     def _parse(self, line: str) -> tuple[Any, str]:
         options, rest = options_of(line)
@@ -185,6 +206,8 @@ class GradvizMagics(Magics):
         _list_as_typed(file, line)
         recording = _Recording(options, options.title or label)
 
+        self._last = recording.recorder  # so that `%gradviz why` can ask it
+
         def finish(error: BaseException | None) -> None:
             self._recordings.remove(recording)
             self._errors.remove(recording.explain)
@@ -202,6 +225,7 @@ class GradvizMagics(Magics):
         for recording in stopped:
             self._errors.remove(recording.explain)
         followed = self.stop_following()
+        self._last = None
         closed = self._notebook.close_widgets()
         if followed:
             print("gradviz follows no cells any more.")

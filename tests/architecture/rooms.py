@@ -60,7 +60,7 @@ GRADVIZ = """
     live program snapshots text services
     dependence
     diagnosis
-    flow
+    answers flow
     analysis plot
     render
     export widget

@@ -110,7 +110,7 @@ def test_the_command_lines_run(folder: Path, arguments: list[str]):
 def test_what_it_finds_is_what_it_says(folder: Path, engine: str):
     pytest.importorskip(engine)
     (program,) = [block for block in blocks(README) if block.is_of_its_own]
-    (report,) = [block for block in blocks(README) if block.language == "text"]
+    report, _ = [block for block in blocks(README) if block.language == "text"]
     (folder / "quiet.py").write_text(program.text, encoding="utf-8")
     command = ["run", "--engine", engine, "--findings", "quiet.json", "quiet.py"]
     done = subprocess.run(
@@ -123,6 +123,16 @@ def test_what_it_finds_is_what_it_says(folder: Path, engine: str):
     verdict, _, rest = done.stderr.partition("\n\n")
     assert verdict.startswith("gradviz: found 1 cause in 3 backward passes")
     assert rest.startswith(report.text)
+
+
+def test_why_answers_as_it_says(folder: Path):
+    (program,) = [block for block in blocks(README) if block.is_of_its_own]
+    _, answer = [block for block in blocks(README) if block.language == "text"]
+    (folder / "quiet.py").write_text(program.text, encoding="utf-8")
+    run_of = ["run", "--engine", "gradtape", "--html", "quiet.html", "quiet.py"]
+    run(sys.executable, "-m", "gradviz", *run_of, cwd=folder)
+    question = ["why", "quiet.html", "encoder.weight"]
+    assert run(sys.executable, "-m", "gradviz", *question, cwd=folder) == answer.text
 
 
 def test_a_fix_is_tried_as_it_says(folder: Path):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from gradviz.dependence.flow import Flow
 from gradviz.diagnosis.diagnose import diagnose
-from gradviz.diagnosis.rules._flow import Flow
 from tests.rules.harness import ENGINES, case, run
 
 VIEWS = """

@@ -340,6 +340,31 @@ export interface Process {
   readonly wait_ns: number | null;
 }
 
+/** Why something is as it is; alike things share one. Added in 1.4. */
+export interface Answer {
+  /** "model.encoder.weight"; the verdict is about the first */
+  readonly names: readonly string[];
+  /** "parameter", "module", "loss" or "error" */
+  readonly kind: string;
+  /** "none": why it has no gradient */
+  readonly question: string;
+  readonly verdict: string;
+  /** the code of the rule that names the same decision */
+  readonly finding: string;
+}
+
+/** One link of the chain of causes behind an answer. Added in 1.4. */
+export interface AnswerStep {
+  readonly answer: number;
+  /** "use", "gate", "loss", "write", ... */
+  readonly kind: string;
+  readonly sentence: string;
+  readonly site: number | null;
+  readonly node: number | null;
+  /** the line to change */
+  readonly decision: boolean;
+}
+
 /** A range of a file, and what a fix puts there. Counted as in a site. */
 export interface Replacement {
   readonly file: string;
@@ -381,6 +406,10 @@ export interface Snapshot {
   readonly parts: readonly Part[];
   /** by rank; one, where none are merged */
   readonly processes: readonly Process[];
+  /** most pressing first */
+  readonly answers: readonly Answer[];
+  /** by answer, in the order of causes */
+  readonly answer_steps: readonly AnswerStep[];
   /** of the edits of findings */
   readonly replacements: readonly Replacement[];
   readonly schema: readonly [number, number];
@@ -404,6 +433,8 @@ export type TableName =
   | "flow"
   | "parts"
   | "processes"
+  | "answers"
+  | "answer_steps"
   | "replacements";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
@@ -701,6 +732,21 @@ export const TABLES: Readonly<
     step_ns: { kind: "int", optional: true, fallback: null },
     backward_ns: { kind: "int", optional: true, fallback: null },
     wait_ns: { kind: "int", optional: true, fallback: null },
+  },
+  answers: {
+    names: { kind: "strings", optional: false },
+    kind: { kind: "string", optional: false },
+    question: { kind: "string", optional: false },
+    verdict: { kind: "string", optional: false },
+    finding: { kind: "string", optional: false, fallback: "" },
+  },
+  answer_steps: {
+    answer: { kind: "int", optional: false, refers: "answers" },
+    kind: { kind: "string", optional: false },
+    sentence: { kind: "string", optional: false },
+    site: { kind: "int", optional: true, fallback: null, refers: "sites" },
+    node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
+    decision: { kind: "bool", optional: false, fallback: false },
   },
   replacements: {
     file: { kind: "string", optional: false },

@@ -61,8 +61,21 @@ class ModulePart(Part):
         self.patches.set(base, "__setattr__", self._wrap_setattr(base.__setattr__))
         register = nn.modules.module.register_module_parameter_registration_hook
         self.patches.hook(register, self._registered)
+        for kind in ("module", "buffer"):  # also those that no attribute is set for
+            name = f"register_module_{kind}_registration_hook"
+            self.patches.hook(getattr(nn.modules.module, name), self.changed)
+
+    def changed(self, module: Any, *_: Any) -> None:
+        """Let nothing be known by heart of a module that is not as it was."""
+        if self.fast_path is not None:
+            self.fast_path.forget(module)
 
     # ---- the table -------------------------------------------------------------------
+
+    def known(self, module: Any) -> int | None:
+        """Return the key of a module that has a row."""
+        row = self.rows.get(id(module))
+        return None if row is None or row[0]() is not module else row[1].key
 
     def row(self, module: Any) -> Module:
         """Return the row of a module; a new one on first sight."""
@@ -276,7 +289,7 @@ class ModulePart(Part):
     # ---- attributes ------------------------------------------------------------------
 
     def _wrap_setattr(self, original: Anything) -> Anything:
-        here, fast_path = self.here, self.fast_path
+        here = self.here
 
         @unseen
         @functools.wraps(original)
@@ -289,8 +302,7 @@ class ModulePart(Part):
             ):
                 self.try_(self._attribute, module, name, value, sys._getframe(1))
             original(module, name, value)
-            if fast_path is not None:
-                fast_path.forget(module)
+            self.changed(module)
 
         return set_attribute
 
@@ -422,6 +434,7 @@ class HookPart(Part):
             handle = original(module, hook, *args, **kwargs)
             if self.on:
                 self.try_(self._registered, module, hook, kind)
+            self.modules.changed(module)
             return handle
 
         return register

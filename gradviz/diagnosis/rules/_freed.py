@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gradviz.diagnosis.rules._leaves import steps
+from gradviz.dependence.learning import steps
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     frames,

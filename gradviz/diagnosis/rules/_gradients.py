@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from gradviz.diagnosis.rules._flow import words
-from gradviz.diagnosis.rules._leaves import managed, once
+from gradviz.dependence.flow import words
+from gradviz.dependence.learning import managed, once
 from gradviz.program import Backward, Call, Event, History, OptimizerCall, Summary
 
 State = Literal["clean", "fresh", "used", "mixed", "lost"]

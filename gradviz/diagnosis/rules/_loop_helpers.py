@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from gradviz.diagnosis.rules import _leaves
+from gradviz.dependence import learning
 from gradviz.diagnosis.rules._gradients import is_failed
 from gradviz.program import (
     Backward,
@@ -21,7 +21,7 @@ from gradviz.program import (
 )
 
 
-@_leaves.once
+@learning.once
 def moves(history: History) -> dict[int, list[Event]]:
     """Return the steps of each optimizer, those that a scaler skipped included."""
     found: dict[int, list[Event]] = {}
@@ -32,7 +32,7 @@ def moves(history: History) -> dict[int, list[Event]]:
     return found
 
 
-@_leaves.once
+@learning.once
 def schedules(history: History) -> dict[int, list[ScheduleCall]]:
     """Return what each scheduler did, in order."""
     found: dict[int, list[ScheduleCall]] = {}
@@ -47,7 +47,7 @@ def rate_words(rates: tuple[float, ...]) -> str:
     >>> rate_words((0.1, 0.1)), rate_words((0.1, 0.01))
     ('0.1', '0.1 and 0.01')
     """
-    return _leaves.joined(dict.fromkeys(f"{rate:.3g}" for rate in rates))
+    return learning.joined(dict.fromkeys(f"{rate:.3g}" for rate in rates))
 
 
 def optimizer_words(history: History, key: int) -> str:
@@ -59,7 +59,7 @@ def optimizer_words(history: History, key: int) -> str:
     return f"{name} ({history.line(row.site)})" if row.site else name
 
 
-@_leaves.once
+@learning.once
 def read_gradients(history: History) -> set[int]:
     """Return the leaves whose ``.grad`` the program reads."""
     reads = (call for call in history.calls if call.op == "grad.get" and call.inputs)
@@ -151,7 +151,7 @@ class Scaled:
         return "many times" if scale is None else f"{scale:,.0f} times"
 
 
-@_leaves.once
+@learning.once
 def meetings(history: History) -> list[Scaled]:
     """Return the steps and clippings that met scaled gradients, in order."""
     return list(_meetings(history))

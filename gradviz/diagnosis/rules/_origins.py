@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Literal
 
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._flow import words
+from gradviz.dependence import learning
+from gradviz.dependence.flow import words
 from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.program import Call, History, Raised, RawSite, Value
 
@@ -149,7 +149,7 @@ def _of_parameter(history: History, value: Value, what: Property) -> RawSite | N
 
 def made_at(history: History, parameter: int) -> RawSite | None:
     """Return the line that constructed the module of a parameter, or the tensor."""
-    key = _leaves.parameters(history).get(parameter)
+    key = learning.parameters(history).get(parameter)
     if key is not None and history.program.modules[key].site is not None:
         return history.program.modules[key].site
     facts = history.program.tensors.get(parameter)

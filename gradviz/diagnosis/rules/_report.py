@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import Cut, Kind, cuts, is_dead
 from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts, is_dead
 from gradviz.diagnosis.rules._lifetime import none_ended_run
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.diagnosis.rules._terms import term_cuts
@@ -63,7 +63,7 @@ def _is_fair(history: History, cut: Cut) -> bool:
 
 def _is_anothers(history: History, cut: Cut) -> bool:
     """Return whether the next step is one of an optimizer that has nothing of a cut."""
-    steps = following(_leaves.steps(history), cut.backward.index)
+    steps = following(learning.steps(history), cut.backward.index)
     row = history.program.optimizers.get(steps[0].optimizer) if steps else None
     return row is not None and not cut.lost & set(row.tensors)
 
@@ -109,7 +109,7 @@ def make(
 
 
 def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
-    names = _leaves.listed(history, lost)
+    names = learning.listed(history, lost)
     one = len(lost) == 1
     requires, was, it = (
         ("requires", "was", "it") if one else ("require", "were", "them")
@@ -169,7 +169,7 @@ def _weight(history: History, cut: Cut) -> tuple[Severity, Collection[int]]:
         if cut.backward.error is None:
             return "info", ()
         return ("error" if history.ended_by(cut.backward) else "info"), cut.lost
-    wanted = _leaves.wanted(history)
+    wanted = learning.wanted(history)
     if wanted is not None:
         return "warning", cut.lost & wanted
     if missed := _missed(history, cut):

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._flow import Flow
-from gradviz.diagnosis.rules._leaves import once
+from gradviz.dependence import learning
+from gradviz.dependence.flow import Flow
+from gradviz.dependence.learning import once
 from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._terms import beside
 from gradviz.program import Call, History, RawSite, Value
@@ -28,8 +28,8 @@ class Rewrap:
 @once
 def rewraps(history: History) -> list[Rewrap]:
     """Return the first parameter of each line that costs leaves their gradient."""
-    wanted = _leaves.wanted(history)
-    reached = _leaves.trained(history)
+    wanted = learning.wanted(history)
+    reached = learning.trained(history)
     set_by_hand = {c.inputs[0].tensor for c in history.calls if c.op == "grad.set"}
     flow = history.once(Flow)
     found: dict[RawSite | None, Rewrap] = {}
@@ -37,7 +37,7 @@ def rewraps(history: History) -> list[Rewrap]:
         if made.tensor not in reached or made.tensor in (wanted or ()):
             continue
         behind = flow.leaves(value, source.index + 1)
-        lost = behind - beside(history, made.tensor) - _leaves.copies(history)
+        lost = behind - beside(history, made.tensor) - learning.copies(history)
         lost -= set_by_hand
         if wanted is not None:
             lost &= wanted
@@ -53,11 +53,11 @@ _WRITES = ("copy_", "data.set", "set_")
 
 def _written(history: History) -> Iterator[Rewrap]:
     """Yield the lines that write what leaves of an optimizer gave into a parameter."""
-    wanted = _leaves.wanted(history) or set[int]()
-    reached = _leaves.trained(history)
-    idle = wanted - reached - _leaves.copies(history)
+    wanted = learning.wanted(history) or set[int]()
+    reached = learning.trained(history)
+    idle = wanted - reached - learning.copies(history)
     told: set[RawSite | None] = set()
-    last = _leaves.last_seen(history)
+    last = learning.last_seen(history)
     for call in history.calls if idle else ():
         if call.op not in _WRITES or len(call.inputs) < 2 or call.site in told:
             continue

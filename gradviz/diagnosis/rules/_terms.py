@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import Cut, blamed, cuts, sampled, switch_of
+from gradviz.dependence.flow import Crossing, Flow
 from gradviz.dependence.terms import Account, Accounts, Term
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import Cut, blamed, cuts, sampled, switch_of
-from gradviz.diagnosis.rules._flow import Crossing, Flow
 from gradviz.diagnosis.rules._gradients import applied, is_failed
 from gradviz.program import Backward, History, RawSite, Value
 
@@ -20,7 +20,7 @@ _IN_PART = ("copy", "array", "numbers", "index", "threshold", "cast", "left")
 Entry = tuple[Account, Term]
 
 
-@_leaves.once
+@learning.once
 def accounts(history: History) -> list[Account]:
     """Return the accounts of the first and last passes of each line.
 
@@ -55,7 +55,7 @@ def in_all_passes(
             yield entries[0]
 
 
-def learning(history: History, account: Account, term: Term) -> set[int]:
+def learners(history: History, account: Account, term: Term) -> set[int]:
     """Return the leaves that a term reaches and a step changes with its gradient."""
     return account.leaves(term) & applied(history).get(account.backward.index, set())
 
@@ -80,14 +80,14 @@ def scored(history: History, value: Value, leaves: set[int]) -> bool:
     )
 
 
-@_leaves.once
+@learning.once
 def term_cuts(history: History) -> list[Cut]:
     """Return the cuts that cost one term of a loss leaves that others still reach.
 
     Either the term moves nothing that its pass is to train, or a draw feeds it whose
     distribution has no other way to learn from what it draws.
     """
-    if _leaves.wanted(history) is None:
+    if learning.wanted(history) is None:
         return []
     told = {cut.call.site for cut in cuts(history)}
     found: list[Cut] = []
@@ -120,9 +120,9 @@ def _cut(
     if not term.has_graph or term.value is None or account.backward.api == "grad":
         return
     flow, use = history.once(Flow), term.use or account.backward
-    idle = not learning(history, account, term)
-    met = account.leaves(term) | _leaves.copies(history) | _leaves.starved(history)
-    known = (_leaves.wanted(history) or set[int]()) & _leaves.trained(history)
+    idle = not learners(history, account, term)
+    met = account.leaves(term) | learning.copies(history) | learning.starved(history)
+    known = (learning.wanted(history) or set[int]()) & learning.trained(history)
     for crossing in flow.crossings(term.value, use.index):
         kind, _ = blamed(history, crossing)
         if kind != "sample" and not (idle and kind in _IN_PART):
@@ -152,7 +152,7 @@ def beside(history: History, leaf: int) -> set[int]:
         for term in account.lines():
             met = account.leaves(term)
             found |= met if leaf in met else set()
-    return found or _leaves.trained(history)
+    return found or learning.trained(history)
 
 
 def reached_beside(history: History, nodes: Iterable[int]) -> set[int]:
@@ -167,7 +167,7 @@ def reached_beside(history: History, nodes: Iterable[int]) -> set[int]:
     }
 
 
-@_leaves.once
+@learning.once
 def walked(history: History) -> set[int]:
     """Return the nodes that some pass walked; all of them where that was not kept."""
     if any(not each.nodes and each.node_count for each in history.backwards):

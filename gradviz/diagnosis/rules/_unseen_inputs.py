@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import is_dead
-from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import is_dead
+from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis.rules._gradients import is_failed
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program import Backward, Call, History, Value
@@ -30,7 +30,7 @@ class Unseen:
     backward: Backward  # a pass that went through the Function
 
 
-@_leaves.once
+@learning.once
 def unseen_inputs(history: History) -> list[Unseen]:
     """Return, for each Function, the first call whose hidden leaves never learn."""
     names = {each.name for each in history.program.functions}
@@ -117,12 +117,12 @@ def _inside_behind(apply: Call, calls: list[Call]) -> set[int]:
 def _never_learns(history: History, value: Value, backward: Backward) -> bool:
     """Return whether nothing gives a leaf a gradient or changes it by other means."""
     key = value.tensor
-    if key in _leaves.trained(history) | _leaves.copies(history):
+    if key in learning.trained(history) | learning.copies(history):
         return False
     if is_failed(backward):
         return True
-    trains = _leaves.starved if history.program.optimizers else read_gradients
+    trains = learning.starved if history.program.optimizers else read_gradients
     if key not in trains(history):
         return False  # the gradient of an input may be all that is wanted
-    last = _leaves.last_seen(history).get(key, value)
-    return last.requires_grad and value.storage not in _leaves.kept_up(history)
+    last = learning.last_seen(history).get(key, value)
+    return last.requires_grad and value.storage not in learning.kept_up(history)

@@ -31,10 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.writes import rows_added
-from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.program import Call, History, RawSite, Value
 
 _ADDING = words("add radd sub")

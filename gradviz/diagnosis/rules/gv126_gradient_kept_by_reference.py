@@ -33,10 +33,10 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.calls import followed_by
-from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import words
 from gradviz.program import Call, History, RawSite
 
 _ADDING = words("add sub lerp")

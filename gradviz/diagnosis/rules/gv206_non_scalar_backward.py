@@ -31,10 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import name_of as name_of_op
+from gradviz.dependence.flow import words
 from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import name_of as name_of_op
-from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     frames,

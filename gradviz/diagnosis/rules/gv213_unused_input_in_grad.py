@@ -33,8 +33,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import Flow
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import Flow
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     made_at,

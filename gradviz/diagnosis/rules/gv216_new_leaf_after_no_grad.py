@@ -37,8 +37,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.program import Call, History, Value
 
@@ -49,7 +49,7 @@ _TURNS = 3  # of a loop: later ones tell the same story
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per new leaf that keeps gradients from older ones."""
     reached = {leaf for each in history.backwards for leaf in each.leaves}
-    spared = _leaves.trained(history) | _leaves.copies(history)
+    spared = learning.trained(history) | learning.copies(history)
     roots = {value.tensor for each in history.backwards for value in each.roots}
     asked = {value.tensor for each in history.backwards for value in each.inputs}
     looked = Counter[object]()
@@ -83,7 +83,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _lost(history: History, made: Call, spared: set[int]) -> Iterator[Value]:
     """Yield leaves behind a call that were to get a gradient and got none."""
-    managed = _leaves.managed(history)
+    managed = learning.managed(history)
     behind = history.behind(made.inputs, before=made.index)
     for call in history.calls:
         if call.index > made.index:

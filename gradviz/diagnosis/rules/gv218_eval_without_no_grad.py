@@ -37,9 +37,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gradviz.dependence.cuts import cuts, drops_graph
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._cuts import cuts, drops_graph
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
     is_of_gradients,

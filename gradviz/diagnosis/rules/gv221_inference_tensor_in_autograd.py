@@ -33,10 +33,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.modes import decorator_line
 from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames, loop_site, name_of
-from gradviz.diagnosis.rules._modes import decorator_line
 from gradviz.diagnosis.rules._origins import raised_with, suspects
 from gradviz.program import Call, History, ModeSwitched, RawSite, Value
 

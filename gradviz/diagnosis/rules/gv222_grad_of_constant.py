@@ -31,8 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.learning import freezing
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._leaves import freezing
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     made_at,

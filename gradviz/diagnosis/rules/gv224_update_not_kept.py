@@ -38,8 +38,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import rebound, same_line
 from gradviz.program import Backward, Call, Event, History, RawSite, Value, following
 from gradviz.program.places import over_lines
@@ -140,7 +140,7 @@ def _still_used(history: History, leaf: Value, update: Call) -> Event | None:
 
     Of a leaf that does not learn, such as a target network's, a later use.
     """
-    wanted = _leaves.wanted(history)
+    wanted = learning.wanted(history)
     if wanted is not None and leaf.tensor in wanted:
         return None
     if history.writes(leaf.storage, after=update.index):

@@ -36,9 +36,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.learning import last_seen
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._leaves import last_seen
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     name_of,

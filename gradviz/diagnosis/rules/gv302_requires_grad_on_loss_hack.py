@@ -33,8 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.cuts import cuts
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._cuts import cuts
 from gradviz.diagnosis.rules._report import Words, is_hack, make
 from gradviz.program import Backward, Call, History
 

@@ -35,9 +35,9 @@ References
 
 from __future__ import annotations
 
+from gradviz.dependence.cuts import Cut
 from gradviz.diagnosis.edits.statements import unblocked
 from gradviz.diagnosis.rule import Related
-from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 

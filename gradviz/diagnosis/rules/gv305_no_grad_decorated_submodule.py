@@ -33,10 +33,10 @@ References
 
 from __future__ import annotations
 
+from gradviz.dependence.cuts import Cut
+from gradviz.dependence.modes import decorator_line
 from gradviz.diagnosis.edits.statements import undecorated
 from gradviz.diagnosis.rule import Related
-from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._modes import decorator_line
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 

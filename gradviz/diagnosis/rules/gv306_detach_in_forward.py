@@ -31,11 +31,11 @@ References
 
 from __future__ import annotations
 
+from gradviz.dependence.cuts import Cut, drops_graph
+from gradviz.dependence.op_families import plain
 from gradviz.dependence.terms import StraightThrough, straight_through
 from gradviz.diagnosis.edits.calls import without_method
-from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Related
-from gradviz.diagnosis.rules._cuts import Cut, drops_graph
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import Call, History

@@ -28,8 +28,8 @@ References
 
 from __future__ import annotations
 
+from gradviz.dependence.cuts import Cut
 from gradviz.diagnosis.edits.leaves import tensor_itself
-from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History, Value
 

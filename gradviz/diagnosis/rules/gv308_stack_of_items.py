@@ -29,10 +29,10 @@ References
 
 from __future__ import annotations
 
+from gradviz.dependence.cuts import Cut
+from gradviz.dependence.flow import name_of
 from gradviz.diagnosis.edits.leaves import kept_as_tensors
 from gradviz.diagnosis.rule import Related
-from gradviz.diagnosis.rules._cuts import Cut
-from gradviz.diagnosis.rules._flow import name_of
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 

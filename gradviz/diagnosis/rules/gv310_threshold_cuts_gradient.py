@@ -28,7 +28,7 @@ References
 
 from __future__ import annotations
 
-from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.dependence.cuts import Cut
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 

@@ -32,10 +32,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.edits.calls import straight_through
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._terms import in_all_passes, scored, words
 from gradviz.program import Backward, History, Node
 
@@ -50,7 +50,7 @@ def check(history: History) -> Iterator[Hit]:
         return
     walks = [(each, *_walk(history, each)) for each in history.backwards if each.nodes]
     moved = {leaf for _, reached, _ in walks for leaf in reached}
-    wanted = _leaves.wanted(history)
+    wanted = learning.wanted(history)
     for backward, _, flat in walks:
         for node in flat:
             behind = _below(history, node)
@@ -62,7 +62,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _of_terms(history: History, moved: set[int]) -> Iterator[Hit]:
     """Yield one hit per term that is cut off from what learns through others alone."""
-    wanted = (_leaves.wanted(history) or set()) & moved
+    wanted = (learning.wanted(history) or set()) & moved
 
     def lost(account: Account, term: Term) -> set[int]:
         came = account.moved(term)
@@ -114,7 +114,7 @@ def _is_flat(node: Node) -> bool:
 
 
 def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:
-    names = _leaves.listed(history, lost)
+    names = learning.listed(history, lost)
     return Hit(
         f"{node.name} has derivative 0 everywhere: the gradient of {names} is exactly "
         "zero, although the graph is connected.",
@@ -132,7 +132,7 @@ def _beside(
 ) -> Hit:
     return Hit(
         f"{node.name} has derivative 0 everywhere: through it, "
-        f"{words(history, account, term)} gives {_leaves.listed(history, lost)} "
+        f"{words(history, account, term)} gives {learning.listed(history, lost)} "
         "nothing but zeros. They learn from the other terms of the loss alone.",
         node.site,
         _fix(node),

@@ -35,11 +35,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import is_dead, sampled
+from gradviz.dependence.flow import Flow, name_of
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import is_dead, sampled
-from gradviz.diagnosis.rules._flow import Flow, name_of
 from gradviz.program import Backward, Call, History, Value, following
 
 _API = {"grad": "torch.autograd.grad", "backward": "backward"}
@@ -161,10 +161,10 @@ def _learned(
 
     As the network of a learned loss does, by the step that is made with its gradient.
     """
-    wanted = _leaves.wanted(history)
+    wanted = learning.wanted(history)
     if grad.api != "grad" or wanted is None:
         return
-    idle = wanted - _leaves.given_gradients(history) - _leaves.copies(history)
+    idle = wanted - learning.given_gradients(history) - learning.copies(history)
     flow = history.once(Flow)
     lost = idle & {
         leaf for root in grad.roots for leaf in flow.leaves(root, grad.index)
@@ -173,7 +173,7 @@ def _learned(
     for root in later if lost else ():
         if made & history.behind(root.roots, before=root.index):
             hit = _hit(history, grad, root, None)
-            names = _leaves.listed(history, lost)
+            names = learning.listed(history, lost)
             yield replace(
                 hit,
                 message=f"`{_API[grad.api]}` in {history.line(grad.site)} ran without "

@@ -33,10 +33,10 @@ import ast
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import cuts, is_dead
 from gradviz.diagnosis.edits.leaves import asks_for_gradients, attribute_named
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import cuts, is_dead
 from gradviz.diagnosis.rules._origins import set_where
 from gradviz.program import Backward, Call, History
 
@@ -63,7 +63,7 @@ def _hits(history: History, backward: Backward) -> Iterator[Hit]:
     if not makers:
         return
     names = [history.name(call.outputs[0], "") for call in makers]
-    shown = _leaves.joined([name for name in names if name]) or "the tensors"
+    shown = learning.joined([name for name in names if name]) or "the tensors"
     slip, switch = set_where(
         history,
         lambda each: f"`{ast.unparse(each.value)}`" in names and _is_slip(each.attr),

@@ -35,9 +35,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.calls import unwrapped
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.program import History
 
@@ -45,10 +45,10 @@ from gradviz.program import History
 @rule("GV318", "parameter-from-result", "warning")
 def check(history: History) -> Iterator[Hit]:
     for found in rewraps(history):
-        names = _leaves.listed(history, found.lost)
+        names = learning.listed(history, found.lost)
         count = len(history.backwards)
         passes = f"none of {count} backward passes" if count > 1 else "no backward pass"
-        if found.lost & _leaves.trained(history):
+        if found.lost & learning.trained(history):
             passes = "no term of a loss that uses the new leaf"
         where = history.line(found.site)
         what = (

@@ -36,13 +36,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from gradviz.dependence.cuts import is_dead, sampled
+from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.numbers import numbers_in
+from gradviz.dependence.op_families import of_op, plain
 from gradviz.diagnosis.edits.calls import of_tensors
-from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._cuts import is_dead, sampled
-from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loads
-from gradviz.diagnosis.rules._numbers import numbers_in
 from gradviz.diagnosis.rules._terms import accounts, walked
 from gradviz.program import Backward, Call, History, RawSite, Value
 

@@ -30,9 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import ARRAYS, NUMBERS, name_of
 from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.diagnosis.rules._flow import ARRAYS, NUMBERS, name_of
 from gradviz.program import History
 
 

@@ -36,12 +36,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.cuts import blamed, is_dead, sampled
+from gradviz.dependence.flow import Crossing, Flow, name_of, words
 from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.edits.remedy import first_of
 from gradviz.diagnosis.edits.statements import unblocked
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._cuts import blamed, is_dead, sampled
-from gradviz.diagnosis.rules._flow import Crossing, Flow, name_of, words
 from gradviz.diagnosis.rules._gradients import any_nonzero, is_failed
 from gradviz.program import Backward, Call, History, Value
 

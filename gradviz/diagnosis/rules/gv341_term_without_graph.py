@@ -36,12 +36,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import blamed, cuts
+from gradviz.dependence.flow import Crossing, Flow
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import blamed, cuts
-from gradviz.diagnosis.rules._flow import Crossing, Flow
 from gradviz.diagnosis.rules._terms import accounts, walked
 from gradviz.program import Backward, Call, History, RawSite
 
@@ -51,11 +51,11 @@ _CUTS = ("index", "threshold", "cast", "copy", "detach", "numbers")
 @rule("GV341", "term-without-graph", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such a term."""
-    learning = _leaves.wanted(history) or _leaves.trained(history)
+    wanted = learning.wanted(history) or learning.trained(history)
     told = {cut.call.site for cut in cuts(history)}  # other rules: a leaf is lost
     for account in accounts(history):
         for term in account.lines() if account.backward.api == "backward" else ():
-            crossing = _cut(history, account, term, learning)
+            crossing = _cut(history, account, term, wanted)
             if crossing is None or term.use is None or crossing.call.site in told:
                 continue
             told.add(crossing.call.site)
@@ -64,7 +64,7 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _cut(
-    history: History, account: Account, term: Term, learning: set[int]
+    history: History, account: Account, term: Term, wanted: set[int]
 ) -> Crossing | None:
     """Return what cut a single number off from something that learns."""
     flow = history.once(Flow)
@@ -76,7 +76,7 @@ def _cut(
             kind == "detach" and crossing.call.op != "data.get"
         )
         behind = flow.leaves(crossing.source, crossing.call.index)
-        if kind not in _CUTS or not behind & learning:
+        if kind not in _CUTS or not behind & wanted:
             continue
         if not said and crossing.detour is None:
             return crossing

@@ -36,11 +36,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from gradviz.dependence import learning
 from gradviz.dependence.dropped import dropped
+from gradviz.dependence.flow import Flow
 from gradviz.dependence.stores import Lost, lost
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._flow import Flow
 from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._terms import passes_of
 from gradviz.program import Call, History, RawSite
@@ -61,7 +61,7 @@ Place = tuple[str, tuple[RawSite | None, ...]]
 @rule("GV342", "loss-left-out", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose losses nobody differentiates."""
-    wanted, flow = _leaves.wanted(history), history.once(Flow)
+    wanted, flow = learning.wanted(history), history.once(Flow)
     lines: dict[Place, list[Call]] = defaultdict(list)
     for call in dropped(history):
         lines[_place(call)].append(call)
@@ -72,7 +72,7 @@ def check(history: History) -> Iterator[Hit]:
         site, how = _lost(history, place[1])
         last = calls[-1]
         behind = flow.leaves(last.outputs[0], last.index + 1)
-        behind &= _leaves.trained(history) if wanted is None else wanted
+        behind &= learning.trained(history) if wanted is None else wanted
         if how is None or site is None or not behind:
             continue
         # The last value of a loop alone may be meant where there is one loop.
@@ -109,7 +109,7 @@ def _hit(history: History, site: RawSite, how: Lost, behind: set[int]) -> Hit:
     }
     return Hit(
         f"`{history.text(site)}` computes a loss with a graph to "
-        f"{_leaves.listed(history, behind)}, and {what}: no backward pass walks it.",
+        f"{learning.listed(history, behind)}, and {what}: no backward pass walks it.",
         site,
         fixes.get(how.fate, "Add it to the loss, or leave it out."),
         symptom=root.site,

@@ -34,13 +34,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.flow import Flow, words
+from gradviz.dependence.op_families import plain
 from gradviz.dependence.terms import Account, Term
-from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._flow import Flow, words
 from gradviz.diagnosis.rules._lifetime import makers, name_of
-from gradviz.diagnosis.rules._terms import in_all_passes, learning, reached_beside
+from gradviz.diagnosis.rules._terms import in_all_passes, learners, reached_beside
 from gradviz.program import Call, History, RawSite, Value
 
 _DRAWS = words("multinomial bernoulli normal poisson sample binomial")
@@ -66,7 +66,7 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _learning(history: History) -> Iterator[tuple[Account, Term]]:
-    return in_all_passes(history, lambda *each: bool(learning(history, *each)))
+    return in_all_passes(history, lambda *each: bool(learners(history, *each)))
 
 
 def _products(history: History, account: Account, term: Term) -> Iterator[Call]:
@@ -90,7 +90,7 @@ def _taught(
     """Return what learns from a weight and not from the score, with its own term."""
     flow = history.once(Flow)
     behind = flow.leaves(weight, call.index) - flow.leaves(score, call.index)
-    behind &= learning(history, account, term)
+    behind &= learners(history, account, term)
     return behind & reached_beside(history, call.nodes) if behind else behind
 
 
@@ -115,8 +115,8 @@ def _hit(
     return Hit(
         f"`{history.text(call.site)}` ({history.line(call.site)}) weighs the log "
         f"probability of a draw with {name}, which has a graph: this term moves "
-        f"{_leaves.listed(history, taught)} too, against the term that is to train "
-        f"{_leaves.plural(len(taught), 'it', 'them')}.",
+        f"{learning.listed(history, taught)} too, against the term that is to train "
+        f"{learning.plural(len(taught), 'it', 'them')}.",
         call.site,
         f"The weight is to be a constant here: `{name.strip('`')}.detach()`."
         if "`" in name

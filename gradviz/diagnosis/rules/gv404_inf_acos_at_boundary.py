@@ -18,10 +18,10 @@ References
 
 from __future__ import annotations
 
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.edits.numbers import dtype_of, edge_of, inside_domain
 from gradviz.diagnosis.nonfinite import Birth
-from gradviz.diagnosis.op_families import plain
 from gradviz.program import History
 
 

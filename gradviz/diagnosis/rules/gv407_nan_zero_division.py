@@ -18,10 +18,10 @@ References
 
 from __future__ import annotations
 
+from gradviz.dependence.op_families import numbers_in
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.edits.numbers import divisor, dtype_of, epsilon
 from gradviz.diagnosis.nonfinite import Birth
-from gradviz.diagnosis.op_families import numbers_in
 from gradviz.program import History
 
 

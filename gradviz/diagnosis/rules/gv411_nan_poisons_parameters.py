@@ -22,12 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.op_families import is_fill
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.op_families import is_fill
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.program import History, OptimizerCall, Value
 
 
@@ -57,7 +57,7 @@ def check(history: History) -> Iterator[Hit]:
 def _weight(history: History, birth: Birth) -> Value | None:
     """Return the leaf that learns and whose memory was written, if it was one."""
     storage = None if birth.value is None else birth.value.storage
-    for value in _leaves.last_seen(history).values():
+    for value in learning.last_seen(history).values():
         if value.storage == storage and value.is_leaf and value.requires_grad:
             return value
     return None

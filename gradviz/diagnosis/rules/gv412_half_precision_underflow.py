@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 
+from gradviz.dependence.op_families import function_of
 from gradviz.diagnosis.gradient_flow import magnitude, norm_of
-from gradviz.diagnosis.op_families import function_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, Node, NodeRun, Summary
 

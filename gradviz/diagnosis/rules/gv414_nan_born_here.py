@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.op_families import numbers_in
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.growth import Growth, growth
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
-from gradviz.diagnosis.op_families import numbers_in
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History
 

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.learning import steps
+from gradviz.dependence.op_families import of_op, plain
 from gradviz.diagnosis.edits.leaves import started_at_zero
 from gradviz.diagnosis.gradient_flow import is_activation, origin, user_place
-from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.diagnosis.rules._leaves import steps
 from gradviz.program import Call, History, Node, NodeRun, RawSite, Value
 
 _RELUS = ("relu", "relu6", "threshold", "clamp", "clamp_min")

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.op_families import function_of, numbers_in
 from gradviz.diagnosis.gradient_flow import (
     is_activation,
     largest_source,
@@ -29,7 +30,6 @@ from gradviz.diagnosis.gradient_flow import (
     user_place,
     vanishes,
 )
-from gradviz.diagnosis.op_families import function_of, numbers_in
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, History, Node, RawSite, Value
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.op_families import of_op, plain
 from gradviz.diagnosis.edits.leaves import random_start
 from gradviz.diagnosis.gradient_flow import magnitude, origin, without_gradient
-from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.program import Call, History, RawSite, Value
 
 
@@ -47,11 +47,11 @@ def check(history: History) -> Iterator[Hit]:
 
 def _zero_weights(history: History, still: set[int]) -> list[tuple[Call, Value]]:
     """Return the first product of each of these leaves that are all 0 there."""
-    wanted = _leaves.wanted(history)
+    wanted = learning.wanted(history)
     found: dict[int, tuple[Call, Value]] = {}
     leaves = {
         leaf.storage: leaf
-        for key, leaf in _leaves.last_seen(history).items()
+        for key, leaf in learning.last_seen(history).items()
         if key in still and (wanted is None or key in wanted)
     }
     for call in history.calls:
@@ -74,7 +74,7 @@ def _made(history: History, value: Value, use: Call) -> RawSite | None:
     if maker is not None:
         return maker.site
     facts = history.program.tensors.get(value.tensor)
-    born = _leaves.births(history).get(value.tensor)
+    born = learning.births(history).get(value.tensor)
     return (facts and facts.made) or (born and born.site)
 
 

@@ -36,12 +36,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from math import prod
 
+from gradviz.dependence import learning
+from gradviz.dependence.flow import dimension, words
+from gradviz.dependence.op_families import function_of, of_op, plain
 from gradviz.diagnosis.edits.numbers import divided_exactly
 from gradviz.diagnosis.gradient_flow import all_zero, leaf_norms, without_gradient
-from gradviz.diagnosis.op_families import function_of, of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._flow import dimension, words
 from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.program import Backward, Call, History, Node, NodeRun, Value
 
@@ -53,7 +53,7 @@ _FAR = 20  # calls from a factor back to the one that made it 0
 @rule("GV508", "gradient-ends-in-zeros", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per call that stops the gradients of parameters."""
-    wanted = _leaves.wanted(history)
+    wanted = learning.wanted(history)
     still = history.once(without_gradient)
     behind: dict[tuple[int, ...], set[int]] = defaultdict(set)
     passes: dict[tuple[int, ...], Backward] = {}
@@ -115,7 +115,7 @@ def _cancelled(
     )
     yield Hit(
         f"The gradients through {here} and {there} cancel each other out: that of "
-        f"{_leaves.listed(history, leaves)} is exactly 0 in every pass.",
+        f"{learning.listed(history, leaves)} is exactly 0 in every pass.",
         first.site,
         "Detach one of the two ways; the log probability of a draw takes `sample()`, "
         "not `rsample()`.",
@@ -133,7 +133,7 @@ def _hits(
 ) -> Iterator[Hit]:
     here = f"`{history.text(call.site)}` ({history.line(call.site)})"
     lost = (
-        f"the gradient of {_leaves.listed(history, leaves)} is exactly 0 in every pass"
+        f"the gradient of {learning.listed(history, leaves)} is exactly 0 in every pass"
     )
     rounded = _rounded(history, call) if of_op(call.op) == "product" else None
     site, severity, related = call.site, None, ()

@@ -40,9 +40,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import cuts, ends_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import cuts, ends_graph
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
@@ -59,10 +59,10 @@ def check(history: History) -> Iterator[Hit]:
     idle = _idle(history)
     if not idle:
         return
-    yield from _alone(history, idle - _leaves.parameters(history).keys())
+    yield from _alone(history, idle - learning.parameters(history).keys())
     modules = history.program.modules
     inner = {key for module in modules.values() for key in module.children.values()}
-    trained = _leaves.trained(history)
+    trained = learning.trained(history)
     together = {
         tensor
         for each in history.program.optimizers.values()
@@ -70,26 +70,26 @@ def check(history: History) -> Iterator[Hit]:
         for tensor in each.tensors
     }  # several models in one optimizer are one
     for key in modules.keys() - inner:
-        if _leaves.all_parameters(history, modules[key]) & (trained | together):
+        if learning.all_parameters(history, modules[key]) & (trained | together):
             yield from _in_model(history, modules[key], idle, False)
 
 
 def _idle(history: History) -> set[int]:
     """Return the trainable parameters that no pass reaches and no cut explains."""
-    wanted = _leaves.wanted(history)
-    last = _leaves.last_seen(history)
+    wanted = learning.wanted(history)
+    last = learning.last_seen(history)
     cut_off = {leaf for cut in cuts(history) for leaf in cut.lost}
     cut_off |= {leaf for each in rewraps(history) for leaf in each.lost}
     cut_off |= {leaf for each in unseen_inputs(history) for leaf in each.lost}
-    needed = set(_leaves.parameters(history)) if wanted is None else wanted
-    kept_up = _leaves.kept_up(history)
+    needed = set(learning.parameters(history)) if wanted is None else wanted
+    kept_up = learning.kept_up(history)
     needed = {
         key
         for key in needed
         if key not in last
         or (last[key].requires_grad and last[key].storage not in kept_up)
     }
-    return needed - _leaves.trained(history) - cut_off - _leaves.copies(history)
+    return needed - learning.trained(history) - cut_off - learning.copies(history)
 
 
 def _alone(history: History, idle: set[int]) -> Iterator[Hit]:
@@ -103,7 +103,7 @@ def _in_model(
     history: History, module: Module, idle: set[int], optional: bool
 ) -> Iterator[Hit]:
     """Yield a hit for each outermost part that is idle as a whole."""
-    everything = _leaves.all_parameters(history, module)
+    everything = learning.all_parameters(history, module)
     if everything and everything <= idle:
         yield _hit(history, module, everything, optional)
         return
@@ -114,7 +114,7 @@ def _in_model(
     modules = history.program.modules
     children = [modules[key] for key in module.children.values() if key in modules]
     listed = module.kind in _CONTAINERS and any(
-        _leaves.all_parameters(history, child) - idle for child in children
+        learning.all_parameters(history, child) - idle for child in children
     )
     for child in children:
         yield from _in_model(history, child, idle, optional or listed)
@@ -139,8 +139,8 @@ def _hit(history: History, module: Module, tensors: set[int], optional: bool) ->
     count = len(history.backwards)
     passes = f"any of {count} backward passes" if count > 1 else "the backward pass"
     return Hit(
-        f"{name} ({module.kind}) {why}: {_leaves.listed(history, tensors)} "
-        f"{_leaves.plural(len(tensors), 'gets', 'get')} no gradient in {passes}.",
+        f"{name} ({module.kind}) {why}: {learning.listed(history, tensors)} "
+        f"{learning.plural(len(tensors), 'gets', 'get')} no gradient in {passes}.",
         culprit or module.site,
         fix,
         symptom=_last_pass(history),
@@ -255,4 +255,4 @@ def _is_installed(site: RawSite | None) -> bool:
 
 
 def _severity(history: History, optional: bool):
-    return "info" if optional or len(_leaves.steps(history)) < 2 else "warning"
+    return "info" if optional or len(learning.steps(history)) < 2 else "warning"

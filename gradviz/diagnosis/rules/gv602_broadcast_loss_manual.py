@@ -31,9 +31,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._origins import described, origin, shape_text
 from gradviz.program import Call, History, Value
 

@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from gradviz.dependence.flow import words
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._origins import described, origin
 from gradviz.diagnosis.rules.gv602_broadcast_loss_manual import broadcast_pair, hit
 from gradviz.program import History

@@ -33,10 +33,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import e, log
 
+from gradviz.dependence.flow import dimension, name_of, words
 from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.edits.calls import unwrapped
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import dimension, name_of, words
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History, Value
 

@@ -34,10 +34,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.custom_functions import returns
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._origins import made_at
@@ -47,14 +47,14 @@ from gradviz.program import Call, History, Module, Optimizer, RawSite
 @rule("GV605", "optimizer-stale-params", "warning")
 def check(history: History) -> Iterator[Hit]:
     program = history.program
-    stepped = {step.optimizer: step.index for step in _leaves.steps(history)}
+    stepped = {step.optimizer: step.index for step in learning.steps(history)}
     makers = [each for key, each in program.optimizers.items() if key in stepped]
     if not makers:
         return
     first = min(makers, key=lambda each: each.made)
-    known = _leaves.managed(history)
+    known = learning.managed(history)
     unknown = _reached_parameters(history) - known - by_hand(history)
-    born = _leaves.births(history)
+    born = learning.births(history)
     new = {each for each in unknown & born.keys() if born[each].index > first.made}
     groups: dict[RawSite | None, set[int]] = {}
     for tensor in sorted(new):
@@ -67,7 +67,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _reached_parameters(history: History) -> set[int]:
     tensors = history.program.tensors
-    reached = _leaves.trained(history)
+    reached = learning.trained(history)
     return {key for key in reached if key in tensors and tensors[key].is_parameter}
 
 
@@ -77,12 +77,12 @@ def _is_replacement(history: History, tensor: int, known: set[int]) -> bool:
     Or else whether an optimizer steps parameters that get no gradient any more. What
     is neither may be a part of the loss that is not meant to learn.
     """
-    key = _leaves.parameters(history).get(tensor)
+    key = learning.parameters(history).get(tensor)
     while key is not None:
         if _inside(history, key) & known:
             return True
         key = _parent(history, key)
-    last = {step.optimizer: step for step in _leaves.steps(history)}
+    last = {step.optimizer: step for step in learning.steps(history)}
     return any(
         each.requires_grad and not each.has_grad
         for step in last.values()
@@ -94,7 +94,7 @@ def _replaced_at(
     history: History, first: Optimizer, tensor: int, born: dict[int, Call]
 ) -> RawSite | None:
     """Return where the outermost module that came after the optimizer was made."""
-    key, site = _leaves.parameters(history).get(tensor), None
+    key, site = learning.parameters(history).get(tensor), None
     facts = history.program.tensors[tensor]
     while key is not None:
         module = history.program.modules[key]
@@ -133,7 +133,7 @@ def _parent(history: History, key: int) -> int | None:
 
 
 def _inside(history: History, key: int) -> set[int]:
-    return _leaves.all_parameters(history, history.program.modules[key])
+    return learning.all_parameters(history, history.program.modules[key])
 
 
 def _hit(
@@ -141,9 +141,9 @@ def _hit(
 ) -> Hit:
     name = f"`{first.name}`" if first.name else f"the {first.kind} optimizer"
     fix = "Create the optimizer after the layer, or call `optimizer.add_param_group`."
-    names = _leaves.listed(history, tensors)
+    names = learning.listed(history, tensors)
     return Hit(
-        f"{names} {_leaves.plural(len(tensors), 'was', 'were')} created in "
+        f"{names} {learning.plural(len(tensors), 'was', 'were')} created in "
         f"{history.line(site)}, after {name} in {history.line(first.site)} took its "
         "parameters: gradients come, but no optimizer applies them.",
         site,

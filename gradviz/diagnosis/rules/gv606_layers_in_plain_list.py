@@ -31,9 +31,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.leaves import registered
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import History, Module, RawSite
@@ -47,8 +47,8 @@ _INSTEAD = {
 
 @rule("GV606", "layers-in-plain-list", "warning")
 def check(history: History) -> Iterator[Hit]:
-    known = _leaves.managed(history)
-    trained = _leaves.trained(history) - by_hand(history)
+    known = learning.managed(history)
+    trained = learning.trained(history) - by_hand(history)
     for module in history.program.modules.values():
         for attribute, container, tensors in module.hidden:
             lost = set(tensors) & trained - known
@@ -63,15 +63,15 @@ def _hit(
     line = _assigned(history, made or module.site, attribute)
     count = len(lost)
     kind = "tensor" if container in ("Tensor", "Parameter") else f"plain {container}"
-    layers = any(_leaves.parameters(history).get(each) for each in lost)
+    layers = any(learning.parameters(history).get(each) for each in lost)
     instead = _INSTEAD.get(container, "nn.ModuleList") if layers else "nn.Parameter"
     if not layers and kind != "tensor":
         instead = "nn.ParameterDict" if container == "dict" else "nn.ParameterList"
     culprit = made or module.site
     return Hit(
         f"`self.{attribute}` of {module.kind} is a {kind}: {count} trainable "
-        f"{_leaves.plural(count, 'tensor', 'tensors')} in it "
-        f"{_leaves.plural(count, 'is', 'are')} not in `parameters()`. "
+        f"{learning.plural(count, 'tensor', 'tensors')} in it "
+        f"{learning.plural(count, 'is', 'are')} not in `parameters()`. "
         "The loss reaches them, and no optimizer knows them.",
         culprit,
         f"Use `{instead}`, which registers what it holds.",

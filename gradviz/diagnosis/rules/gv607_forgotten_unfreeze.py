@@ -37,11 +37,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import is_dead
 from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import is_dead
 from gradviz.program import Backward, History, Optimizer, OptimizerCall, RawSite
 from gradviz.program.places import over_lines
 
@@ -50,7 +50,7 @@ from gradviz.program.places import over_lines
 def check(history: History) -> Iterator[Hit]:
     yield from _dead_passes(history)
     for key, optimizer in history.program.optimizers.items():
-        steps = [each for each in _leaves.steps(history) if each.optimizer == key]
+        steps = [each for each in learning.steps(history) if each.optimizer == key]
         frozen = _always_frozen(steps)
         born = _born_frozen(history, frozen)
         for site, tensors in (_by_freeze(history, frozen) | born).items():
@@ -60,13 +60,13 @@ def check(history: History) -> Iterator[Hit]:
             if everything and wrong is not None:
                 yield wrong
                 continue
-            names = _leaves.listed(history, tensors)
+            names = learning.listed(history, tensors)
             name = f"`{optimizer.name}`" if optimizer.name else "an optimizer"
             yield Hit(
-                f"{names} {_leaves.plural(len(tensors), 'is', 'are')} in {name}, but "
+                f"{names} {learning.plural(len(tensors), 'is', 'are')} in {name}, but "
                 f"frozen since {history.line(site)}: none of its {len(steps)} "
-                f"{_leaves.plural(len(steps), 'step', 'steps')} could move "
-                f"{_leaves.plural(len(tensors), 'it', 'them')}.",
+                f"{learning.plural(len(steps), 'step', 'steps')} could move "
+                f"{learning.plural(len(tensors), 'it', 'them')}.",
                 site,
                 "Call `requires_grad_(True)` where training of them is to begin, or "
                 "leave them out of the optimizer.",
@@ -85,27 +85,27 @@ def _wrong_hands(
 
     Then what learns is in no optimizer, and the line that made this one is to blame.
     """
-    learning = {
+    reached = {
         leaf
         for each in history.backwards
         if each.index > optimizer.made and each.api == "backward"
         for leaf in each.leaves
     }
-    learning &= _leaves.parameters(history).keys() - _leaves.managed(history)
-    calls = (_leaves.freezing(history, each) for each in tensors)
+    reached &= learning.parameters(history).keys() - learning.managed(history)
+    calls = (learning.freezing(history, each) for each in tensors)
     later = any(call is not None and call.index > optimizer.made for call in calls)
-    if later or not learning:
+    if later or not reached:
         return None
     name = f"`{optimizer.name}`" if optimizer.name else f"This {optimizer.kind}"
     return Hit(
-        f"{name} was given {_leaves.listed(history, tensors)} only, frozen since "
+        f"{name} was given {learning.listed(history, tensors)} only, frozen since "
         f"{history.line(frozen)}: its steps move nothing. The backward passes give "
-        f"gradients to {_leaves.listed(history, learning)}, which no optimizer has.",
+        f"gradients to {learning.listed(history, reached)}, which no optimizer has.",
         optimizer.site,
         "Give the optimizer the parameters of the module that is to learn.",
         related=(Related("frozen here", frozen),),
-        edit=given(optimizer.site, owners(history, learning)),
-        tensors=tuple(sorted(learning)),
+        edit=given(optimizer.site, owners(history, reached)),
+        tensors=tuple(sorted(reached)),
     )
 
 
@@ -121,14 +121,14 @@ def _joined_later(history: History, made: int, tensors: set[int]) -> bool:
     """Return whether training went on without them before this optimizer came."""
     return any(
         step.index < made and not tensors & {each.tensor for each in step.states}
-        for step in _leaves.steps(history)
+        for step in learning.steps(history)
     )
 
 
 def _by_freeze(history: History, tensors: set[int]) -> dict[RawSite, set[int]]:
     found: dict[RawSite, set[int]] = {}
     for tensor in sorted(tensors):
-        call = _leaves.freezing(history, tensor)
+        call = learning.freezing(history, tensor)
         if call is not None and call.site is not None:
             found.setdefault(call.site, set()).add(tensor)
     return found
@@ -140,7 +140,7 @@ def _born_frozen(history: History, tensors: set[int]) -> dict[RawSite, set[int]]
     for tensor in sorted(tensors):
         facts = history.program.tensors.get(tensor)
         made = None if facts is None else facts.made
-        if made is not None and _leaves.freezing(history, tensor) is None:
+        if made is not None and learning.freezing(history, tensor) is None:
             found.setdefault(made, set()).add(tensor)
     return found
 
@@ -153,7 +153,7 @@ def _dead_passes(history: History) -> Iterator[Hit]:
 
 def _explained(history: History, backward: Backward) -> Iterator[Hit]:
     behind = history.behind(backward.roots, backward.index)
-    seen = _leaves.last_seen(history)
+    seen = learning.last_seen(history)
     used = [seen[each] for each in behind if each in seen]
     learned = behind & {
         leaf
@@ -191,8 +191,8 @@ def _frozen_hit(
         )
         fix = f"Write `{name} = copy.deepcopy({other})`."
     return Hit(
-        f"{what}: {_leaves.listed(history, tensors)} "
-        f"{_leaves.plural(len(tensors), 'was', 'were')} frozen in "
+        f"{what}: {learning.listed(history, tensors)} "
+        f"{learning.plural(len(tensors), 'was', 'were')} frozen in "
         f"{history.line(site)}.{same}",
         culprit,
         fix,

@@ -31,18 +31,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.leaves import attribute_named, switched_by_call
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._origins import assigned, made_at
 from gradviz.program import History, Module, RawSite
 
 
 @rule("GV608", "freeze-attribute-typo", "warning")
 def check(history: History) -> Iterator[Hit]:
-    trained = _leaves.trained(history)
+    trained = learning.trained(history)
     for module in history.program.modules.values():
-        inside = _leaves.all_parameters(history, module)
+        inside = learning.all_parameters(history, module)
         for attribute, site in module.odd.items():
             learns = bool(inside & trained)
             if inside and _asks_to_learn(history, site) != learns:

@@ -33,18 +33,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.leaves import shared_parameter, values_copied
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, History, RawSite, Value
 
 
 @rule("GV609", "tied-storage-two-parameters", "warning")
 def check(history: History) -> Iterator[Hit]:
-    wanted = _leaves.wanted(history)
-    trained = _leaves.trained(history)
-    seen = _leaves.last_seen(history)
+    wanted = learning.wanted(history)
+    trained = learning.trained(history)
+    seen = learning.last_seen(history)
     groups: dict[int, list[Value]] = {}
     for value in seen.values():
         active = value.tensor in (trained if wanted is None else wanted)
@@ -62,7 +62,7 @@ def _dragged(history: History) -> Iterator[Hit]:
 
     Who shares memory on purpose does so once. To write it again means a copy.
     """
-    stepped = _leaves.wanted(history) or set[int]()
+    stepped = learning.wanted(history) or set[int]()
     ties = [call for call in history.calls if _ties(call)] if stepped else []
     steps: dict[int, tuple[Call, Value]] = {}  # by the storage that they write first
     others: dict[int, Value] = {}  # parameters that compute and are not stepped
@@ -118,7 +118,7 @@ def _hit(history: History, one: Value, other: Value) -> Hit:
     later = max(one.tensor, other.tensor)
     facts = history.program.tensors.get(later)
     made = (facts.made if facts is not None else None) or made_at(history, later)
-    names = _leaves.listed(history, {one.tensor, other.tensor})
+    names = learning.listed(history, {one.tensor, other.tensor})
     return Hit(
         f"{names} are two parameters over one memory: a step updates it once for each "
         "of them.",

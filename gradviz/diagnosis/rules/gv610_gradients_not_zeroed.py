@@ -38,11 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.remedy import first_of
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program import History, OptimizerCall, RawSite
@@ -69,7 +69,7 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     leaf = next(iter(mixed.values()))
     assert leaf.backward is not None
     assert leaf.step is not None
-    names = _leaves.listed(history, mixed)
+    names = learning.listed(history, mixed)
     site, line, slip = or_uncalled(history, leaf.backward.site, "zero_grad")
     clear = (
         f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.program import History, OptimizerCall
 
@@ -79,7 +79,7 @@ def _hit(history: History, moment: Moment, lost: dict[int, Leaf]) -> Hit:
     leaf = next(iter(lost.values()))
     assert leaf.backward is not None
     assert leaf.cleared is not None
-    names = _leaves.listed(history, lost)
+    names = learning.listed(history, lost)
     return Hit(
         f"`{history.text(leaf.cleared.site)}` throws the gradients of {names} away "
         f"after the pass in {history.line(leaf.backward.site)} and before "

@@ -34,10 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program import Call, History, ModuleCall, TrainingSwitched
 

@@ -39,9 +39,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.training import trained_again
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.program import (
     Backward,
     History,
@@ -62,7 +62,7 @@ def check(history: History) -> Iterator[Hit]:
     trained_before: set[int] = set()
     evaluated: set[int] = set()  # since the switch
     waiting: dict[int, ModuleCall] = {}  # the last outermost calls that no pass reached
-    learning: list[ModuleCall] = []  # those that a pass reached before the next step
+    trained: list[ModuleCall] = []  # those that a pass reached before the next step
     for event in history.events:
         if isinstance(event, TrainingSwitched):
             for key in {event.module, *event.changed}:
@@ -75,15 +75,15 @@ def check(history: History) -> Iterator[Hit]:
                 evaluated.add(event.module)
         elif isinstance(event, Backward) and event.api == "backward":
             reached = [c for c in waiting.values() if _learns(history, c, event)]
-            learning += [waiting.pop(call.module) for call in reached]
+            trained += [waiting.pop(call.module) for call in reached]
             if not history.program.optimizers:
-                yield from _trained(history, learning, event, switches, evaluated)
-                learning = []
+                yield from _trained(history, trained, event, switches, evaluated)
+                trained = []
         elif isinstance(event, OptimizerCall) and event.what == "step":
-            trained_before |= {each.module for each in learning if each.training}
+            trained_before |= {each.module for each in trained if each.training}
             known = trained_before | evaluated
-            yield from _trained(history, learning, event, switches, known)
-            learning = []
+            yield from _trained(history, trained, event, switches, known)
+            trained = []
 
 
 def _trained(
@@ -105,7 +105,7 @@ def _trained(
 def _learns(history: History, call: ModuleCall, backward: Backward) -> bool:
     module = history.program.modules.get(call.module)
     return module is not None and bool(
-        _leaves.all_parameters(history, module) & set(backward.leaves)
+        learning.all_parameters(history, module) & set(backward.leaves)
     )
 
 
@@ -132,7 +132,7 @@ def _hit(
     yield Hit(
         f"{name} is in evaluation mode since `{history.text(switch.site)}` in "
         f"{history.line(switch.site)} and was trained so in "
-        f"{history.line(call.site)}: {_leaves.joined(kinds)} in it {behave} as in "
+        f"{history.line(call.site)}: {learning.joined(kinds)} in it {behave} as in "
         "evaluation.",
         switch.site,
         "Call `.train()` when the evaluation is over, or at the top of each epoch.",
@@ -150,7 +150,7 @@ def _modal(history: History, module: Module) -> list[Module]:
     Those whose parameters are all frozen may stay as they are.
     """
     own = set(module.parameters.values())
-    frozen = bool(own) and not own & _leaves.trained(history)
+    frozen = bool(own) and not own & learning.trained(history)
     named = any(word in module.kind for word in _MODAL)
     found = [module] if named and not frozen else []
     rows = map(history.program.modules.get, module.children.values())

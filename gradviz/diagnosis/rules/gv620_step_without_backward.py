@@ -33,9 +33,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program import History, OptimizerCall
 
@@ -45,7 +45,7 @@ def check(history: History) -> Iterator[Hit]:
     if history.backwards:
         return
     steps: dict[int, list[OptimizerCall]] = defaultdict(list)
-    for step in _leaves.steps(history):
+    for step in learning.steps(history):
         steps[step.optimizer].append(step)
     for key, made in steps.items():
         states = [state for step in made for state in step.states]

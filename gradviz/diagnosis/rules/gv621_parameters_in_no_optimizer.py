@@ -33,9 +33,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import History
@@ -43,22 +43,22 @@ from gradviz.program import History
 
 @rule("GV621", "parameters-in-no-optimizer", "info")
 def check(history: History) -> Iterator[Hit]:
-    if len(history.program.optimizers) != 1 or len(_leaves.steps(history)) < 2:
+    if len(history.program.optimizers) != 1 or len(learning.steps(history)) < 2:
         return
     (optimizer,) = history.program.optimizers.values()
     known = set(optimizer.tensors)
-    left_out = set(_leaves.parameters(history)) & _leaves.trained(history)
-    left_out -= known | by_hand(history) | _leaves.copies(history)
-    born = _leaves.births(history)
+    left_out = set(learning.parameters(history)) & learning.trained(history)
+    left_out -= known | by_hand(history) | learning.copies(history)
+    born = learning.births(history)
     before = {
         key for key in left_out if key in born and born[key].index <= optimizer.made
     }
-    if not before or not known & _leaves.trained(history):
+    if not before or not known & learning.trained(history):
         return
     name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"
-    names = _leaves.listed(history, before)
-    verb = _leaves.plural(len(before), "gets a gradient", "get gradients")
-    pronoun = _leaves.plural(len(before), "it", "them")
+    names = learning.listed(history, before)
+    verb = learning.plural(len(before), "gets a gradient", "get gradients")
+    pronoun = learning.plural(len(before), "it", "them")
     yield Hit(
         f"{names} {verb}, but {name} in {history.line(optimizer.site)} was not given "
         f"{pronoun}: no step changes {pronoun}.",

@@ -30,8 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.program import Backward, Call, History, OptimizerCall, RawSite
 
@@ -82,7 +82,7 @@ def _hit(history: History, step: OptimizerCall, used: dict[int, Leaf]) -> Hit:
     assert leaf.backward is not None
     before = leaf.step
     other = isinstance(before, OptimizerCall) and before.optimizer != step.optimizer
-    names = _leaves.listed(history, used)
+    names = learning.listed(history, used)
     who = "another optimizer has applied" if other else "a step has applied"
     return Hit(
         f"`{history.text(step.site)}` applies gradients of {names} that {who} "

@@ -27,10 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import words
 from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import words
 from gradviz.program import Call, History, RawSite
 
 _LOSSES = words("nll_loss nll_loss_nd nll_loss2d kl_div")

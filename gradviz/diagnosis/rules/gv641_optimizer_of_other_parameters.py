@@ -35,9 +35,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._origins import made_at
@@ -47,8 +47,8 @@ from gradviz.program import Call, History, Optimizer, OptimizerCall, RawSite
 @rule("GV641", "optimizer-of-other-parameters", "warning")
 def check(history: History) -> Iterator[Hit]:
     optimizers = history.program.optimizers
-    known = _leaves.managed(history)
-    born = _leaves.births(history)
+    known = learning.managed(history)
+    born = learning.births(history)
     for key, made in moves(history).items():
         optimizer = optimizers.get(key)
         steps = [each for each in made if isinstance(each, OptimizerCall)]
@@ -59,7 +59,7 @@ def check(history: History) -> Iterator[Hit]:
             continue
         left_out = {
             each
-            for each in _leaves.trained(history) - known - by_hand(history)
+            for each in learning.trained(history) - known - by_hand(history)
             if each in born and born[each].index <= optimizer.made
         }
         copied = _copied(history, optimizer) if not left_out else {}
@@ -69,7 +69,7 @@ def check(history: History) -> Iterator[Hit]:
             yield Hit(
                 f"{optimizer_words(history, key)} steps parameters that nothing is "
                 "computed with and that never get a gradient. The gradients go to "
-                f"{_leaves.listed(history, left_out)}, which no optimizer has.",
+                f"{learning.listed(history, left_out)}, which no optimizer has.",
                 optimizer.site,
                 "Give the optimizer the parameters of the model that computes the "
                 "loss, not copies of them.",
@@ -83,10 +83,10 @@ def check(history: History) -> Iterator[Hit]:
 
 def _copied(history: History, optimizer: Optimizer) -> dict[int, Call]:
     """Return the first copy of each of the optimizer's tensors that gets a gradient."""
-    seen, born = _leaves.last_seen(history), _leaves.births(history)
+    seen, born = learning.last_seen(history), learning.births(history)
     own = {seen[each].storage for each in optimizer.tensors if each in seen}
     found: dict[int, Call] = {}
-    for key in sorted(_leaves.given_gradients(history) & born.keys()):
+    for key in sorted(learning.given_gradients(history) & born.keys()):
         call = born[key]
         source = {value.storage for value in call.inputs}
         if call.op == "clone" and call.index > optimizer.made and source <= own:
@@ -103,7 +103,7 @@ def _of_copies(
     return Hit(
         f"{optimizer_words(history, key)} steps parameters that never get a gradient: "
         f"they are only copied, in {history.line(site)}, and the gradients go to "
-        f"{_leaves.listed(history, copied)}, which are copies. The steps change "
+        f"{learning.listed(history, copied)}, which are copies. The steps change "
         "nothing.",
         site,
         "Hand the gradients on before `step()`: `own.grad = copy.grad.clone()` for "

@@ -33,10 +33,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import words
 from gradviz.diagnosis._raised import own_site
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import bound_at
-from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._origins import described, made_at
 from gradviz.program import Call, History, Raised, RawSite, Value
 

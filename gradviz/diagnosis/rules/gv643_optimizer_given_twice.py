@@ -36,10 +36,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import sampled
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import sampled
 from gradviz.diagnosis.rules._gradients import applied_by, by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._origins import made_at
@@ -58,9 +58,9 @@ def check(history: History) -> Iterator[Hit]:
         for key, each in history.program.optimizers.items()
         if len(made.get(key, ())) >= _LEAST
     ]
-    left_out = set(_leaves.parameters(history)) & _leaves.trained(history)
-    left_out -= _leaves.managed(history) | by_hand(history) | _leaves.copies(history)
-    born = _leaves.births(history)
+    left_out = set(learning.parameters(history)) & learning.trained(history)
+    left_out -= learning.managed(history) | by_hand(history) | learning.copies(history)
+    born = learning.births(history)
     for number, later in enumerate(optimizers):
         first = next(
             (o for o in optimizers[:number] if set(later.tensors) <= set(o.tensors)),
@@ -72,9 +72,9 @@ def check(history: History) -> Iterator[Hit]:
         yield Hit(
             f"{optimizer_words(history, later.key)} was given parameters that "
             f"{optimizer_words(history, first.key)} steps already, all of them. "
-            f"{_leaves.listed(history, known)} "
-            f"{_leaves.plural(len(known), 'gets a gradient', 'get gradients')}, and no "
-            "optimizer has been given them.",
+            f"{learning.listed(history, known)} "
+            f"{learning.plural(len(known), 'gets a gradient', 'get gradients')}, and "
+            "no optimizer has been given them.",
             later.site,
             "Give this optimizer the parameters that its loss is to train.",
             symptom=made[later.key][0].site,
@@ -110,7 +110,9 @@ def _outermost(history: History, shared: set[int]) -> Iterator[ModuleCall]:
     """Yield the last call of each module that holds shared parameters alone."""
     for call in {each.module: each for each in history.of(ModuleCall)}.values():
         module = history.program.modules.get(call.module)
-        mine = set[int]() if module is None else _leaves.all_parameters(history, module)
+        mine = (
+            set[int]() if module is None else learning.all_parameters(history, module)
+        )
         if mine and mine <= shared and call.parent is None:
             yield call
 

@@ -34,10 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis._words import variable
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History

@@ -37,8 +37,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program import History, ModuleCall, RawSite
@@ -49,11 +49,11 @@ _LEAST = 2  # leaves of one line
 @rule("GV645", "parameter-made-in-forward", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such leaves."""
-    seen, made = _leaves.last_seen(history), defaultdict[RawSite, list[int]](list)
-    known = _leaves.managed(history) | _leaves.parameters(history).keys()
+    seen, made = learning.last_seen(history), defaultdict[RawSite, list[int]](list)
+    known = learning.managed(history) | learning.parameters(history).keys()
     known |= by_hand(history) | read_gradients(history)
-    for leaf in sorted(_leaves.trained(history) - known):
-        call = history.producer(leaf) or _leaves.births(history).get(leaf)
+    for leaf in sorted(learning.trained(history) - known):
+        call = history.producer(leaf) or learning.births(history).get(leaf)
         inside = call and isinstance(history.at(call.module), ModuleCall)
         if call and inside and call.site and seen[leaf].is_parameter:
             made[call.site].append(leaf)

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.diagnosis.rules._origins import made_at
@@ -46,9 +46,9 @@ _LEAST = 2  # passes into the copy
 @rule("GV646", "gradient-into-a-copy", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that calls such a copy with its graph."""
-    idle = _leaves.copies(history) & _leaves.trained(history)
-    idle -= _leaves.managed(history) | by_hand(history) | read_gradients(history)
-    if not idle or not _leaves.managed(history):
+    idle = learning.copies(history) & learning.trained(history)
+    idle -= learning.managed(history) | by_hand(history) | read_gradients(history)
+    if not idle or not learning.managed(history):
         return
     told = set[RawSite | None]()
     known: dict[int, list[Backward]] = {}  # passes into a copy, by module
@@ -60,7 +60,7 @@ def check(history: History) -> Iterator[Hit]:
             known[module.key] = _wasted(history, module, idle)
         passes = known[module.key]
         if passes and call.site not in told:
-            own = _leaves.all_parameters(history, module)
+            own = learning.all_parameters(history, module)
             told.add(call.site)
             name = f"`{module.name}`" if module.name else f"the {module.kind}"
             yield Hit(
@@ -80,7 +80,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _wasted(history: History, module: Module, idle: set[int]) -> list[Backward]:
     """Return the passes into a copy that is kept up, if this is one."""
-    own = _leaves.all_parameters(history, module)
+    own = learning.all_parameters(history, module)
     if not own or not own <= idle:
         return []
     passes = [
@@ -94,5 +94,5 @@ def _wasted(history: History, module: Module, idle: set[int]) -> list[Backward]:
 
 def _is_kept_up(history: History, own: set[int], first: Backward) -> bool:
     """Return whether a copy was written after a pass: what replaces a layer is not."""
-    seen = _leaves.last_seen(history)
+    seen = learning.last_seen(history)
     return any(history.writes(seen[each].storage, after=first.index) for each in own)

@@ -39,9 +39,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._loop_helpers import moves
 from gradviz.program import History, Optimizer
 
@@ -77,7 +77,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _may_be_meant(history: History, optimizer: Optimizer) -> bool:
     """Return whether it may keep nothing, or the parameters are set back in between."""
-    seen = _leaves.last_seen(history)
+    seen = learning.last_seen(history)
     mine = {seen[each].storage for each in optimizer.tensors if each in seen}
     return optimizer.kind == "SGD" or any(
         call.op in ("copy_", "data.set")

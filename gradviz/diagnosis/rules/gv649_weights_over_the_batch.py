@@ -32,10 +32,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import dimension, name_of, words
 from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import dimension, name_of, words
 from gradviz.program import Call, History, RawSite, Value
 
 _SAME_PLACES = words("dropout clone contiguous float double to unsqueeze getitem")

@@ -33,9 +33,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._origins import behind, described
 from gradviz.program import Call, History, RawSite, Value
 

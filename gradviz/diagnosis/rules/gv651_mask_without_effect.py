@@ -31,9 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.op_families import numbers_in, of_op, plain
 from gradviz.diagnosis.edits.numbers import masked
 from gradviz.diagnosis.gradient_flow import origin
-from gradviz.diagnosis.op_families import numbers_in, of_op, plain
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import Call, History, RawSite
 

@@ -31,10 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.shapes import without_index
-from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.program import Call, History, RawSite
 
 _COMPARING = words("sub rsub mse_loss l1_loss smooth_l1_loss huber_loss")

@@ -37,10 +37,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import name_of as name_of_op
 from gradviz.dependence.terms import cancels
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import aliased_at
-from gradviz.diagnosis.rules._flow import name_of as name_of_op
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._terms import walked
 from gradviz.program import Call, History, RawSite, Value

@@ -37,9 +37,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Dropped, Leaf, dropped, moments
 from gradviz.program import History, RawSite, ScalerCall
 
@@ -49,7 +49,7 @@ _LEAST = 2  # steps that must agree
 @rule("GV661", "accumulated-gradients-dropped", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that clears what was to add up."""
-    steps = [each for each in _leaves.steps(history) if each.states]
+    steps = [each for each in learning.steps(history) if each.states]
     if history.of(ScalerCall):
         return  # a scaler leaves out the steps whose gradients overflowed
     inside = {each.site for each in steps}

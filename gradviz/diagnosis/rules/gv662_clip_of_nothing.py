@@ -34,9 +34,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.training import listed_once
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.program import History, RawSite, following
 
 
@@ -46,7 +46,7 @@ def check(history: History) -> Iterator[Hit]:
     told: set[RawSite | None] = set()
     steps = [
         each
-        for each in _leaves.steps(history)
+        for each in learning.steps(history)
         if any(state.has_grad for state in each.states)
     ]
     for call in history.calls:

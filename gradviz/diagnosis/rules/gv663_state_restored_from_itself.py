@@ -37,10 +37,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence.learning import last_seen, once
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.leaves import copied_model
-from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._leaves import last_seen, once
 from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.program import Call, History, RawSite
 from gradviz.program.places import over_lines

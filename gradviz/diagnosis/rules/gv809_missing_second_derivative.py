@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradviz.diagnosis.op_families import function_of
+from gradviz.dependence.op_families import function_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, History, Node
 

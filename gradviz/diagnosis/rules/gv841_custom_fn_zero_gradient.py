@@ -38,9 +38,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.custom_functions import return_place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.program import Backward, History, Node, NodeRun
 
@@ -79,7 +79,7 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
     site, line = return_place(history, custom.backward)
     return Hit(
         f"{custom.name}.backward gives zeros for every gradient that it gets: "
-        f"{_leaves.listed(history, lost)} behind it cannot learn.",
+        f"{learning.listed(history, lost)} behind it cannot learn.",
         site or node.site,
         "Check the mask or factor; for a step such as round(), pass the gradient on as "
         "it is (a straight-through estimator).",

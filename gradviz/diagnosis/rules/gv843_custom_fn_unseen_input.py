@@ -43,8 +43,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
 from gradviz.program import History
 
@@ -54,20 +54,20 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per Function."""
     for each in unseen_inputs(history):
         apply, use = each.apply, each.uses[0]
-        names = _leaves.listed(history, each.lost)
+        names = learning.listed(history, each.lost)
         count = len(each.lost)
         yield Hit(
             f"{apply.op}.forward uses {names} (`{history.text(use.site)}`, "
             f"{history.line(use.site)}), which `{history.text(apply.site)}` is not "
             "given. Autograd knows the inputs of `apply` only: "
-            + _leaves.plural(
+            + learning.plural(
                 count,
                 "it gets no gradient, and never learns.",
                 "they get no gradient, and never learn.",
             ),
             apply.site,
             "Give `apply` "
-            + _leaves.plural(
+            + learning.plural(
                 count,
                 "this tensor, too, and return a gradient for it from backward.",
                 "these tensors, too, and return a gradient for each from backward.",

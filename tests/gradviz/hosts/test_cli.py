@@ -118,6 +118,7 @@ COMMANDS = [
     "fix",
     "export",
     "explain",
+    "why",
     "show",
     "ledger",
     "diff",

@@ -126,14 +126,16 @@ class TorchCalls:
                 made = tuple([log.fresh_output(each, header, node) for each in outputs])
             else:
                 made = tuple([values.made(each) for each in outputs])
+            exports, saving = log.exports, nodes or op.exports or header[9] is not None
+            if exports.untold and saving:
+                exports.tell((*header[5], *made))
             index = log.note("call", header, made, nodes, writes, plain, *self._modes())
             if nodes:
                 self.graph.made_by(nodes, index, header)
             elif not log.skims or self.repeated.is_news(header):
                 self._read_what_ends(met, made)
             if op.exports:
-                log.exports.add(met, outputs)
-            exports, saving = log.exports, nodes or op.exports or header[9] is not None
+                exports.add(met, outputs)
             if exports.watched and exports.look(index, met, outputs, bool(saving)):
                 self.graph.lent.update(nodes)
             if not op.uninitialized:
@@ -259,7 +261,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                     if log.skims and (op.fast or op.exports):
                         caller, graph = frame(1), grad_enabled()
                         at = id(caller.f_code), caller.f_lasti, id(func), graph
-                        over = told(at, 0) >= ENOUGH and is_aside(at, args, op)
+                        over = told(at, 0) >= ENOUGH and is_aside(at, args, op, caller)
                     alone = (not types or plain.issuperset(types)) and not others()
                     if over:
                         pass

@@ -31,7 +31,9 @@ class TorchEngine:
 
     def __init__(self, *, keep_compiled: bool = False) -> None:
         self.keep_compiled = keep_compiled
-        self.tensor_type: type = importlib.import_module("torch").Tensor
+        torch = importlib.import_module("torch")
+        self.tensor_type: type = torch.Tensor
+        self._unasked: Any = torch._C.DisableTorchFunction
 
     def innermost(self) -> TorchLog | None:
         """Return the log that is open already."""
@@ -51,7 +53,8 @@ class TorchEngine:
 
     def hooks_of(self, tensor: Any) -> tuple[Hook, ...] | None:
         """Return the hooks on a leaf; None for what is no leaf."""
-        return hooks_of(tensor) if tensor.is_leaf else None
+        with self._unasked():  # a subclass is not to notice
+            return hooks_of(tensor) if tensor.is_leaf else None
 
     def number_of(self, tensor: Any) -> float | None:
         """Return the one number in a tensor; None where asking for it would wait."""

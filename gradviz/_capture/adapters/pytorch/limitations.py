@@ -35,6 +35,8 @@ STAYED_COMPILED = "it stayed compiled"
 NEEDS_COMPILER = "PyTorch has to compile it"
 SCRIPTED = "it is TorchScript"
 
+RAN_UNSEEN = "so often before had it made no graph and written nowhere"
+
 UNKNOWN_COMPILER = (
     "This version of PyTorch calls compiled functions in a way that the recording does "
     "not know: leave torch.compile out to record what is inside."

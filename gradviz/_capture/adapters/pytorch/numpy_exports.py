@@ -38,27 +38,35 @@ class Exports:
         self.values = values
         self.watched: dict[int, list[tuple[int, int]]] = {}
         """Storage -> event indexes with the fingerprint then, in order."""
+        self.count = 0  # of calls that handed memory out
+        self.untold: dict[int, tuple[Any, ...]] = {}
+        """Storage -> name, code, instruction, where: of a call that was passed over."""
         self._room = _MOST_WATCHED
 
     def add(self, met: GivenTensors, outputs: Sequence[Any]) -> None:
         """Watch the storages that a call handed out."""
+        self.count += 1
         for tensor in [*(each for each, _ in met), *outputs]:
             storage = self.values.look(tensor)[STORAGE]
             if storage:
                 self._watch(storage)
 
-    def is_new(self, tensor: Any) -> bool:
-        """Tell whether no call was told of a tensor's memory; watch it from now on."""
+    def if_new(self, tensor: Any) -> int:
+        """Return a tensor's storage if no call was told of it, or 0; watch it.
+
+        Whoever passes over the call that hands it out keeps that in :attr:`untold`.
+        """
+        self.count += 1
         values = self.values
         if type(tensor) is not self.torch.Tensor or tensor.requires_grad:
-            return False
+            return 0
         count = values.storages.count
         try:
             number = values.storage_of(tensor.untyped_storage())
         except (RuntimeError, NotImplementedError):  # sparse, or of a transform
-            return False
+            return 0
         self._watch(number)
-        return number > count
+        return number if number > count else 0
 
     def _watch(self, storage: int) -> None:
         if storage not in self.watched:
@@ -76,6 +84,7 @@ class Exports:
         living = {number for number, _ in self.values.storages.alive()}
         for storage in [each for each in self.watched if each not in living]:
             del self.watched[storage]
+            self.untold.pop(storage, None)
             self.values.unversioned.discard(storage)
         self._room = max(_MOST_WATCHED, 2 * len(self.watched))
 
@@ -101,6 +110,16 @@ class Exports:
                     if len(prints) > _MOST_PRINTS:
                         del prints[: _MOST_PRINTS // 2]
         return met_some
+
+    def tell(self, met: Iterable[Glance]) -> None:
+        """Tell of the calls that handed this memory out and were passed over."""
+        for glance in met:
+            untold = self.untold.pop(glance[STORAGE], None)
+            if untold is not None:
+                name, code, lasti, (thread, module, within) = untold
+                given = (glance,)
+                header = name, code, lasti, (), thread, given, given, (), module, within
+                self.values.log.note("call", header, (), (), (), None)
 
     def changed(self, node: Node, tensors: dict[str, Any]) -> list[StaleSaved]:
         """Return what a node saved and somebody changed without a new version."""

@@ -8,6 +8,7 @@ out of a graph, and what hands out memory that a call was told of is always told
 
 from __future__ import annotations
 
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz._capture.adapters.pytorch.graph.tensor_table import DTYPE, NEEDS
@@ -39,11 +40,13 @@ class RepeatedCalls:
         self._peek = torch._C._autograd._get_sequence_nr
         self._tensor = torch.Tensor
 
-    def is_aside(self, place: Place, args: tuple[Any, ...], op: Op) -> bool:
+    def is_aside(
+        self, place: Place, args: tuple[Any, ...], op: Op, caller: FrameType
+    ) -> bool:
         """Tell whether a call that was told often enough leads out of no graph."""
         self._first = self._peek()
         if op.exports:
-            return bool(args) and self._log.exports.is_new(args[0])
+            return bool(args) and self._is_new(args[0], op, caller)
         if not place[3]:
             return True  # nor is one made
         if place not in self._compares:
@@ -51,6 +54,19 @@ class RepeatedCalls:
                 if isinstance(each, self._tensor) and each.requires_grad:
                     return False
         return True
+
+    def _is_new(self, tensor: Any, op: Op, caller: FrameType) -> bool:
+        """Tell whether no call was told of memory that is handed out.
+
+        The call that does so is told once another one may save what lies there.
+        """
+        log, place = self._log, self._log.here.now
+        number = log.exports.if_new(tensor)
+        if number:
+            code, lasti, _ = log.found_from(caller, place)
+            where = place.thread, place.module, place.within
+            log.exports.untold[number] = op.name, code, lasti, where
+        return number > 0
 
     def ran(self, place: Place, result: Any) -> None:
         """Look at the result of a call that was passed over."""

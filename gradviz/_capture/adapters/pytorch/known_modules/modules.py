@@ -52,7 +52,7 @@ class KnownModules:
         self.log = log
         self.calls = calls
         self._table = ModuleTable()
-        self.forget = self._table.forget
+        self._quiet = QuietModules(torch, calls, self._table)
 
     def wrap(self, part: ModulePart, original: Anything, logged: Anything) -> Anything:
         """Return ``Module.__call__``: the quick way where a module is known.
@@ -62,8 +62,7 @@ class KnownModules:
         log, known, learn = self.log, self._table.rows.get, self._learn
         rows, grad_enabled = log.tensors.rows.get, self.torch.is_grad_enabled
         unusual, plain = unusual_context_of(log), self.torch.Tensor
-        quietly = QuietModules(self.torch, self.calls, self._table)
-        quiet = quietly.wrap(part, original, logged)
+        quiet = self._quiet.wrap(part, original, logged)
 
         @unseen
         def find(module: Any, *args: Any, **kwargs: Any) -> Any:
@@ -86,7 +85,9 @@ class KnownModules:
                     return run_known(module, *args)
                 if unusual():
                     return logged(module, *args)
-                self.forget(module)  # learned from others, or when it was otherwise
+                self._table.forget(
+                    module
+                )  # learned from others, or when it was otherwise
                 run = 0
             index = log.next_index
             result = logged(module, *args)
@@ -96,6 +97,11 @@ class KnownModules:
 
         run_known = runner_of(part, self.calls, self._table, original, find, logged)
         return run_known
+
+    def forget(self, module: Any) -> None:
+        """Learn a module anew: it was changed."""
+        self._table.forget(module)
+        self._quiet.forget(module)
 
     # ---- learning --------------------------------------------------------------------
 

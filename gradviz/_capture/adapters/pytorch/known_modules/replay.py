@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def unusual_context_of(log: TorchContext) -> Callable[[], bool]:
     """Return what tells whether modules do otherwise here than in most places."""
-    torch, here, observed = log.torch, log.here, _observer_check(log)
+    torch, here, observed = log.torch, log.here, observer_check(log)
     c, inference = torch._C, torch.is_inference_mode_enabled
     autocast = c._is_any_autocast_enabled
     transforms = c._are_functorch_transforms_active
@@ -39,7 +39,7 @@ def unusual_context_of(log: TorchContext) -> Callable[[], bool]:
     return unusual
 
 
-def _observer_check(log: TorchContext) -> Callable[[], bool]:
+def observer_check(log: TorchContext) -> Callable[[], bool]:
     """Return what tells whether somebody besides us follows the calls of modules."""
     c, module = log.torch._C, log.torch.nn.modules.module
     dispatch = c._len_torch_dispatch_stack
@@ -72,7 +72,7 @@ def runner_of(
     look, note, observed = (
         guard_of(log, known),
         _run_logger(calls),
-        _observer_check(log),
+        observer_check(log),
     )
     peek, grad_enabled = c._autograd._get_sequence_nr, log.torch.is_grad_enabled
     depth, at = c._len_torch_function_stack, c._get_function_stack_at

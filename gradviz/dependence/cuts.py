@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gradviz.diagnosis.rules import _leaves, _modes
-from gradviz.diagnosis.rules._flow import (
+from gradviz.dependence import learning, modes
+from gradviz.dependence.flow import (
     ARRAYS,
     NUMBERS,
     PICKING,
@@ -18,12 +18,13 @@ from gradviz.diagnosis.rules._flow import (
     name_of,
     words,
 )
-from gradviz.diagnosis.rules._leaves import once
+from gradviz.dependence.learning import once
 from gradviz.program import Backward, Call, History, ModeSwitched, RawSite
 
 Kind = Literal[
     "block", "decorator", "left", "checkpoint", "sample", "library",
-    "detach", "copy", "numbers", "array", "threshold", "index", "cast", "other",
+    "detach", "copy", "numbers", "array", "threshold", "index", "cast", "grad",
+    "other",
 ]  # fmt: skip
 
 _INDEX = words(
@@ -95,8 +96,8 @@ def is_dead(backward: Backward) -> bool:
 
 def _find(history: History) -> Iterator[Cut]:
     flow = history.once(Flow)
-    trained = _leaves.trained(history) - _leaves.starved(history)
-    copies = _leaves.copies(history)
+    trained = learning.trained(history) - learning.starved(history)
+    copies = learning.copies(history)
     derivatives = {each.backward for each in history.program.functions}
     for backward in sampled(history.backwards):
         dead = is_dead(backward)
@@ -159,15 +160,30 @@ def _kind(history: History, crossing: Crossing) -> _Found:
     if crossing.detour is not None:
         if name_of(crossing.detour.entry) in PICKING:
             return _Found("cast", call.site)
-        array = name_of(crossing.detour.export) in ARRAYS
-        return _Found("array" if array else "numbers", call.site)
+        return _Found(_exported(crossing.detour.export), call.site)
+    return _of_call(history, call)
+
+
+def _exported(export: Call) -> Kind:
+    return "array" if name_of(export) in ARRAYS else "numbers"
+
+
+def reason_of(history: History, call: Call) -> tuple[Kind, RawSite | None]:
+    """Return why a call gave a value without its graph, and the line to blame."""
+    if not call.outputs and name_of(call) in NUMBERS | ARRAYS:
+        return _exported(call), call.site
+    found = _of_call(history, call)
+    return found.kind, found.place
+
+
+def _of_call(history: History, call: Call) -> _Found:
     named = _by_name(call)
     if named != "other":
         return _Found(named, call.site)
-    switch = None if call.grad_enabled else _modes.switched_off(history, call)
+    switch = None if call.grad_enabled else modes.switched_off(history, call)
     if switch is not None:
-        return _Found(_modes.how(history, switch, call), switch.site, switch)
-    how, place = _modes.unlogged(history, call)
+        return _Found(modes.how(history, switch, call), switch.site, switch)
+    how, place = modes.unlogged(history, call)
     unknown = how == "library" and call.grad_enabled
     return _Found("other" if unknown else how, place)
 

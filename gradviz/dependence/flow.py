@@ -10,7 +10,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TypeAlias
 
-from gradviz.diagnosis.rules._numbers import integers_in, is_foreign, numbers_in
+from gradviz.dependence.numbers import integers_in, is_foreign, numbers_in
 from gradviz.program import Call, History, RawSite, Value
 
 
@@ -67,7 +67,7 @@ _COMPARISONS = words(
     "cosine_similarity gather mse_loss binary_cross_entropy "
     "binary_cross_entropy_with_logits"
 )
-_INDEPENDENT = words(
+INDEPENDENT = words(
     "zeros_like ones_like empty_like full_like rand_like randn_like randint_like "
     "new_zeros new_ones new_empty new_full requires_grad_ requires_grad.set "
     "grad.get shape.get size grad_fn.get"
@@ -132,7 +132,7 @@ class Flow:
     def _producers(self) -> dict[int, list[_Making]]:
         found: dict[int, list[_Making]] = defaultdict(list)
         for call in self.history.calls:
-            if name_of(call) not in _INDEPENDENT and not self._inner(call):
+            if name_of(call) not in INDEPENDENT and not self._inner(call):
                 for value in call.outputs:
                     found[value.tensor].append((call, value))
         return found

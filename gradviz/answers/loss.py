@@ -1,0 +1,55 @@
+"""Answers about a loss: whom a pass from it reaches, and whom it misses."""
+
+from __future__ import annotations
+
+from gradviz.answers.answer import Step, Why
+from gradviz.answers.loss_of_gradient import parameters_behind, way_lost
+from gradviz.answers.run import Run
+from gradviz.answers.words import gate_words
+from gradviz.dependence import learning
+from gradviz.program import Backward
+
+QUESTIONS = ["reach"]
+
+_MOST_TOLD = 4  # gates
+
+
+def answer(run: Run, tensor: int, backward: Backward) -> Why:
+    """Say which parameters a pass reached, and at which gates others lie behind."""
+    name = run.name(tensor, "the loss")
+    everyone, reached = set(run.learnable()), set(backward.leaves)
+    met, total = len(reached & everyone), len(everyone)
+    verdict = f"{name} teaches {met} of {total} parameters."
+    steps: list[Step] = []
+    if reached & everyone:
+        listed = learning.listed(run.history, reached & everyone)
+        words = f"The pass in {run.line(backward.site)} reached {listed}."
+        steps.append(run.step("pass", words, event=backward))
+    steps += _missed(run, backward, everyone - reached)
+    return Why(name, "loss", "reach", verdict, tuple(steps))
+
+
+def _missed(run: Run, backward: Backward, missed: set[int]) -> list[Step]:
+    """Return the gates before the parameters that a root depends on and not reaches."""
+    steps: list[Step] = []
+    told: set[int] = set()
+    for tensor in sorted(missed):
+        if tensor in told or len(steps) == _MOST_TOLD:
+            continue
+        for root in run.graph.roots(backward):
+            way = way_lost(run, tensor, backward, root)
+            gate = None if way is None else way.decision
+            if gate is None:
+                continue
+            behind = (parameters_behind(run, gate) & missed) | {tensor}
+            told |= behind
+            listed = learning.listed(run.history, behind)
+            words = f"It depends on {listed} as well, but {gate_words(run, gate)}."
+            steps.append(
+                run.step("gate", words, gate.place, event=gate.call, decision=not steps)
+            )
+    apart = missed - told
+    if apart and len(steps) < _MOST_TOLD:
+        listed = learning.listed(run.history, apart)
+        steps.append(run.step("state", f"It does not depend on {listed}."))
+    return steps
