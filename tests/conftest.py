@@ -65,6 +65,13 @@ def _seeding_asks_no_absent_device() -> None:
             device.manual_seed_all = lambda seed: None
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> None:
+    """Spare small arrays PyTorch's threads: on busy cores they wait for each other."""
+    if HAS_TORCH:
+        importlib.import_module("torch").set_num_threads(1)
+
+
 @pytest.fixture(autouse=True)
 def _hook_of_errors_is_kept() -> Iterator[None]:
     """Undo what process groups do to tracebacks: they put the rank before each line."""

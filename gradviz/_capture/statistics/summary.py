@@ -53,9 +53,10 @@ def statistics(array: Any) -> ir.Statistics:
     """Summarize the values of a numpy or cupy array of any shape.
 
     Booleans count as 0 and 1; of complex numbers the magnitude is summarized. All is
-    computed in float64 on the array's own device, and NaN and Inf are counted but left
-    out of everything else. Of a sparse array the elements that are kept are summarized,
-    each place once. Raises TypeError for arrays that hold no numbers.
+    computed in float64 on the array's own device (means of large float32 arrays in
+    float32), and NaN and Inf are counted but left out of everything else. Of a sparse
+    array the elements that are kept are summarized, each place once. Raises TypeError
+    for arrays that hold no numbers.
 
     >>> import numpy as np
     >>> summary = statistics(np.array([[3.0, 0.0], [np.nan, -4.0]]))

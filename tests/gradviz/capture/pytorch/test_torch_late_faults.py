@@ -13,8 +13,9 @@ from torch import nn
 import gradviz
 from gradviz._capture import detail
 from gradviz._capture.adapters.pytorch import log
+from gradviz.program import Backward
 
-EARLY, LATE = 10, 120
+EARLY, LATE = 10, 80
 AFTER = 12  # steps, from the fault on
 
 Fault = Callable[[int, int], Any]  # what it returns lives as long as the recording
@@ -254,3 +255,30 @@ def test_a_fault_is_found_late_as_it_is_early(program: Fault):
     assert early
     assert findings(program, EARLY) == early
     assert findings(program, LATE) == early
+
+
+def root_of_a_difference(start: int, steps: int) -> None:
+    (net, optimizer), (x, y) = mlp(), batch()
+    for step in range(steps):
+        out = net(x)
+        loss = (out - y).pow(2).mean()
+        if step == start:
+            loss = loss + torch.sqrt((out - out.detach()).abs().sum())  # 0 ** -0.5
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("graph", [True, False])
+def test_a_nan_born_once_is_found_however_many_steps_follow(graph: bool):
+    recorder = gradviz.record(engine="torch", graph=graph)
+    with recorder:
+        root_of_a_difference(EARLY, EARLY + LATE)
+    program = recorder._parts[0].log.program
+    passes = [each.index for each in program.raw if isinstance(each, Backward)]
+    assert len(passes) < LATE  # of more: all but the first odd one and the last
+    diagnosis = recorder.diagnose()
+    first = diagnosis.findings[0]
+    assert first.code == "GV402"
+    assert first.culprit is not None
+    assert "0 ** -0.5" in diagnosis.sites[first.culprit].text
