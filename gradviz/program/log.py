@@ -123,7 +123,8 @@ class UserFiles(dict[str, bool]):
         self.hosts = set[str]()  # those that run a notebook's cells
 
     def __missing__(self, file: str) -> bool:
-        theirs = self[file] = not file.startswith(_not_the_users())
+        demo = file.startswith(_DEMO)  # wherever gradviz is installed
+        theirs = self[file] = demo or not file.startswith(_not_the_users())
         if is_host_file(file):
             self.hosts.add(file)
         return theirs
@@ -141,11 +142,20 @@ def is_host_file(file: str) -> bool:
 _RUNNERS = ("torch", "gradtape", "IPython", "ipykernel", "tornado", "traitlets")
 
 
-_OURS = os.path.dirname(os.path.dirname(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_DEMO = os.path.join(_PACKAGE, "demo") + os.sep
 _NOT_THE_USERS = (
-    *(f"{folder}{os.sep}" for folder in (sysconfig.get_path("stdlib"), _OURS)),
+    *(sysconfig.get_path("stdlib") + os.sep, _PACKAGE),
     *("<frozen", "<gradtape", "<gradviz", "<string>"),
 )
+
+
+def is_own_file(file: str) -> bool:
+    """Tell whether a frame of this file belongs to gradviz itself.
+
+    The demo is a user's program as far as the view is concerned.
+    """
+    return file.startswith(_PACKAGE) and not file.startswith(_DEMO)
 
 
 def _not_the_users() -> tuple[str, ...]:

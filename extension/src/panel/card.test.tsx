@@ -66,7 +66,7 @@ describe("the card below a failing cell", () => {
     expect(app.find("card-message").textContent).toContain("wrote over");
   });
 
-  test("is only for failures, and goes when the next snapshot is none", async () => {
+  test("is only for failures, goes when the next snapshot is none, comes with the next", async () => {
     const findings = withFindings().findings.slice(1);
     const warned = await show({ ...withFindings(), findings }, CELL);
     expect(warned.root.querySelector("article.card")).toBeNull();
@@ -89,6 +89,11 @@ describe("the card below a failing cell", () => {
     await during(() => send(convolution()));
     expect(height(live)).toBe("520px");
     expect(live.find("node-count").textContent).toBe("4 nodes");
+    await during(() => send(withFindings()));
+    expect(height(live)).toBe("auto"); // the failure that ends a live view
+    await live.click(live.find("open-card"));
+    await during(() => send({ ...withFindings(), title: "again" }));
+    expect(height(live)).toBe("520px");
   });
 
   test("says why there is no graph", async () => {

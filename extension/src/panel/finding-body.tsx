@@ -50,7 +50,8 @@ export function FixDiff({ diff, safe }: { diff: string; safe: boolean }) {
           </button>
         )}
       </figcaption>
-      <pre dir="ltr">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard */}
+      <pre dir="ltr" tabIndex={0}>
         {lines.slice(0, LINES_SHOWN).map((line, position) => (
           <span key={position} class={LINE_CLASSES[line[0] ?? " "] ?? "same"}>
             {`${visibleCode(line)}\n`}

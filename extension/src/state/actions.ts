@@ -73,8 +73,10 @@ export function receiveSnapshot(store: Store, recorded: Snapshot): void {
     if (before === null && snapshot.parts.length > 1 && isComparable(snapshot))
       ui.pane.value = "compare";
     ui.finding.value = finding;
-    const fails = isFailure(snapshot);
-    ui.card.value = fails && (before === null ? ui.allowsCard.value : ui.card.value);
+    // A live view shows the graph as it grows; the failure that ends it is news there.
+    const isNews = before === null || !isFailure(before);
+    ui.card.value =
+      isFailure(snapshot) && (isNews ? ui.allowsCard.value : ui.card.value);
     ui.hovered.value = null;
     ui.matchPosition.value = null;
     if (before?.events !== snapshot.events) leaveTimeline(store);

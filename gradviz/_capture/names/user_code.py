@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 
-_PACKAGE = str(Path(__file__).parents[2]) + os.sep
-_DEMO = os.path.join(_PACKAGE, "demo") + os.sep
+from gradviz.program.log import is_own_file
 
 
 class _Probing(threading.local):
@@ -36,14 +33,6 @@ def probing() -> Generator[None, None, None]:
 def is_probing() -> bool:
     """Tell whether this thread is inside :func:`probing`."""
     return _probing.on
-
-
-def is_own_file(file: str) -> bool:
-    """Tell whether a frame of this file belongs to gradviz itself.
-
-    The demo is a user's program as far as the view is concerned.
-    """
-    return file.startswith(_PACKAGE) and not file.startswith(_DEMO)
 
 
 def users_frame() -> FrameType | None:

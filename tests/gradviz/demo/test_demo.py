@@ -11,8 +11,9 @@ import pytest
 
 import gradviz
 from gradviz import cli
-from gradviz.demo import digits, train
+from gradviz.demo import digits, model, train
 from gradviz.ir import Snapshot
+from gradviz.program.log import UserFiles
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,12 @@ def test_the_page_is_written_and_named(result: tuple[Path, str]):
     assert len(snapshot.nodes) == int(nodes[1])
 
 
+def test_the_demo_counts_as_a_user_program():
+    files = UserFiles()
+    assert files[model.__file__]
+    assert not files[cli.__file__]
+
+
 @pytest.fixture(scope="module")
 def step() -> Snapshot:
     """The snapshot of one training step of an untrained network."""
@@ -76,7 +83,7 @@ def test_each_convolution_points_at_its_line_and_module(step: Snapshot):
     convolutions = [n for n in step.nodes if n.name == "ConvolutionBackward0"]
     paths = {step.scopes[node.scope].path for node in convolutions}
     names = {path.split("#")[0] for path in paths}  # without the number of the call
-    assert names == {"DigitNet.block1.conv", "DigitNet.block2.conv"}
+    assert names == {"training.model.block1.conv", "training.model.block2.conv"}
     for node in convolutions:
         frames = [step.sites[node.site], *(step.sites[i] for i in node.stack)]
         model = [site for site in frames if site.file.endswith("model.py")]
