@@ -119,8 +119,9 @@ export class Camera {
     );
   }
 
-  /** Bring a rectangle into view, with the least move that does. */
-  reveal(world: Rect): void {
+  /** Bring a rectangle into view, with the least move that does; one from far away into
+   * the middle, as near to it as leaves no room empty beside the picture. */
+  reveal(world: Rect, picture: Rect = world): void {
     const from = this.move?.to ?? this.view;
     const scale = Math.max(this.largestFor(world, from.scale), REVEAL_SCALE);
     const about = { x: this.size.width / 2, y: this.size.height / 2 };
@@ -128,8 +129,13 @@ export class Camera {
     const target = rectToScreen(near, world);
     const area = this.screen(REVEAL_MARGIN);
     const isFar = !intersects(target, { x: 0, y: 0, ...this.size });
-    const dx = isFar ? about.x - center(target).x : inward(target, area, "x", "width");
-    const dy = isFar ? about.y - center(target).y : inward(target, area, "y", "height");
+    let dx = isFar ? about.x - center(target).x : inward(target, area, "x", "width");
+    let dy = isFar ? about.y - center(target).y : inward(target, area, "y", "height");
+    if (isFar) {
+      const { x, y, width, height } = rectToScreen(near, picture);
+      dx = filling(x, width, dx, area.x, area.width);
+      dy = filling(y, height, dy, area.y, area.height);
+    }
     if (dx !== 0 || dy !== 0 || near.scale !== from.scale) {
       this.glide({ scale: near.scale, x: near.x + dx, y: near.y + dy });
     }
@@ -191,6 +197,19 @@ function inward(
   const after = rect[start] + rect[length] - (area[start] + area[length]);
   if (before > 0 || rect[length] > area[length]) return before;
   return after > 0 ? -after : 0;
+}
+
+/** The shift nearest to one that leaves none of an area empty beside a longer span. */
+function filling(
+  start: number,
+  length: number,
+  shift: number,
+  areaStart: number,
+  areaLength: number,
+): number {
+  const least = areaStart + areaLength - (start + length);
+  const most = areaStart - start;
+  return least > most ? shift : Math.min(most, Math.max(least, shift));
 }
 
 /** Fast at first, then slower until it rests. */

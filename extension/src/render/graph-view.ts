@@ -140,7 +140,7 @@ class CanvasGraphView implements GraphView {
     const area = this.pendingReveal === null ? this.areaOf(nodes) : null;
     if (area === null) return;
     this.hasMoved = true;
-    this.camera.reveal(area);
+    this.camera.reveal(area, scene?.bounds);
   }
 
   look(gaze: Gaze): void {
@@ -271,7 +271,7 @@ class CanvasGraphView implements GraphView {
     if (this.hasMoved || scene === null || width === 0 || height === 0) return;
     this.camera.firstLook(scene.bounds, entryBox(scene) ?? scene.bounds);
     const marked = this.areaOf(this.picture.state?.marks.keys() ?? []);
-    if (marked !== null) this.camera.reveal(marked);
+    if (marked !== null) this.camera.reveal(marked, scene.bounds);
   }
 
   /** When a second column comes, both are shown; when it goes, the first as it was. */

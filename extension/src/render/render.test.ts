@@ -216,6 +216,15 @@ describe("camera", () => {
     expect(made.view.x).toBe(-88); // just far enough for the margin of 48
   });
 
+  test("what comes in from far leaves no room empty beside a large picture", () => {
+    const { made } = camera();
+    const large = { x: 0, y: 0, width: 6000, height: 4000 };
+    made.jump({ scale: 1, x: -3000, y: 0 });
+    made.reveal({ x: 10, y: 3900, width: 80, height: 40 }, large);
+    expect(made.view.x).toBe(48); // its left edge at the margin, not in the middle
+    expect(made.view.y).toBe(600 - 48 - 4000);
+  });
+
   test("zooming stays between its limits", () => {
     const { made } = camera();
     made.zoom(1e6, { x: 0, y: 0 });
