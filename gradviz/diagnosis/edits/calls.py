@@ -131,7 +131,23 @@ def without_method(
     parent = found.source.parent(method)
     if isinstance(parent, ast.Attribute) and parent.attr in ("numpy", "requires_grad_"):
         raise NoEditError("what follows needs a tensor without a graph")
-    return Draft(found.source).drop_method(method).edit(safe=safe)
+    draft = Draft(found.source)
+    if _gives_itself(found.statement, method) and found.source.is_alone(
+        found.statement
+    ):
+        return draft.remove(found.statement).edit(safe=safe)
+    return draft.drop_method(method).edit(safe=safe)
+
+
+def _gives_itself(statement: ast.AST, method: ast.expr) -> bool:
+    """Tell whether a statement is ``h = h.detach()``, of which ``h = h`` would stay."""
+    if not isinstance(statement, ast.Assign) or statement.value is not method:
+        return False
+    function = method.func if isinstance(method, ast.Call) else method
+    assert isinstance(function, ast.Attribute)
+    return [ast.unparse(each) for each in statement.targets] == [
+        ast.unparse(function.value)
+    ]
 
 
 def _method(found: Place, names: Collection[str]) -> ast.expr:

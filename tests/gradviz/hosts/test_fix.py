@@ -59,6 +59,16 @@ def test_changes_are_shown_and_nothing_is_written(capsys) -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_a_line_that_only_cuts_goes_as_a_whole(capsys) -> None:
+    cut = "    features = features.detach()\n"
+    write(CUT.replace(".detach()  # früher\n", "\n" + cut))
+    assert fix("train.py") == 1
+    said = capsys.readouterr().err
+    assert "\n-" + cut in said
+    assert "\n+    " not in said
+
+
+@pytest.mark.usefixtures("here")
 def test_safe_changes_are_written_with_mode_and_line_ends(capsys) -> None:
     path = write(UNCLEARED, newline="\r\n")
     path.chmod(0o744)
