@@ -36,8 +36,19 @@ def launch(program: Callable[..., Any], size: int, *args: Any) -> list[Any]:
     """Call ``program(*args)`` in ``size`` processes; return what each returned.
 
     RANK and WORLD_SIZE are set as torchrun does. Raises AssertionError with the
-    traceback of a process that fails, or that does not end in time.
+    traceback of a process that fails, or that does not end in time. Whatever else runs
+    on the machine may take a free port first: then others are tried.
     """
+    for _ in range(3):
+        try:
+            return _launch(program, size, *args)
+        except AssertionError as error:
+            if "Address already in use" not in str(error):
+                raise
+    return _launch(program, size, *args)
+
+
+def _launch(program: Callable[..., Any], size: int, *args: Any) -> list[Any]:
     context = multiprocessing.get_context("spawn")
     results: Any = context.Queue()
     ports = free_port(), free_port()
