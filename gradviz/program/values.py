@@ -215,6 +215,9 @@ def extent(value: Value) -> int:
     >>> extent(Value(1, 1, 0, (2, 3), (3, 1), 4, "float32"))
     10
     """
+    counts = (*value.shape, *value.strides)
+    if any(type(each) is not int for each in counts):
+        return 0  # of a nested tensor, whose rows differ in length
     if 0 in value.shape or len(value.strides) != len(value.shape):
         return 0
     steps = zip(value.shape, value.strides, strict=True)
