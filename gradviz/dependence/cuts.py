@@ -80,10 +80,19 @@ class Cut:
 def cuts(history: History) -> list[Cut]:
     """Return the cuts that cost a leaf its gradient.
 
-    A block says what is meant: what another cut costs as well is not laid to it.
+    A block says what is meant: what another cut costs as well is not laid to it, if it
+    is that one alone that stands between a leaf and its gradient.
     """
     found = list(_find(history))
-    unsaid = {leaf for cut in found if cut.kind not in _SAID for leaf in cut.lost}
+    others = [cut for cut in found if cut.kind not in _SAID]
+    if len(others) in (0, len(found)):
+        return found
+    unsaid = {
+        leaf
+        for cut in others
+        for each in cut.crossings
+        for leaf in cut.lost & history.leaves_of(each.source)
+    }
     return [cut for cut in found if cut.kind != "block" or not cut.lost <= unsaid]
 
 
@@ -157,7 +166,7 @@ class _Found:
 
 def _kind(history: History, crossing: Crossing) -> _Found:
     call = crossing.call
-    if crossing.detour is not None:
+    if crossing.detour is not None and call.grad_enabled:
         if name_of(crossing.detour.entry) in PICKING:
             return _Found("cast", call.site)
         return _Found(_exported(crossing.detour.export), call.site)
