@@ -23,12 +23,16 @@ _UNKNOWN = (
 class Asked:
     """The logs of one recording, ready for questions."""
 
-    def __init__(self, logs: Sequence[RunLog], diagnosis: Diagnosis) -> None:
-        busiest = sorted(logs, key=lambda log: -log.next_index)
-        self.runs = [(log, Run(History(log.program), diagnosis)) for log in busiest]
+    def __init__(
+        self, read: Sequence[tuple[RunLog, History]], diagnosis: Diagnosis
+    ) -> None:
+        busiest = sorted(read, key=lambda each: -each[0].next_index)
+        self.runs = [(log, Run(history, diagnosis)) for log, history in busiest]
 
     def knows(self, thing: Any) -> bool:
-        """Tell whether any of the logs has met a thing."""
+        """Tell whether any of the logs has met a thing; of names, any recording may."""
+        if isinstance(thing, str):
+            return False
         return any(subject_of(log, run, thing) is not None for log, run in self.runs)
 
     def why(self, thing: Any, question: str | None = None) -> Why:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gradviz._capture.asking import Asked
     from gradviz.answers.answer import Why
     from gradviz.diagnosis.diagnose import Diagnosis
+    from gradviz.program.history import History
     from gradviz.showing.live_view import LiveView
 
 
@@ -312,29 +313,17 @@ class Session:
         snapshot = replace(snapshot, notes=(*snapshot.notes, *self._notes))
         if self._open:
             return snapshot
-        diagnosis = self.diagnose()
-        if log is not None:
-            hits = [hit for _, hit in diagnosis.hits]
-            snapshot = with_cuts(snapshot, log.program, hits)
-        snapshot = with_findings(snapshot, diagnosis)
-        runs = [run for each, run in self._ask().runs if each is log]
-        return with_answers(snapshot, runs[0]) if runs else snapshot
+        runs, diagnosis = self.asked().runs, self.diagnose()
+        if log is None:
+            return with_findings(snapshot, diagnosis)
+        run = next(run for each, run in runs if each is log)
+        hits = [hit for _, hit in diagnosis.hits]
+        snapshot = with_cuts(snapshot, run.history, hits)
+        return with_answers(with_findings(snapshot, diagnosis), run)
 
     def diagnose(self) -> Diagnosis:
         """Return the findings, most likely cause first; empty where all is well."""
-        from gradviz.diagnosis.diagnose import Diagnosis, diagnose
-
-        logs = [part.log for part in self._parts if part.log is not None]
-        if self._diagnosis is not None:
-            return self._diagnosis
-        if self._open:
-            for log in logs:
-                log.refresh()
-        found = [diagnose(log.program) for log in logs]
-        together = _together(found) if found else Diagnosis((), (), ())
-        if not self._open:
-            self._diagnosis = together
-        return together
+        return self._diagnosed([each for _, each in self._read()])
 
     def why(self, x: Any, question: str | None = None) -> Why:
         """Say why something of this recording is as it is; see :func:`gradviz.why`.
@@ -342,20 +331,39 @@ class Session:
         ``x`` is a tensor, a parameter, a module, a backward function or an exception,
         or a name: ``"encoder.weight"``, ``"encoder"``, ``"loss"``, ``"error"``.
         """
-        return self._ask().why(x, question)
+        return self.asked().why(x, question)
 
-    def knows(self, x: Any) -> bool:
-        """Tell whether the recorded code met a thing; of names, any recording may."""
-        return not isinstance(x, str) and self._ask().knows(x)
-
-    def _ask(self) -> Asked:
+    def asked(self) -> Asked:
+        """Return the recording, ready for questions."""
         from gradviz._capture.asking import Asked
 
         if self._asked is None or self._open:
-            diagnosis = self.diagnose()  # of a block that runs, this refreshes the log
-            logs = [part.log for part in self._parts if part.log is not None]
-            self._asked = Asked(logs, diagnosis)
+            read = self._read()
+            self._asked = Asked(read, self._diagnosed([each for _, each in read]))
         return self._asked
+
+    def _read(self) -> list[tuple[RunLog, History]]:
+        """Return the logs with their indexes, as they are now."""
+        from gradviz.program.history import History
+
+        if self._asked is not None and not self._open:
+            return [(log, run.history) for log, run in self._asked.runs]
+        logs = [part.log for part in self._parts if part.log is not None]
+        if self._open:
+            for log in logs:
+                log.refresh()
+        return [(log, History(log.program)) for log in logs]
+
+    def _diagnosed(self, histories: list[History]) -> Diagnosis:
+        from gradviz.diagnosis.diagnose import Diagnosis, diagnose
+
+        if self._diagnosis is not None:
+            return self._diagnosis
+        found = list(map(diagnose, histories))
+        together = _together(found) if found else Diagnosis((), (), ())
+        if not self._open:
+            self._diagnosis = together
+        return together
 
     def source(self) -> FirstSource:
         """Return what a live view of this recording follows."""

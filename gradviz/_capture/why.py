@@ -34,6 +34,7 @@ def why(thing: Any, question: str | None = None) -> Why:
     if not known:
         raise QuestionError(_NONE)
     for session in known:
-        if session.knows(thing):
-            return session.why(thing, question)
+        asked = session.asked()
+        if asked.knows(thing):
+            return asked.why(thing, question)
     return known[0].why(thing, question)

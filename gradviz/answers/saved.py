@@ -15,7 +15,7 @@ from gradviz.answers.answer import Step, Why
 from gradviz.answers.ask import asked, why
 from gradviz.answers.run import Run
 from gradviz.answers.subjects import Subject, named, subjects
-from gradviz.diagnosis.attach import with_places
+from gradviz.diagnosis.attach import rows_of_nodes, with_places
 from gradviz.errors import QuestionError
 from gradviz.text.findings import place_of
 
@@ -94,7 +94,7 @@ def _written(snapshot: ir.Snapshot, run: Run, kept: list[_Kept]) -> ir.Snapshot:
     steps = [(row, step) for row, each in enumerate(kept) for step in each.why.steps]
     sited = [step.site for _, step in steps if step.site is not None]
     snapshot, numbers = with_places(snapshot, sited, ())
-    rows, nodes = iter(numbers), _rows_of_nodes(snapshot, run)
+    rows, nodes = iter(numbers), rows_of_nodes(snapshot, run.history.program)
     return replace(
         snapshot,
         answers=tuple(
@@ -119,20 +119,6 @@ def _written(snapshot: ir.Snapshot, run: Run, kept: list[_Kept]) -> ir.Snapshot:
             for row, step in steps
         ),
     )
-
-
-def _rows_of_nodes(snapshot: ir.Snapshot, run: Run) -> dict[int, int]:
-    """Map the nodes of the log to those of the snapshot."""
-    numbered = {
-        (node.sequence, node.name): row
-        for row, node in enumerate(snapshot.nodes)
-        if node.sequence is not None
-    }
-    return {
-        key: numbered[node.sequence, node.name]
-        for key, node in run.history.program.nodes.items()
-        if node.sequence is not None and (node.sequence, node.name) in numbered
-    }
 
 
 # ---- reading -------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gradviz import ir
 from gradviz.diagnosis.diagnose import Diagnosis
+from gradviz.program import Program
 
 _FEW = 8  # nodes of one line that can be looked at together
 
@@ -53,6 +54,20 @@ def with_places(
             found.append(replace(site, source=source))
         numbers.append(row)
     return replace(snapshot, sites=tuple(found), sources=texts), numbers
+
+
+def rows_of_nodes(snapshot: ir.Snapshot, program: Program) -> dict[int, int]:
+    """Return the row in the snapshot of each node of the log that is in both."""
+    numbered = {
+        (node.sequence, node.name): row
+        for row, node in enumerate(snapshot.nodes)
+        if node.sequence is not None
+    }
+    return {
+        key: numbered[node.sequence, node.name]
+        for key, node in program.nodes.items()
+        if node.sequence is not None and (node.sequence, node.name) in numbered
+    }
 
 
 def _merged_sources(

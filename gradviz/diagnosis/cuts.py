@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gradviz import ir
-from gradviz.diagnosis.attach import with_places
+from gradviz.diagnosis.attach import rows_of_nodes, with_places
 from gradviz.diagnosis.rule import Hit
 from gradviz.program import Call, History, Program, RawSite, Value
 
@@ -32,11 +32,11 @@ class _Cut:
 
 
 def with_cuts(
-    snapshot: ir.Snapshot, program: Program, hits: Iterable[Hit] = ()
+    snapshot: ir.Snapshot, run: Program | History, hits: Iterable[Hit] = ()
 ) -> ir.Snapshot:
     """Return the snapshot with the cuts between its nodes, and those of the hits."""
     try:
-        finder = _Finder(snapshot, History(program))
+        finder = _Finder(snapshot, History(run) if isinstance(run, Program) else run)
         cuts = finder.between()
         for cut in finder.at({site for hit in hits for site in _sites_of(hit)}):
             cuts.setdefault(cut.call.index, cut)
@@ -58,16 +58,7 @@ class _Finder:
 
     def __init__(self, snapshot: ir.Snapshot, history: History) -> None:
         self.history = history
-        numbered = {
-            (node.sequence, node.name): row
-            for row, node in enumerate(snapshot.nodes)
-            if node.sequence is not None
-        }
-        self.rows = {
-            key: numbered[node.sequence, node.name]
-            for key, node in history.program.nodes.items()
-            if node.sequence is not None and (node.sequence, node.name) in numbered
-        }
+        self.rows = rows_of_nodes(snapshot, history.program)
         self.leaves = _leaves(snapshot, history.program)
         self._found: dict[int, list[_Cut]] = {}  # by the call they were looked for from
 

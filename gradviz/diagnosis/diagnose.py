@@ -79,13 +79,13 @@ class Diagnosis:
         return "\n\n".join([verdict, findings_text(self)]) if self else verdict
 
 
-def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis:
+def diagnose(run: Program | History, rules: Sequence[Rule] | None = None) -> Diagnosis:
     """Return the findings of all rules, most likely cause first.
 
     A rule that raises is named in the notes; the others go on.
     """
-    history = History(program)
-    notes = list(program.notes)
+    history = History(run) if isinstance(run, Program) else run
+    notes = list(history.program.notes)
     found: list[tuple[Rule, Hit]] = []
     for rule in all_rules() if rules is None else rules:
         try:
