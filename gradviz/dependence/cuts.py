@@ -80,19 +80,10 @@ class Cut:
 def cuts(history: History) -> list[Cut]:
     """Return the cuts that cost a leaf its gradient.
 
-    A block says what is meant: what another cut costs as well is not laid to it, if it
-    is that one alone that stands between a leaf and its gradient.
+    A block says what is meant: what another cut costs as well is not laid to it.
     """
     found = list(_find(history))
-    others = [cut for cut in found if cut.kind not in _SAID]
-    if len(others) in (0, len(found)):
-        return found
-    unsaid = {
-        leaf
-        for cut in others
-        for each in cut.crossings
-        for leaf in cut.lost & history.leaves_of(each.source)
-    }
+    unsaid = {leaf for cut in found if cut.kind not in _SAID for leaf in cut.lost}
     return [cut for cut in found if cut.kind != "block" or not cut.lost <= unsaid]
 
 
