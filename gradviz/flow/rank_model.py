@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from gradviz.diagnosis import rank_causes as causes
 from gradviz.flow.rank_told import MOST_TOLD, Told, finding_of
 from gradviz.flow.rank_words import layers_text, named_ranks, sentence, the_others
-from gradviz.flow.ranks import OpCall, Ranks, Record
+from gradviz.flow.ranks import OpCall, Ranks, Record, Shape
 from gradviz.text.words import clean, counted
 
 _PASSES = 4  # whose graphs a recording keeps, if nobody asks for more
@@ -16,15 +17,15 @@ _PASSES = 4  # whose graphs a recording keeps, if nobody asks for more
 
 def shapes(ranks: Ranks) -> Iterator[Told]:
     """Yield parameters that are not of one shape, by the processes that differ."""
-    columns: dict[str, dict[int, tuple[int, ...]]] = {}
+    columns: dict[str, dict[int, Shape]] = {}
     for record in ranks.records:
         for name, shape in zip(record.layers, record.shapes, strict=True):
             columns.setdefault(name, {})[record.rank] = shape
     found: dict[tuple[int, ...], list[str]] = {}
-    usual: dict[str, tuple[int, ...]] = {}
+    usual: dict[str, Shape] = {}
     for name, shapes in columns.items():
-        usual[name] = Counter(shapes.values()).most_common(1)[0][0]
-        odd = tuple(rank for rank, shape in shapes.items() if shape != usual[name])
+        most = usual[name] = _usual(Counter(shapes.values()))
+        odd = tuple(rank for rank, each in shapes.items() if not _alike(each, most))
         if odd:
             found.setdefault(odd, []).append(name)
     for odd, names in [*found.items()][:MOST_TOLD]:
@@ -44,8 +45,30 @@ def shapes(ranks: Ranks) -> Iterator[Told]:
         )
 
 
-def _shape_text(shape: tuple[int, ...]) -> str:
-    return counted(shape[0], "element") if len(shape) == 1 else str(shape)
+def _usual(shapes: Counter[Shape]) -> Shape:
+    """Return the shape that most agree with; a whole one before a number."""
+
+    def agreed(shape: Shape) -> tuple[int, bool]:
+        alike = (times for each, times in shapes.items() if _alike(each, shape))
+        return sum(alike), not isinstance(shape, int)
+
+    return max(shapes, key=agreed)
+
+
+def _alike(one: Shape, other: Shape) -> bool:
+    """Tell whether two shapes may be the same: of some, only the elements are known."""
+    if isinstance(one, int) or isinstance(other, int):
+        return _elements(one) == _elements(other)
+    return one == other
+
+
+def _elements(shape: Shape) -> int:
+    return shape if isinstance(shape, int) else prod(shape)
+
+
+def _shape_text(shape: Shape) -> str:
+    one_number = isinstance(shape, int) or len(shape) == 1
+    return counted(_elements(shape), "element") if one_number else str(shape)
 
 
 def paths(ranks: Ranks) -> Iterator[Told]:

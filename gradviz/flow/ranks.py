@@ -33,6 +33,9 @@ Norms: TypeAlias = NDArray[np.float32]
 
 Kind = Literal["before", "after", "weight"]
 
+Shape: TypeAlias = tuple[int, ...] | int
+"""Of a parameter; of one that is in no graph, how many elements it has."""
+
 OpCall: TypeAlias = tuple[str, str, int]
 """What a node of the graph belongs to: the call, the file, the line (0: not known)."""
 
@@ -58,7 +61,7 @@ class Record:
     spread: bool  # it holds only parts of the parameters
     numbers: tuple[int, ...]  # of the steps that were looked at
     layers: tuple[str, ...]
-    shapes: tuple[tuple[int, ...], ...]  # of the layers; of one number: the elements
+    shapes: tuple[Shape, ...]  # of the layers
     norms: dict[Kind, Norms]
     calls: tuple[OpCall, ...]  # of the recorded graph, in order
     times: Times
@@ -108,9 +111,9 @@ def error_of(snapshot: ir.Snapshot) -> str:
     return errors[-1] if errors else ""
 
 
-def _shape(snapshot: ir.Snapshot, layer: ir.FlowLayer) -> tuple[int, ...]:
+def _shape(snapshot: ir.Snapshot, layer: ir.FlowLayer) -> Shape:
     if layer.tensor is None:
-        return (layer.count,)
+        return layer.count
     return snapshot.tensors[layer.tensor].shape
 
 

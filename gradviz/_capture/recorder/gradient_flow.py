@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from operator import itemgetter
 
 from gradviz import ir
@@ -118,11 +119,15 @@ def flow_tables(
     the last one first. Parameters that no gradient reached come after them.
     """
     flow = recording.flow
-    leaves = {id(leaf): leaf for step in flow for leaf in step.leaves}
-    order = [*reversed(leaves.values())]
+    leaves: dict[int, tuple[RawNode, int]] = {}  # with the elements of its gradient
+    for step in flow:
+        for leaf, raw in zip(step.leaves, step.summaries, strict=True):
+            if id(leaf) not in leaves:
+                leaves[id(leaf)] = leaf, as_record(raw).count
+    order = [leaf for leaf, _ in reversed(leaves.values())]
     rows = {id(leaf): row for row, leaf in enumerate(order)}
     layers = (
-        *(_layer(leaf, numbers.get(id(leaf)), nodes) for leaf in order),
+        *(_layer(leaf, leaves[id(leaf)][1], numbers, nodes) for leaf in order),
         *(_unreached(each, numbers, nodes) for each in recording.flow_unreached),
     )
     steps: list[ir.FlowStep] = []
@@ -161,15 +166,16 @@ def step_numbers(steps: Sequence[RawFlowStep], first: int) -> list[int]:
     return numbers
 
 
-def _layer(leaf: RawNode, row: int | None, nodes: Sequence[ir.OpNode]) -> ir.FlowLayer:
+def _layer(
+    leaf: RawNode, count: int, numbers: Mapping[int, int], nodes: Sequence[ir.OpNode]
+) -> ir.FlowLayer:
+    """Return the row of a leaf; ``count`` holds where its tensor is in no graph."""
+    row = numbers.get(id(leaf))
     tensor = leaf.outputs[0] if leaf.outputs else None
-    count = 1
-    for size in tensor.shape if tensor is not None else ():
-        count *= size
     return ir.FlowLayer(
         name=leaf.call or (tensor.name if tensor is not None else None) or leaf.name,
         kind="" if leaf.scope is None else leaf.scope.kind,
-        count=count,
+        count=count if tensor is None else prod(tensor.shape),
         node=row,
         tensor=None if row is None else next(iter(nodes[row].outputs), None),
     )
@@ -178,5 +184,4 @@ def _layer(leaf: RawNode, row: int | None, nodes: Sequence[ir.OpNode]) -> ir.Flo
 def _unreached(
     raw: RawUnreached, numbers: Mapping[int, int], nodes: Sequence[ir.OpNode]
 ) -> ir.FlowLayer:
-    layer = _layer(raw.leaf, numbers.get(id(raw.leaf)), nodes)
-    return replace(layer, count=raw.count, frozen=raw.frozen)
+    return replace(_layer(raw.leaf, raw.count, numbers, nodes), frozen=raw.frozen)

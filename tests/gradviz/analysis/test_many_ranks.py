@@ -182,3 +182,19 @@ def test_another_operation_on_one_rank_is_named_with_its_line():
     )
     assert finding.culprit is not None
     assert merged.sites[finding.culprit].line == 14
+
+
+@pytest.mark.parametrize(("count", "differs"), [(8, False), (16, True)])
+def test_a_rank_that_knows_a_shape_agrees_with_those_that_know_its_size(
+    tmp_path: Path, count: int, differs: bool
+) -> None:
+    def shaped(snapshot: ir.Snapshot) -> ir.Snapshot:
+        """Keep the graph that the first layer belongs to."""
+        known = ir.TensorMeta((2, count // 2), (count // 2, 1), 0, "float32", "cpu")
+        first = replace(snapshot.flow_layers[0], count=count, tensor=0)
+        layers = (first, *snapshot.flow_layers[1:])
+        return replace(snapshot, tensors=(known,), flow_layers=layers)
+
+    files = planted.write_ranks(tmp_path, whole(), 3, {1: shaped})
+    found = [each.slug for each in gradviz.merge(files).findings]
+    assert ("shapes-differ" in found) == differs

@@ -54,6 +54,19 @@ def test_parameters_that_no_gradient_reached_are_layers_too(lib: Any):
     ] * 4  # frozen ones ask for none
 
 
+def test_a_layer_of_no_kept_graph_has_the_elements_of_its_gradients(lib: Any):
+    nets = {"early": lib.nn.Linear(3, 2), "late": lib.nn.Linear(4, 2)}
+    early, late = nets["early"], nets["late"]
+    with gradviz.record(steps=1, detail="full") as recorder:
+        early(lib.ones(4, 3)).sum().backward()
+        late(lib.ones(4, 4)).sum().backward()
+    snapshot = recorder.snapshot()
+    known = {each.name: (each.count, each.tensor) for each in snapshot.flow_layers}
+    assert known["early.weight"] == (6, None)
+    assert known["late.weight"][0] == 8
+    assert known["late.weight"][1] is not None
+
+
 def test_what_a_step_changed_is_measured_where_values_are_looked_at(lib: Any):
     snapshot = trained(lib)
     row = [each.name for each in snapshot.flow_layers].index("used.weight")
