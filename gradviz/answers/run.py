@@ -190,10 +190,8 @@ def _gradients(history: History) -> dict[int, Gradients]:
     for backward in history.backwards:
         if backward.api != "backward":
             continue
-        asked = {each.tensor for each in backward.inputs}
-        for leaf in backward.leaves:
-            if not asked or leaf in asked:
-                found[leaf].passes.append(backward)
+        for leaf in backward.accumulates_into:
+            found[leaf].passes.append(backward)
         for key, summary in backward.at_leaves():
             node = history.node(key)
             if node is not None and node.leaf is not None:

@@ -93,6 +93,14 @@ class Backward(Event):
         """The turns of nodes, in order, where somebody listened to them."""
         return self.ran if isinstance(self.ran, list) else self.ran.records()
 
+    @property
+    def accumulates_into(self) -> tuple[int, ...]:
+        """The leaves whose ``.grad`` it adds to, as far as its graph tells."""
+        if self.api != "backward":
+            return ()
+        asked = {each.tensor for each in self.inputs}
+        return tuple([leaf for leaf in self.leaves if not asked or leaf in asked])
+
     def at_leaves(self) -> list[tuple[int, Summary]]:
         """Return each leaf's node with the gradient that came to it, in order."""
         if not isinstance(self.ran, list):

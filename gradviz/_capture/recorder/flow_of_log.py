@@ -31,6 +31,7 @@ class FlowOfLog:
         self._flow = FlowLog()
         self._heard = first  # index of the next event to hear of
         self._leaves: dict[int, RawNode] = {}  # by key
+        self._reached: set[int] = set()  # tensors, also those of unknown norms
         self._bare: dict[int, RawNode] = {}  # of what took in nothing, by tensor
         self._keys: dict[int, int] = {}  # id of a stand-in -> key
         self._closed = False
@@ -122,7 +123,7 @@ class FlowOfLog:
         found: list[RawUnreached] = []
         for key in dict.fromkeys(chain(*self._of_models(), *given)):
             facts = program.tensors.get(key)
-            if facts is None or not facts.alive or -key in self._leaves:
+            if facts is None or not facts.alive or key in self._reached:
                 continue
             if facts.name:
                 leaf = nodes.get(-key) or self._bare_leaf(key, facts.name)
@@ -140,7 +141,7 @@ class FlowOfLog:
                 own += row.parameters.values()
                 tree += [key for key in row.children.values() if key not in seen]
                 seen.update(row.children.values())
-            if any(-each in self._leaves for each in own):
+            if not self._reached.isdisjoint(own):
                 found.append(own)
         return found
 
@@ -153,7 +154,9 @@ class FlowOfLog:
         for key, summary in event.at_leaves():
             taken = statistics_of(summary) if in_full else as_tuple(briefly(summary))
             self._flow.add(time_ns, self._stand_in(key), taken)
+            self._reached.add(-key)
         self._flow.end_pass()
+        self._reached.update(() if event.error else event.accumulates_into)
         if len(self._leaves) > _MOST_LEAVES:
             self._forget_leaves()
 
@@ -163,6 +166,8 @@ class FlowOfLog:
         gone = [key for key, leaf in self._leaves.items() if id(leaf) not in kept]
         for key in gone:
             del self._keys[id(self._leaves.pop(key))]
+        facts = self._log.program.tensors
+        self._reached = {key for key in self._reached if key in facts}
 
     def _forget_updates(self) -> None:
         """Forget what was measured of steps that are left out."""

@@ -123,6 +123,25 @@ def test_gradients_of_steps_in_brief_are_in_the_flow():
     assert all(step.time_ns for step in flows[1].flow_steps)
 
 
+def test_a_leaf_whose_norms_nobody_knows_is_not_told_as_one_without_gradient():
+    net = nn.ModuleDict({"table": nn.Embedding(9, 8, sparse=True)})
+    net["body"], net["spare"] = nn.Linear(8, 1), nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
+    with gradviz.record(engine="torch") as recorder:
+        for step in range(20):
+            rows = torch.randn(4, 8)
+            if step >= 2:  # from here on in brief, where sparse gradients have no norm
+                rows = net["table"](torch.arange(4))
+            optimizer.zero_grad()
+            net["body"](rows).sum().backward()
+            optimizer.step()
+    snapshot = recorder.snapshot()
+    points = {point.layer for point in snapshot.flow}
+    layers = enumerate(snapshot.flow_layers)
+    bare = {each.name for row, each in layers if row not in points}
+    assert bare == {"spare.weight", "spare.bias"}
+
+
 def test_gradients_that_add_up_are_not_told_as_those_of_one_step():
     net, _ = model()
     with gradviz.record(engine="torch") as recorder:
