@@ -58,6 +58,8 @@ class FlowOfLog:
             for number, event in enumerate(news):
                 if isinstance(event, OptimizerCall):
                     self._flow.stepped(event.index)
+                    given = (each.tensor for each in event.states if each.has_grad)
+                    self._reached.update(given)  # by hand, or by a library as FSDP
                 elif self._flow.passes == ended:
                     break  # it is running
                 else:

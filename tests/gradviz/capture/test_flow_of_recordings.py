@@ -54,6 +54,20 @@ def test_parameters_that_no_gradient_reached_are_layers_too(lib: Any):
     ] * 4  # frozen ones ask for none
 
 
+def test_a_parameter_that_was_given_a_gradient_is_not_without_one(lib: Any):
+    net = lib.nn.Linear(3, 2)
+    net.made, net.spare = lib.nn.Linear(2, 2), lib.nn.Linear(2, 2)
+    optimizer = lib.optim.SGD(net.parameters(), lr=0.5)
+    with gradviz.record() as recorder:
+        for _ in range(4):
+            net(lib.ones(4, 3)).sum().backward()
+            for parameter in net.made.parameters():
+                parameter.grad = lib.ones_like(parameter)
+            optimizer.step()
+    found = {each.name for each in recorder.snapshot().flow_layers}
+    assert found == {"weight", "bias", "spare.weight", "spare.bias"}
+
+
 def test_a_layer_of_no_kept_graph_has_the_elements_of_its_gradients(lib: Any):
     nets = {"early": lib.nn.Linear(3, 2), "late": lib.nn.Linear(4, 2)}
     early, late = nets["early"], nets["late"]
