@@ -15,6 +15,7 @@ StepKind = Literal[
     "gate",  # where influence goes on and the gradient does not
     "path",  # how it goes on from there
     "loss",  # what it was all for
+    "term",  # one summand of it
     "made",
     "write",
     "read",

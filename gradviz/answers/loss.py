@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradviz.answers import terms
 from gradviz.answers.answer import Step, Why
 from gradviz.answers.loss_of_gradient import parameters_behind, way_lost
 from gradviz.answers.run import Run
@@ -25,6 +26,7 @@ def answer(run: Run, tensor: int, backward: Backward) -> Why:
         listed = learning.listed(run.history, reached & everyone)
         words = f"The pass in {run.line(backward.site)} reached {listed}."
         steps.append(run.step("pass", words, event=backward))
+    steps += terms.of_loss(run, backward, everyone)
     steps += _missed(run, backward, everyone - reached)
     return Why(name, "loss", "reach", verdict, tuple(steps))
 

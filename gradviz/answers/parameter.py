@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from statistics import median
 
-from gradviz.answers import turning
+from gradviz.answers import terms, turning
 from gradviz.answers.answer import Step, Why
 from gradviz.answers.loss_of_gradient import chain, lost
 from gradviz.answers.run import Run
@@ -29,6 +29,7 @@ QUESTIONS = [
 
 _OF_A_GRADIENT = ["nan", "zero", "large", "small", "learns"]
 
+_MOST_LOSSES = 4
 _TINY, _HUGE = 1e-7, 1e3  # of a gradient's norm, whatever the others have
 _FAR = 1e4  # from the median of all gradients of a pass
 
@@ -382,7 +383,10 @@ def _healthy(run: Run, tensor: int, name: str, question: str) -> Why:
         f"{name} has a gradient: {len(gradients.passes)} of "
         f"{counted(total, 'backward pass')} reached it."
     )
-    steps = [_lesson(run, tensor, passes) for passes in list(by_line.values())[:4]]
+    steps: list[Step] = []
+    for passes in list(by_line.values())[:_MOST_LOSSES]:
+        steps.append(_lesson(run, tensor, passes))
+        steps += terms.of_parameter(run, passes[-1], tensor)
     steps += _last_norm(run, tensor)
     if run.optimizers(tensor) and (updates := run.updates(tensor)):
         times = counted(len(updates), "time")

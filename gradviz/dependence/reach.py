@@ -11,6 +11,9 @@ from gradviz.program import Backward, History, Node, Summary
 Edge = tuple[int, int]
 """A node and one of its outputs."""
 
+Given = list[tuple[int, Summary | None]]
+"""Nodes, each with what it gave."""
+
 
 class Reach:
     """Parts of the graph of a pass, each begun at some edges, with what lies below.
@@ -82,9 +85,9 @@ class Reach:
         return self._marked(closed)
 
     @cached_property
-    def _flows(self) -> dict[Edge, list[tuple[int, Summary | None]]]:
+    def _flows(self) -> dict[Edge, Given]:
         """What each edge was given, and by which node."""
-        found: dict[Edge, list[tuple[int, Summary | None]]] = defaultdict(list)
+        found: dict[Edge, Given] = defaultdict(list)
         for run in self.backward.runs:
             node = self.history.node(run.node)
             for edge, given in zip(
@@ -127,10 +130,13 @@ class Reach:
         return False if measured else None
 
     def share(self, part: object, leaf: int) -> float | None:
-        """Return the norm that a part gave a leaf over the sum of all parts' norms."""
+        """Return the norm that a part gave a leaf over the sum of all parts' norms.
+
+        Where parts share the way to the leaf: of what they gave `meeting`.
+        """
         mine, total, bit = 0.0, 0.0, self._bits.get(part, 0)
         met = 0
-        for giver, summary in self._into_leaf.get(leaf, ()):
+        for giver, summary in self._meeting(leaf)[1]:
             mask = self._masks[giver]
             if (
                 summary is None
@@ -144,9 +150,37 @@ class Reach:
             mine += summary.norm if mask == bit else 0.0
         return mine / total if total else None
 
+    def meeting(self, leaf: int) -> Edge | None:
+        """Return where the parts' gradients were added up; None: at the leaf itself."""
+        return self._meeting(leaf)[0]
+
+    def _meeting(self, leaf: int) -> tuple[Edge | None, Given]:
+        """Go up from a leaf as long as one node alone gave all that came.
+
+        Only while it holds several parts and has one output: they met above it.
+        """
+        edge, given = None, self._into_leaf.get(leaf, [])
+        seen = set[int]()
+        while len(given) == 1:
+            giver = given[0][0]
+            mask = self._masks[giver]
+            above = [e for e in self._edges_of.get(giver, ()) if self._flows[e]]
+            if not mask & (mask - 1) or giver in seen or len(above) != 1:
+                break
+            seen.add(giver)
+            edge, given = above[0], self._flows[above[0]]
+        return edge, given
+
     @cached_property
-    def _into_leaf(self) -> dict[int, list[tuple[int, Summary | None]]]:
-        found: dict[int, list[tuple[int, Summary | None]]] = {}
+    def _edges_of(self) -> dict[int, list[Edge]]:
+        found: dict[int, list[Edge]] = defaultdict(list)
+        for edge in self._flows:
+            found[edge[0]].append(edge)
+        return found
+
+    @cached_property
+    def _into_leaf(self) -> dict[int, Given]:
+        found: dict[int, Given] = {}
         for (key, _), given in self._flows.items():
             node = self.history.node(key)
             if node is not None and node.leaf is not None:

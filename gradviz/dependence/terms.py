@@ -98,6 +98,12 @@ class Account:
         """Return one term of each line, the last that was added."""
         return list({term.line: term for term in reversed(self.terms)}.values())
 
+    def name(self, term: Term) -> str:
+        """Return "`recon` (line 12)", else its expression and line."""
+        history = self.history
+        name = "" if term.value is None else history.name(term.value, "")
+        return f"{name or f'`{history.text(term.site)}`'} ({history.line(term.site)})"
+
     def leaves(self, term: Term) -> set[int]:
         """Return the leaf tensors that a pass reaches through a term."""
         return self._reach.leaves(term.line)
@@ -125,10 +131,22 @@ class Account:
     def share(self, term: Term, leaf: int) -> float | None:
         """Return which part of a leaf's gradient comes from a term, between 0 and 1.
 
-        The norm of what the term gave, over the sum of these norms for all terms. None
-        where it cannot be told apart: not measured, or below a part that terms share.
+        The norm of what the term gave, over the sum of these norms for all terms;
+        where terms share the way to the leaf, of what came to `meeting`. None where it
+        cannot be told apart: not measured, or they meet in several places.
         """
         return self._reach.share(term.line, leaf)
+
+    def meeting(self, leaf: int) -> Value | None:
+        """Return the value above a leaf at which the terms' gradients were added up.
+
+        None where that is the leaf itself, or where the call that made it is not known.
+        """
+        edge = self._reach.meeting(leaf)
+        node = None if edge is None else self.history.node(edge[0])
+        made = None if node is None else self.history.maker(node)
+        outputs = () if made is None else made.outputs
+        return outputs[edge[1]] if edge and edge[1] < len(outputs) else None
 
 
 class Accounts:

@@ -179,10 +179,7 @@ def words(history: History, account: Account, term: Term) -> str:
     """Return "the term `recon` (line 12)", or "the loss" of a root of one term."""
     if len(account.terms) == 1:
         return f"the loss of {history.line(account.backward.site)}"
-    name = history.name(term.value, "") if term.value is not None else ""
-    return (
-        f"the term {name or f'`{history.text(term.site)}`'} ({history.line(term.site)})"
-    )
+    return f"the term {account.name(term)}"
 
 
 def passes_of(history: History, backward: Backward) -> int:

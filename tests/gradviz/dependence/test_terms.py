@@ -106,6 +106,32 @@ def test_shares_of_a_leaf_add_up(sums: Account) -> None:
     assert sums.share(terms["b"], bias) == 0
 
 
+TRUNK = """
+import torch
+from torch import nn
+
+encoder = nn.Linear(3, 2)
+z = encoder(torch.randn(4, 3))
+far = (3 * z).sum()
+near = z.sin().asin().sum()
+loss = far + 0.5 * near
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_terms_that_share_a_trunk_have_their_shares_where_they_meet(
+    engine: Any,
+) -> None:
+    (account,) = Accounts(history_of(TRUNK, engine))
+    near = named(account)["near"]
+    for leaf in account.leaves(near):
+        met = account.meeting(leaf)
+        assert met is not None
+        assert account.history.name(met) == "`z`"
+        assert account.share(near, leaf) == pytest.approx(0.5 / 3.5, rel=1e-3)
+
+
 def test_what_came_to_a_term_is_its_weight(sums: Account) -> None:
     assert sums.arrived(named(sums)["c"]) == pytest.approx(0.5)
 

@@ -56,7 +56,7 @@ def of_scores(scores, real):
     """The loss of a score that should be above zero, or below it."""
     if real:
         return nn.functional.softplus(-scores).mean()  # @real
-    return nn.functional.softplus(scores).mean()
+    return nn.functional.softplus(scores).mean()  # @fake
 
 
 def follow(average, model, rate=0.9):
