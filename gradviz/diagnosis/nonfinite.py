@@ -183,9 +183,7 @@ class _Walk:
 
     def source(self, value: Value, site: RawSite | None) -> Birth:
         """Return whose bad values a tensor holds; a new birth if nobody was seen."""
-        found = self.in_memory.get(value.storage)
-        if found is None and value.is_leaf and value.requires_grad:
-            found = self.in_leaves
+        found = self.in_memory.get(value.storage) or self.learnt(value)
         if found is None:
             facts = self.history.program.tensors.get(value.tensor)
             made = facts.made if facts is not None else None
@@ -193,6 +191,16 @@ class _Walk:
             self.births.append(found)
             self.in_memory[value.storage] = found
         return found
+
+    def learnt(self, value: Value) -> Birth | None:
+        """Return whose bad values a leaf holds, or what was computed from leaves.
+
+        In a step that was looked at in brief, nobody saw the calls in between.
+        """
+        leaves = self.in_leaves
+        if leaves is None or not value.requires_grad:
+            return None
+        return leaves if value.is_leaf or leaves.poisoned else None
 
     # ---- backward -----------------------------------------------------------------
 

@@ -234,6 +234,19 @@ def gradients_never_cleared(start: int, steps: int) -> None:
         optimizer.step()
 
 
+@fault
+def root_of_a_difference(start: int, steps: int) -> None:
+    (net, optimizer), (x, y) = mlp(), batch()
+    for step in range(steps):
+        out = net(x)
+        loss = (out - y).pow(2).mean()
+        if step == start:
+            loss = loss + torch.sqrt((out - out.detach()).abs().sum())  # 0 ** -0.5
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
 def findings(program: Fault, start: int, how: Any = "auto") -> list[tuple[str, Any]]:
     recorder = gradviz.record(engine="torch", detail=how)
     kept = list[Any]()
@@ -257,18 +270,6 @@ def test_a_fault_is_found_late_as_it_is_early(program: Fault):
     assert findings(program, LATE) == early
 
 
-def root_of_a_difference(start: int, steps: int) -> None:
-    (net, optimizer), (x, y) = mlp(), batch()
-    for step in range(steps):
-        out = net(x)
-        loss = (out - y).pow(2).mean()
-        if step == start:
-            loss = loss + torch.sqrt((out - out.detach()).abs().sum())  # 0 ** -0.5
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-
 @pytest.mark.parametrize("graph", [True, False])
 def test_a_nan_born_once_is_found_however_many_steps_follow(graph: bool):
     recorder = gradviz.record(engine="torch", graph=graph)
@@ -278,7 +279,27 @@ def test_a_nan_born_once_is_found_however_many_steps_follow(graph: bool):
     passes = [each.index for each in program.raw if isinstance(each, Backward)]
     assert len(passes) < LATE  # of more: all but the first odd one and the last
     diagnosis = recorder.diagnose()
-    first = diagnosis.findings[0]
+    first, *others = diagnosis.findings
     assert first.code == "GV402"
+    assert not others  # of NaN in data: the parameters had it, and what they computed
     assert first.culprit is not None
     assert "0 ** -0.5" in diagnosis.sites[first.culprit].text
+
+
+def test_a_step_seen_in_full_from_its_middle_blames_no_data(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(
+        detail.Detail, "_affords", lambda self, times, _: self.steps < 4 or times == 2
+    )
+    recorder = gradviz.record(engine="torch")
+    with recorder:
+        net, x, y = nn.Linear(6, 3, bias=False), torch.rand(20, 6), torch.rand(20, 3)
+        x[3], y[3] = 0, 0  # there the root has no derivative
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+        for _ in range(12):
+            loss = ((net(x) - y) ** 2).mean(dim=1).sqrt().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    assert [each.code for each in recorder.diagnose().findings] == ["GV402"]
