@@ -33,12 +33,13 @@ def subjects(history: History) -> dict[str, Subject]:
     Parameters come before modules, losses and other tensors that are called the same.
     """
     found: dict[str, Subject] = {}
+    leaves = {leaf for backward in history.backwards for leaf in backward.leaves}
     for tensor, facts in history.program.tensors.items():
         if facts.name:
             known = found.get(facts.name)
             if known is None or known.kind != "parameter":
-                kind = "parameter" if facts.is_parameter else "tensor"
-                found[facts.name] = Subject(kind, tensor)
+                learns = facts.is_parameter or tensor in leaves
+                found[facts.name] = Subject("parameter" if learns else "tensor", tensor)
     for backward in history.backwards:
         for root in backward.roots:
             facts = history.program.tensors.get(root.tensor)

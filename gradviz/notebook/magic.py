@@ -22,6 +22,7 @@ from gradviz._capture.why import why
 from gradviz.errors import GradvizError
 from gradviz.export import check_target, export_html
 from gradviz.notebook.cells import ErrorHook, Following
+from gradviz.notebook.questions import Question
 from gradviz.notebook.release import ReleaseService, release
 from gradviz.render.mime import TEXT
 from gradviz.render.text import to_text
@@ -140,7 +141,7 @@ class GradvizMagics(Magics):
 
     def _why(self, asked: str) -> None:
         """Answer from the newest recording: of a cell, of a `with`, or of all cells."""
-        name, _, question = asked.partition(" ")
+        name, _, question = asked.rstrip("? ").partition(" ")
         answer = _sentences(why, name, question.strip() or None)
         if hasattr(self.shell, "kernel"):
             from IPython.display import display
@@ -330,6 +331,7 @@ def load(shell: Any) -> None:
     shell.register_magics(GradvizMagics)
     if record_in_place not in shell.input_transformers_cleanup:
         shell.input_transformers_cleanup.append(record_in_place)
+        shell.input_transformer_manager.token_transformers.append(Question)
     formatter = shell.display_formatter.mimebundle_formatter
     for name in _SHOWN_BY_THEMSELVES:
         formatter.for_type_by_name(*name.rsplit(".", 1), partial(_forms, shell))
@@ -345,6 +347,7 @@ def unload(shell: Any) -> None:
     shell.magics_manager.registry.pop("GradvizMagics", None)
     if record_in_place in shell.input_transformers_cleanup:
         shell.input_transformers_cleanup.remove(record_in_place)
+        shell.input_transformer_manager.token_transformers.remove(Question)
     formatter = shell.display_formatter.mimebundle_formatter
     for name in _SHOWN_BY_THEMSELVES:
         formatter.pop(name, None)

@@ -107,6 +107,7 @@ def test_nothing_heavy_is_imported_at_module_level():
         "gradtape._backend._cupy": ("cupy",),
         "gradtape._backend.compiled._jit": ("numba",),
         "gradviz.notebook.magic": ("IPython",),
+        "gradviz.notebook.questions": ("IPython",),
         "gradviz.widget": ("anywidget", "ipywidgets"),
     }
     early = [

@@ -92,6 +92,26 @@ def test_a_line_can_write_a_page_besides(
     assert len(cells.graphs) == 1
 
 
+def test_why_asks_the_last_recorded_cell(
+    cells: Cells, capsys: pytest.CaptureFixture[str]
+):
+    cells.run("%%gradviz\ny = x.detach() * 3\n(x * y).sum().backward()")
+    assert cells.run("%gradviz why y").success
+    told = cells.shown[-1]["text/plain"]
+    assert told.startswith("y does not require grad.")
+    assert "`.detach()`" in told
+    assert cells.run("%gradviz why x which losses does it learn from?").success
+    assert "1 of 1 backward pass" in cells.shown[-1]["text/plain"]
+    capsys.readouterr()
+    cells.run("%gradviz why nobody")
+    assert "nobody" in complaint(capsys)
+    assert cells.run("if True:\n    %gradviz why y?").success
+    assert cells.shown[-1]["text/plain"] == told
+    cells.run("why = x")
+    cells.run("%gradviz why * loss")  # a variable of that name is the user's
+    assert names(cells.graphs[-1])[-1] == "MulBackward0"
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
