@@ -199,7 +199,7 @@ class Passes:
         index = log.note(
             "backward",
             log.site(),
-            log.stack() if log.scan.on or log.details.on else (),
+            log.stack(),
             here.now.thread,
             api,
             (look(roots[0]),) if len(roots) == 1 else tuple(map(look, roots)),

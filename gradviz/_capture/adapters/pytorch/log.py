@@ -67,6 +67,16 @@ class TorchFrames(Log):
             return None, ()
         return (frame.f_code, frame.f_lasti), self.around(frame)
 
+    def place_of_pass(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
+        """Return the same of a pass, always with the frames around it.
+
+        Those tell which passes run in the closure of a step.
+        """
+        frame = self.frame()
+        if frame is None:
+            return None, ()
+        return (frame.f_code, frame.f_lasti), self.outside(frame)
+
     def found_from(
         self, frame: FrameType, place: Place
     ) -> tuple[CodeType | None, int, tuple[RawSite, ...]]:
