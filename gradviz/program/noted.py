@@ -172,6 +172,20 @@ def _brief(
     )
 
 
+def leaves_given(noted: Any) -> Iterable[int]:
+    """Return the leaves to whose ``.grad`` a pass added; it may still be a note.
+
+    >>> list(leaves_given(Backward(index=0, leaves=(3, 4))))
+    [3, 4]
+    """
+    if isinstance(noted, Backward):
+        return noted.accumulates_into
+    if type(noted) is not tuple or noted[0] != "backward" or noted[5] != "backward":
+        return ()
+    asked = {glance[0] for glance in noted[7]}
+    return [leaf for leaf in noted[12] if not asked or leaf in asked]
+
+
 def _full(thing: Any, known: dict[int, Value]) -> Any:
     """Return an argument with values in place of glances, told by identity."""
     if type(thing) is tuple or type(thing) is list:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from gradviz.program.events import Backward, Event, ModuleCall, OptimizerCall
-from gradviz.program.noted import Glance, events_of
+from gradviz.program.noted import Glance, events_of, leaves_given
 from gradviz.program.values import CustomFunction, Node, RawSite, Value
 
 
@@ -107,6 +107,8 @@ class Program:
     unseen: dict[RawSite, str] = field(default_factory=dict[RawSite, str])
     # calls of regions whose inside was not seen, and the sentence that says so
     lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
+    taught: set[int] = field(default_factory=set[int])
+    # leaves that were given a gradient by passes whose events are gone
     before_drop: list[Callable[[], None]] = field(
         default_factory=list[Callable[[], None]]
     )  # called while old events are still there
@@ -195,6 +197,8 @@ class Program:
         with self.lock:
             for each in self.before_drop:
                 each()
+            for each in self.raw[:count]:
+                self.taught.update(leaves_given(each))
             self.raw[:count] = but
             self._settled = 0 if but else max(0, self._settled - count)
             self._values.clear()

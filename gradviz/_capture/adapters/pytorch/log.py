@@ -37,8 +37,7 @@ from gradviz._capture.recorder.steps import (
     first_unusual,
     index_of,
     last_passes,
-    next_step,
-    of_passes,
+    outlasting,
 )
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz._capture.training_loop.patches import Patches, Place, unseen
@@ -371,11 +370,8 @@ class TorchLog(TorchFrames):
         if self.size.counting:  # the beginning of a step tells more than its middle
             self.program.drop(half, raw[: half // 2])
             return
-        half = next_step(raw, half)
-        steps = of_passes(raw[:half], self._lasting())
+        half, steps = outlasting(raw, half, self._lasting())
         first = index_of(raw[half])
-        if len(steps) > half // 2:
-            steps = []
         self.program.drop(half, steps)
         older = set(map(index_of, steps))
         self.graph.forget(first, older)
