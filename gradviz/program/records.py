@@ -115,6 +115,7 @@ class Program:
     number_of: Callable[[Any], float | None] | None = None
     # where somebody follows the loss: asks a tensor for its one number
     loss: float | None = None  # of the pass that began last, asked for by that
+    after_pass: Callable[[], None] | None = None  # called when one has ended
     updates: dict[int, Updates] | None = None
     # by step of an optimizer, where somebody wants to know and values were looked at
     _settled: int = 0  # so many entries of ``raw``, from the first, are events

@@ -313,6 +313,8 @@ class TorchBackward:
         self.last, self.over = entry.event or self.last, self.over + 1
         log.size.passed(self._peek())
         log.step_ended()
+        if log.program.after_pass is not None:
+            log.program.after_pass()
 
     def _event_of(self, entry: _Pass) -> Backward | None:
         """Return the event of a pass; None where it was dropped meanwhile."""
