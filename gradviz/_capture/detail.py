@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from gradviz.program.values import RawSite
+
 How = Literal["auto", "full"]
 
 BUDGET = 1.05
@@ -20,6 +22,8 @@ BUDGET = 1.05
 _FIRST = 2  # steps in full, whatever they cost
 _AT_ONCE = 0.05  # seconds of full detail, before the budget counts
 _AFTER_NOTICE = 2  # steps in full once something unusual was noticed
+_MOST_COUNTS = 8  # of leaves that passes of a line reach, before others are no news
+_MOST_LINES = 1_000  # that begin passes and are told apart
 _MOST_ASIDE = 1_000  # events in full of a step in which no gradient is recorded
 
 
@@ -43,6 +47,9 @@ class Detail:
     _since: float | None = None  # when full detail began, while it is on
     _step_began: float = field(default_factory=time.thread_time)
     _aside: int = 0
+    _reached: dict[tuple[int, int], set[int]] = field(
+        default_factory=dict[tuple[int, int], set[int]]
+    )  # by line of a pass: how many leaves it has reached
 
     def __post_init__(self) -> None:
         if self.how not in get_args(How):
@@ -100,6 +107,21 @@ class Detail:
     def noticed(self) -> None:
         """Look at the rest of this step in full, and at some after it."""
         self.full, self._due = True, _AFTER_NOTICE + 1
+
+    def reaches(self, site: RawSite | None, leaves: int) -> None:
+        """Look closer where passes of a line reach more leaves, or fewer, than ever.
+
+        A `detach()` in one branch of a loop shows itself so. A loop that does this
+        all the time is no news for long.
+        """
+        line = (id(site[0]), site[1]) if site is not None else (0, 0)
+        known = self._reached.get(line)
+        if known is None:
+            if len(self._reached) < _MOST_LINES:
+                self._reached[line] = {leaves}
+        elif leaves not in known and len(known) < _MOST_COUNTS:
+            known.add(leaves)
+            self.noticed()
 
     def passed_by(self) -> bool:
         """Note an event that no gradient concerns; return whether to go on in full.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
@@ -39,6 +39,7 @@ class _Part:
     """What one engine is recorded with; None where that is not wanted, or failed."""
 
     engine: Engine
+    detail: Detail
     recorder: Recorder | None = None
     log: RunLog | None = None
 
@@ -135,6 +136,7 @@ class Session:
         self._wants_findings = findings
         self._keep_compiled = keep_compiled
         self.script: str | None = None  # the file, where a whole program is recorded
+        self.after_pass: Callable[[], None] | None = None  # called when one has ended
         self._parts: list[_Part] = []
         self._notes: list[str] = []  # what could not be recorded, and why
         self._open = False
@@ -189,10 +191,13 @@ class Session:
             raise RuntimeError("this recorder is recording already; make a second one")
         self._diagnosis = self._asked = None
         _RECORDINGS[max(_RECORDINGS.keys(), default=0) + 1] = self
-        self._parts = [_Part(engine) for engine in self._engines()]
+        self._parts = [
+            _Part(engine, Detail(self._detail, self._budget))
+            for engine in self._engines()
+        ]
         self._open = True
         for part in self._parts:
-            detail = Detail(self._detail, self._budget)
+            detail = part.detail
             if self._wants_findings:
                 log = open_log(
                     part.engine,
@@ -203,6 +208,7 @@ class Session:
                 with self._noting("Findings were not recorded"):
                     part.log = log.__enter__()
                     part.log.program.script = self.script
+                    part.log.program.after_pass = self.after_pass
             if self._wants_graph:
                 recorder = self._recorder(part.engine, detail)
                 with self._noting("The graph was not recorded"):
@@ -288,6 +294,12 @@ class Session:
         """How many backward passes ended in the block."""
         recorders = [part.recorder for part in self._parts]
         return max((each.passes for each in recorders if each is not None), default=0)
+
+    def steps_told(self) -> tuple[int, int]:
+        """Return how many passes have ended, and how many were looked at in full."""
+        details = [(part.passes, part.detail) for part in self._parts]
+        full = [d.steps_in_full if d.is_sampled else n for n, d in details]
+        return sum(count for count, _ in details), sum(full)
 
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far, with what was found in it once it is over.

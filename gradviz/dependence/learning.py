@@ -33,7 +33,11 @@ def trained(history: History) -> set[int]:
     """
     reached = {leaf for each in history.backwards for leaf in each.leaves}
     given = (call.inputs for call in history.calls if call.op == "grad.set")
-    return reached | {inputs[0].tensor for inputs in given if len(inputs) > 1}
+    return (
+        reached
+        | history.program.taught
+        | {inputs[0].tensor for inputs in given if len(inputs) > 1}
+    )
 
 
 @once
@@ -43,6 +47,7 @@ def given_gradients(history: History) -> set[int]:
     ``autograd.grad`` reaches all leaves of a graph and gives only what it is asked for.
     """
     found = {call.inputs[0].tensor for call in history.calls if call.op == "grad.set"}
+    found |= history.program.taught
     for each in history.backwards:
         asked = {value.tensor for value in each.inputs}
         found |= asked or set(each.leaves)
@@ -88,7 +93,8 @@ def starved(history: History) -> set[int]:
         for each in step.states:
             if each.requires_grad:
                 seen.setdefault(each.tensor, []).append(each.has_grad)
-    return {key for key, had in seen.items() if not any(had)}
+    never = {key for key, had in seen.items() if not any(had)}
+    return never - history.program.taught
 
 
 @once

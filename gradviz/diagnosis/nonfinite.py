@@ -207,7 +207,8 @@ class _Walk:
     def backward(self, event: Backward) -> None:
         self.in_gradients = None
         for root in event.roots:
-            if self.bad(root):
+            # Of a step that was told in brief nobody knows where its loss came from.
+            if self.bad(root) and (event.whole or root.storage in self.in_memory):
                 source = self.source(root, event.site)
                 source.open.pop(root.tensor, None)
                 if source.poisoned is None:  # later losses are bad by the parameters

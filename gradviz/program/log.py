@@ -242,6 +242,7 @@ class Log:
         facts = self.program.tensors
         if len(facts) > self.most:
             living = {number for number, _ in self.tensors.alive()}
+            self.program.taught &= living
             for key in list(facts)[: -self.most // 2]:
                 if key not in living:
                     del facts[key]

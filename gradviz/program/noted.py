@@ -8,6 +8,7 @@ of a long run are never read; those that are become records when they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast
 
 from gradviz.program.events import (
@@ -22,6 +23,7 @@ from gradviz.program.values import (
     ParameterState,
     RawSite,
     StaleSaved,
+    Summary,
     Value,
     Write,
 )
@@ -170,6 +172,20 @@ def _brief(
     )
 
 
+def leaves_given(noted: Any) -> Iterable[int]:
+    """Return the leaves to whose ``.grad`` a pass added; it may still be a note.
+
+    >>> list(leaves_given(Backward(index=0, leaves=(3, 4))))
+    [3, 4]
+    """
+    if isinstance(noted, Backward):
+        return noted.accumulates_into
+    if type(noted) is not tuple or noted[0] != "backward" or noted[5] != "backward":
+        return ()
+    asked = {glance[0] for glance in noted[7]}
+    return [leaf for leaf in noted[12] if not asked or leaf in asked]
+
+
 def _full(thing: Any, known: dict[int, Value]) -> Any:
     """Return an argument with values in place of glances, told by identity."""
     if type(thing) is tuple or type(thing) is list:
@@ -272,6 +288,7 @@ def _backward(
     stale: tuple[StaleSaved, ...],
     freed: tuple[int, ...],
     runs: Runs | None = None,  # which grow while the pass runs
+    losses: tuple[float | None, ...] = (),  # what roots are that hold one number
 ) -> Backward:
     nodes = (
         () if numbers is None else (*[n + 1 for n in numbers], *[-n for n in leaves])
@@ -282,7 +299,7 @@ def _backward(
         stack=stack,
         thread=thread,
         api=api,
-        roots=tuple([value(each) for each in roots]),
+        roots=with_numbers(tuple([value(each) for each in roots]), losses),
         inputs=tuple([value(each) for each in inputs]),
         gradients=tuple([None if g is None else value(g) for g in gradients]),
         retain_graph=retain_graph,
@@ -293,6 +310,22 @@ def _backward(
         stale=stale,
         freed=freed,
         ran=[] if runs is None else runs,
+        whole=not losses,
+    )
+
+
+def with_numbers(
+    roots: tuple[Value, ...], losses: tuple[float | None, ...]
+) -> tuple[Value, ...]:
+    """Return the roots of a pass with the numbers they hold, as far as those are known.
+
+    They are copies: what the calls before gave was not looked at.
+    """
+    if not losses:
+        return roots
+    pairs = zip(roots, losses, strict=True)
+    return tuple(
+        [r if n is None else replace(r, summary=Summary.of_number(n)) for r, n in pairs]
     )
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from gradviz.program.events import Backward, Event, ModuleCall, OptimizerCall
-from gradviz.program.noted import Glance, events_of
+from gradviz.program.noted import Glance, events_of, leaves_given
 from gradviz.program.values import CustomFunction, Node, RawSite, Value
 
 
@@ -56,6 +56,7 @@ class Module:
     kind: str  # "Linear"
     name: str = ""  # path from the outermost module, or its variable
     site: RawSite | None = None  # the user's line that constructed it
+    stack: tuple[RawSite, ...] = ()  # the user's frames around that
     made: int | None = None  # index of the first event after its construction began
     parameters: dict[str, int] = field(default_factory=dict[str, int])  # own ones
     children: dict[str, int] = field(default_factory=dict[str, int])
@@ -106,12 +107,15 @@ class Program:
     unseen: dict[RawSite, str] = field(default_factory=dict[RawSite, str])
     # calls of regions whose inside was not seen, and the sentence that says so
     lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
+    taught: set[int] = field(default_factory=set[int])
+    # leaves that were given a gradient by passes whose events are gone
     before_drop: list[Callable[[], None]] = field(
         default_factory=list[Callable[[], None]]
     )  # called while old events are still there
     number_of: Callable[[Any], float | None] | None = None
     # where somebody follows the loss: asks a tensor for its one number
     loss: float | None = None  # of the pass that began last, asked for by that
+    after_pass: Callable[[], None] | None = None  # called when one has ended
     updates: dict[int, Updates] | None = None
     # by step of an optimizer, where somebody wants to know and values were looked at
     _settled: int = 0  # so many entries of ``raw``, from the first, are events
@@ -194,6 +198,8 @@ class Program:
         with self.lock:
             for each in self.before_drop:
                 each()
+            for each in self.raw[:count]:
+                self.taught.update(leaves_given(each))
             self.raw[:count] = but
             self._settled = 0 if but else max(0, self._settled - count)
             self._values.clear()

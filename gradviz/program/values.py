@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
@@ -23,6 +24,19 @@ class Summary:
     maximum: float | None = None
     norm: float | None = None  # L2, of the finite elements
     full: Any = None  # the ir.Statistics, where a graph is recorded too
+
+    @classmethod
+    def of_number(cls, number: float) -> Summary:
+        """Return what a scan of one element finds.
+
+        >>> Summary.of_number(-2.0).minimum, Summary.of_number(math.inf).bad
+        (-2.0, 1)
+        """
+        if not math.isfinite(number):
+            nan = math.isnan(number)
+            return cls(1, nans=nan, infs=not nan, first_bad=())
+        zeros = number == 0
+        return cls(1, 0, 0, zeros, None, number, number, abs(number))
 
     @property
     def bad(self) -> int:
@@ -147,7 +161,7 @@ class DerivativeCheck:
 class Node:
     """One backward function. Nodes outlive their calls in the log."""
 
-    key: int
+    key: int  # below 0 of one that hands a gradient to a leaf
     name: str  # "MulBackward0", "AccumulateGrad"
     next: tuple[tuple[int, int] | None, ...] = ()  # (node, output) per input
     saved: tuple[Saved, ...] = ()

@@ -25,6 +25,7 @@ from gradviz.running.engine_alias import alias
 from gradviz.running.last_words import Reserve, last_words
 from gradviz.running.main_module import Program, as_main, execute
 from gradviz.running.signals import Terminated, signals_as_errors, signals_held
+from gradviz.running.steps_so_far import StepsSoFar, is_terminal
 from gradviz.running.voice import Voice, descriptors_taken, flush
 from gradviz.text.progress import Progress
 
@@ -164,6 +165,8 @@ class _Recording:
         self, program: Program, module: ModuleType, *, whole_process: bool
     ) -> Ending:
         """Run the script up to where Python would be gone."""
+        if is_terminal(self._voice):
+            self._recorder.after_pass = StepsSoFar(self._voice, self._recorder)
         self._recorder.begin(sys._getframe())
         raised = _raised_by(execute, program, module)
         ending = Ending(0)

@@ -63,6 +63,19 @@ def next_step(events: Sequence[Any], start: int) -> int:
     return start
 
 
+def outlasting(
+    events: Sequence[Any], start: int, wanted: Set[int]
+) -> tuple[int, list[Any]]:
+    """Return where to cut a log that drops its older events, and which outlast that.
+
+    It is cut where a step begins behind ``start``. The steps of the wanted passes
+    stay, unless they are most of what was to go.
+    """
+    end = next_step(events, start)
+    kept = of_passes(events[:end], wanted)
+    return end, kept if len(kept) <= end // 2 else []
+
+
 def last_passes(passes: Sequence[Backward], count: int) -> list[Backward]:
     """Return so many of the last passes, the first unusual one among them."""
     found = list(passes[-count:]) if count else []

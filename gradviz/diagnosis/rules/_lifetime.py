@@ -168,8 +168,7 @@ def _is_parameter_or_number(value: Value) -> bool:
 
 def passed_nodes(history: History) -> set[int]:
     """Return the nodes that backward passes walked or failed on, leaves left out."""
-    found = history.once(_passes_by_node)
-    return {key for key in found if (node := history.node(key)) and node.leaf is None}
+    return {key for key in history.once(_passes_by_node) if key > 0}
 
 
 def made_at(history: History, value: Value) -> RawSite | None:

@@ -39,7 +39,6 @@ from gradviz.diagnosis.custom_functions import returns
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, History, Module, Optimizer, RawSite
 
@@ -100,21 +99,19 @@ def _replaced_at(
         module = history.program.modules[key]
         if module.made is None or module.made <= first.made:
             break
-        site = _placed_at(history, module, born.get(tensor)) or site
+        site = _placed_at(history, module) or site
         key = _parent(history, key)
     return site or facts.made or made_at(history, tensor) or born[tensor].site
 
 
-def _placed_at(history: History, module: Module, first: Call | None) -> RawSite | None:
+def _placed_at(history: History, module: Module) -> RawSite | None:
     """Return the line that made a module, or that took it from who made it.
 
     A helper's ``return nn.Linear(…)`` changes no model; ``net = make()`` does.
     """
-    around = () if first is None else frames(first)
-    codes = [code for code, _ in around]
-    if module.site is None or module.site[0] not in codes:
-        return module.site
-    for site in (module.site, *around[codes.index(module.site[0]) + 1 :]):
+    if module.site is None:
+        return None
+    for site in (module.site, *module.stack):
         names = history.places.targets(site)
         if any(site is not module.site or set(".[") & set(name) for name in names):
             return site

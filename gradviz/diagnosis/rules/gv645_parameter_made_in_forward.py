@@ -41,7 +41,7 @@ from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
-from gradviz.program import History, ModuleCall, RawSite
+from gradviz.program import Call, History, ModuleCall, RawSite
 
 _LEAST = 2  # leaves of one line
 
@@ -50,6 +50,7 @@ _LEAST = 2  # leaves of one line
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such leaves."""
     seen, made = learning.last_seen(history), defaultdict[RawSite, list[int]](list)
+    first: dict[RawSite, bool] = {}  # whether the call of a line makes the memory
     known = learning.managed(history) | learning.parameters(history).keys()
     known |= by_hand(history) | read_gradients(history)
     for leaf in sorted(learning.trained(history) - known):
@@ -57,7 +58,11 @@ def check(history: History) -> Iterator[Hit]:
         inside = call and isinstance(history.at(call.module), ModuleCall)
         if call and inside and call.site and seen[leaf].is_parameter:
             made[call.site].append(leaf)
+            first.setdefault(call.site, _makes(call, seen[leaf].storage))
+    known_makers = any(first.values())  # a call that reads it may be the first seen
     for site, leaves in made.items():
+        if known_makers and not first[site]:
+            continue
         if len(leaves) >= _LEAST:
             passes = [each for each in history.backwards if leaves[0] in each.leaves]
             yield Hit(
@@ -71,3 +76,7 @@ def check(history: History) -> Iterator[Hit]:
                 tensors=tuple(leaves),
                 certainty=0.9,
             )
+
+
+def _makes(call: Call, storage: int) -> bool:
+    return any(value.storage == storage for value in call.outputs)

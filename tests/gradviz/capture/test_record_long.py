@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 import gradtape as torch
+import gradviz
 from gradviz._capture.adapters.gradtape.graph_facts import ENGINE
 from gradviz._capture.open_log import Engine, recorded_engine
 from gradviz._capture.recorder.recorder import Recorder
+from gradviz.program import Backward
 
 
 def test_events_without_a_graph_are_bounded() -> None:
@@ -49,3 +51,50 @@ def test_the_flow_outlives_the_events_that_go(engine: Engine, lib: Any) -> None:
     flow = recorder.snapshot().flow
     assert [point.norm for point in flow] == [float(step) for step in range(200)]
     assert all(step.stepped for step in recorder.snapshot().flow_steps)
+
+
+@pytest.mark.parametrize("engine", ["gradtape", "torch"])
+def test_the_first_odd_step_outlives_the_events_that_go(
+    engine: Engine, lib: Any
+) -> None:
+    recorder = Recorder(recorded_engine(engine), title="training")
+    recorder.begin(None)
+    log: Any = recorder.log
+    log.most = 100
+    weight = lib.ones(2, requires_grad=True)
+    for step in range(200):
+        weight.grad = None
+        zero = weight - weight.detach()
+        (zero.abs().sum().sqrt() if step == 20 else zero.sum()).backward()
+    recorder.end(None)
+    passes = [e for e in log.program.events if isinstance(e, Backward)]
+    odd = [e for e in passes if any(found.bad for _, found in e.at_leaves())]
+    assert passes[0] is odd[0]
+    assert len(passes) < 50  # of 200
+    names = [log.program.nodes[key].name for key in odd[0].nodes]
+    assert "SqrtBackward0" in names
+    snapshot = recorder.snapshot()
+    assert any(node.name == "SqrtBackward0" for node in snapshot.nodes)
+
+
+@pytest.mark.parametrize("engine", ["gradtape", "torch"])
+def test_what_learned_long_ago_is_not_told_as_cut_off(
+    engine: Engine, lib: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = gradviz.record(engine=engine, detail="full")
+    first, second = lib.nn.Linear(4, 4), lib.nn.Linear(4, 1)
+    params = [*first.parameters(), *second.parameters()]
+    optimizer = lib.optim.SGD(params, lr=0.01)
+    with session:
+        log: Any = session._parts[0].log
+        log.most = 300
+        for step in range(150):
+            hidden = first(lib.ones(3, 4)).tanh()
+            if step > 20:
+                hidden = hidden.detach()
+            optimizer.zero_grad()
+            second(hidden).sum().backward()
+            optimizer.step()
+    passes = [e for e in log.program.events if isinstance(e, Backward)]
+    assert all(len(each.leaves) == 2 for each in passes)  # the earlier ones are gone
+    assert session.diagnose().findings == ()

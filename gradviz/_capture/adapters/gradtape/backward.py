@@ -199,7 +199,7 @@ class Passes:
         index = log.note(
             "backward",
             log.site(),
-            log.stack() if log.scan.on or log.details.on else (),
+            log.stack(),
             here.now.thread,
             api,
             (look(roots[0]),) if len(roots) == 1 else tuple(map(look, roots)),
@@ -313,6 +313,8 @@ class Passes:
         log.last_index, log.passes_over = index, log.passes_over + 1
         if len(self._running) == 1:
             log.size.passed(len(log.reader.makers))
+            if log.program.after_pass is not None:
+                log.program.after_pass()
         return self._running.pop(index)
 
     def _or_none(self, gradient: Any) -> Value | None:

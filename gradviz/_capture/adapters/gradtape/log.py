@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import CodeType, TracebackType
 from typing import Any, ClassVar, Self
@@ -28,6 +28,7 @@ from gradviz._capture.adapters.gradtape.numpy_exports import Exports
 from gradviz._capture.adapters.gradtape.tensor_records import Reader
 from gradviz._capture.adapters.gradtape.value_scan import Scan
 from gradviz._capture.detail import Detail
+from gradviz._capture.recorder.steps import first_unusual, index_of, outlasting
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
@@ -184,13 +185,24 @@ class GradtapeLog(Log):
             self.program.drop(half, raw[: half // 2])
             return
         self.passes.finish()
-        oldest = self.program.drop(half)
+        odd = first_unusual(self._passes_noted())
+        wanted = set[int]() if odd is None else {odd.index}
+        half, steps = outlasting(raw, half, wanted)
+        oldest, kept = index_of(raw[half]), set(map(index_of, steps))
+        self.program.drop(half, steps)
         self.size.forgot(self.reader.forget(oldest))
-        self.times = {at: ns for at, ns in self.times.items() if at >= oldest}
+        times = self.times.items()
+        self.times = {at: ns for at, ns in times if at >= oldest or at in kept}
         for key, row in list(nodes.items()):
             last = row.call if row.freed_by is None else row.freed_by
-            if last is not None and last < oldest:
+            if last is not None and last < oldest and last not in kept:
                 del nodes[key]
+
+    def _passes_noted(self) -> Iterator[Backward]:
+        """Yield the passes that are in the log still, in order."""
+        for each in self.program.passes_and_updates(0):
+            if isinstance(each, Backward):
+                yield each
 
     # ---- what the parts share -------------------------------------------------------
 

@@ -23,6 +23,7 @@ from gradviz._capture.adapters.pytorch.tensor_records import version_of
 from gradviz._capture.names.tensors import grad_fn_of
 from gradviz._capture.training_loop.patches import Patches, unseen
 from gradviz.program.events import Backward
+from gradviz.program.noted import with_numbers
 from gradviz.program.values import NodeRun, RawSite, Summary, Value
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class TorchBackward:
     def preflight(self, root: Any) -> Backward:
         """Log a pass from this tensor that is not to run."""
         arguments = BackwardArguments("backward", [root], [], [], False, False)
-        event = self._event(arguments, *self.log.place())
+        event = self._event(arguments, *self.log.place_of_pass())
         self.graph.walk([_gradient_node(self.torch, root)], event)
         return event
 
@@ -121,7 +122,7 @@ class TorchBackward:
     ) -> _Pass:
         arguments = BackwardArguments.of(self.torch.Tensor, api, args, kwargs)
         log = self.log
-        site, stack = log.place()
+        site, stack = log.place_of_pass()
         roots = arguments.roots
         number_of = log.program.number_of
         if number_of is not None:
@@ -129,23 +130,40 @@ class TorchBackward:
         nodes = [_gradient_node(self.torch, root) for root in roots]
         ahead = self.graph.preview_pass(nodes, site)
         if ahead is not None:
-            entry = self._note(arguments, ahead, site, stack)
-            self._guard(entry, nodes)
+            log.detail.reaches(site, len(ahead[1]))
+            losses = self._losses(arguments)
+            entry = self._note(arguments, ahead, site, stack, losses)
+            self._guard(entry, nodes, losses)
             return entry
         log.meets_new()
+        losses = self._losses(arguments)
         event = self._event(arguments, site, stack)
+        event.roots = with_numbers(event.roots, losses)
         entry = _Pass(arguments, self._peek(), event.index, event)
         reached = self.graph.inspect_pass(nodes, event)
+        log.detail.reaches(site, len(event.leaves))
         log.loop.before_backward(event.nodes)
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
         else:
             entry.told = event.ran = LeafGradients()
             log.came(event.index)
-            self._guard(entry, nodes)
+            self._guard(entry, nodes, losses)
         return entry
 
-    def _guard(self, entry: _Pass, nodes: list[Any]) -> None:
+    def _losses(self, arguments: BackwardArguments) -> tuple[float | None, ...]:
+        """Return the numbers that roots hold, where values are looked at now and then.
+
+        In a step that is told in brief a pass has no other value of its loss.
+        """
+        log = self.log
+        if log.scan or not (log.samples and log.program.scanned):
+            return ()
+        return tuple(map(log.nonfinite.number_of, arguments.roots))
+
+    def _guard(
+        self, entry: _Pass, nodes: list[Any], losses: tuple[float | None, ...]
+    ) -> None:
         """Watch over the gradients of a pass, where they are looked at now and then.
 
         Those of a loss that is not finite are not either: it was noticed before.
@@ -153,7 +171,8 @@ class TorchBackward:
         log, norm = self.log, self.log.nonfinite.norm
         if not (log.samples and log.program.scanned):
             return
-        if all(map(isfinite, map(norm, entry.arguments.roots))):
+        known = zip(losses, entry.arguments.roots, strict=True)
+        if all(isfinite(norm(root) if loss is None else loss) for loss, root in known):
             entry.guard = GradientGuard(
                 self.torch, log, self.graph, entry.index, entry.told
             )
@@ -165,6 +184,7 @@ class TorchBackward:
         ahead: PreviewedPass,
         site: RawSite | None,
         stack: Any,
+        losses: tuple[float | None, ...],
     ) -> _Pass:
         """Log a pass whose graph holds nothing new."""
         log, (walked, leaves) = self.log, ahead
@@ -184,6 +204,7 @@ class TorchBackward:
             (),
             (),
             told := LeafGradients(),
+            losses,
         )
         log.came(index)
         log.loop.before_backward(walked.keys())
@@ -268,9 +289,19 @@ class TorchBackward:
                 )
         if entry.event is not None:
             self.graph.passed(entry.event)
+            if log.samples and log.scan:
+                self._learn_sizes(entry.event)
         elif entry.walked is not None and not (arguments.retain or arguments.inputs):
             self.graph.spent(entry.walked)
         self._over(entry)
+
+    def _learn_sizes(self, event: Backward) -> None:
+        """Tell what watches gradients in brief how large they were in full."""
+        came = [found for _, found in event.at_leaves()]
+        if not any(found.bad for found in came):
+            norms = [found.norm for found in came if found.norm is not None]
+            if norms:
+                self.log.nonfinite.sizes_of_leaves(norms)
 
     def _over(self, entry: _Pass) -> None:
         log = self.log
@@ -282,6 +313,8 @@ class TorchBackward:
         self.last, self.over = entry.event or self.last, self.over + 1
         log.size.passed(self._peek())
         log.step_ended()
+        if log.program.after_pass is not None:
+            log.program.after_pass()
 
     def _event_of(self, entry: _Pass) -> Backward | None:
         """Return the event of a pass; None where it was dropped meanwhile."""

@@ -110,6 +110,10 @@ class TorchContext(LogContext, Protocol):
         """Return the user's innermost frame, and the user's frames around it."""
         ...
 
+    def place_of_pass(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
+        """Return the same of a pass, always with the frames around it."""
+        ...
+
     def around(self, frame: FrameType | None) -> tuple[RawSite, ...]:
         """Return the user's frames further out; () where nobody looks at values."""
         ...

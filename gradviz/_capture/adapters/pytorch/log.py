@@ -37,8 +37,7 @@ from gradviz._capture.recorder.steps import (
     first_unusual,
     index_of,
     last_passes,
-    next_step,
-    of_passes,
+    outlasting,
 )
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz._capture.training_loop.patches import Patches, Place, unseen
@@ -66,6 +65,16 @@ class TorchFrames(Log):
         if frame is None:
             return None, ()
         return (frame.f_code, frame.f_lasti), self.around(frame)
+
+    def place_of_pass(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
+        """Return the same of a pass, always with the frames around it.
+
+        Those tell which passes run in the closure of a step.
+        """
+        frame = self.frame()
+        if frame is None:
+            return None, ()
+        return (frame.f_code, frame.f_lasti), self.outside(frame)
 
     def found_from(
         self, frame: FrameType, place: Place
@@ -361,11 +370,8 @@ class TorchLog(TorchFrames):
         if self.size.counting:  # the beginning of a step tells more than its middle
             self.program.drop(half, raw[: half // 2])
             return
-        half = next_step(raw, half)
-        steps = of_passes(raw[:half], self._lasting())
+        half, steps = outlasting(raw, half, self._lasting())
         first = index_of(raw[half])
-        if len(steps) > half // 2:
-            steps = []
         self.program.drop(half, steps)
         older = set(map(index_of, steps))
         self.graph.forget(first, older)

@@ -103,6 +103,20 @@ class NonfiniteCheck:
         self._log.read_graph(grad_fn_of(result))
         self._tell(noted[1])
 
+    def number_of(self, tensor: Any) -> float | None:
+        """Return the one number that a loss holds, where asking disturbs nobody."""
+        if (
+            type(tensor) is not self._torch.Tensor
+            or not tensor.is_cpu
+            or tensor.numel() != 1
+            or not tensor.is_floating_point()
+            or tensor.layout is not self._torch.strided
+            or self.is_observed()
+        ):
+            return None
+        number: float = tensor.item()
+        return number
+
     def of_leaves(self, gradients: list[Any]) -> list[float | None]:
         """Look at what leaves have after a pass; return norms, None where not known."""
         plain, strided, norm = self._torch.Tensor, self._torch.strided, self.norm
@@ -119,12 +133,12 @@ class NonfiniteCheck:
         if known:
             bad = [each for each in known if not math.isfinite(each)]
             if not bad:
-                self._sizes_of_leaves(known)
+                self.sizes_of_leaves(known)
             elif self.is_news(("leaves", math.isnan(bad[0]))):
                 self._log.notice()
         return norms
 
-    def _sizes_of_leaves(self, norms: list[float]) -> None:
+    def sizes_of_leaves(self, norms: list[float]) -> None:
         """Have the next steps looked at in full where gradients grow, shrink or end.
 
         That is: one is a thousandth of the least so far, or a thousand times the

@@ -341,3 +341,74 @@ def test_a_call_that_fails_is_told_however_often_it_did_not():
     (failed,) = [each for each in calls if each.error]
     assert failed.op == "matmul"
     assert [value.shape for value in failed.inputs] == [(2, 4), (3, 2)]
+
+
+def test_the_loss_of_a_step_in_brief_is_known():
+    def shrinking(out: Any, step: int) -> Any:
+        return out.sum() * 0 + 1 / (step + 1)
+
+    events = train(20, shrinking)._parts[0].log.program.events
+    roots = [e.roots[0] for e in events if isinstance(e, Backward)]
+    losses = [root.summary.minimum for root in roots if root.summary is not None]
+    assert losses == pytest.approx([1 / (step + 1) for step in range(20)])
+    made = [e for e in events if isinstance(e, Call) and e.op == "add"]
+    assert made[-1].outputs[0].summary is None  # nobody looked at what calls gave
+
+
+def test_a_cut_in_a_late_step_is_looked_at_in_full():
+    net, _ = model()
+    with gradviz.record(engine="torch") as recorder:
+        for step in range(LATE + 5):
+            hidden = net[1](net[0](torch.randn(4, 8)))
+            if step >= LATE:
+                hidden = hidden.detach()
+            net.zero_grad()
+            net[2](hidden).sum().backward()
+    log = recorder._parts[0].log
+    assert log.detail.steps_in_full == 4
+    passes = [e for e in log.program.events if isinstance(e, Backward)]
+    shown = {len(each.leaves) for each in passes if each.whole and each.runs}
+    assert shown == {2, 4}
+    assert not recorder.diagnose()  # all of it has learned before
+
+
+def test_a_loop_whose_leaves_vary_is_not_looked_at_in_full_for_long():
+    layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(30))
+    with gradviz.record(engine="torch") as recorder:
+        for step in range(60):
+            out = torch.randn(4, 8)
+            for layer in list(layers)[: step % 30 + 1]:
+                out = layer(out)
+            layers.zero_grad()
+            out.sum().backward()
+    assert recorder._parts[0].log.detail.steps_in_full < 30
+
+
+def test_passes_in_the_closure_of_a_step_are_known_as_such():
+    net, _ = model()
+    optimizer = torch.optim.LBFGS(net.parameters(), max_iter=4)
+    x = torch.randn(4, 8)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = net(x).pow(2).mean()
+        loss.backward()
+        return loss
+
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(4):
+            optimizer.step(closure)
+    assert not recorder.diagnose()
+
+
+def test_relus_that_the_first_steps_killed_are_looked_at_again():
+    net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=20.0)
+    x = torch.rand(32, 4)
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(6):
+            loss = (net(x) - 5).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    assert "GV503" in [each.code for each in recorder.diagnose().findings]
