@@ -195,16 +195,19 @@ class ModulePart(Part):
 
     def _made(self, module: Any, frame: FrameType | None) -> None:
         row = self.row(module)
-        row.site = self._construction(module, frame)
+        found = self._construction(module, frame)
+        if found is not None:
+            row.site = found.f_code, found.f_lasti
+            row.stack = self.log.outside(found)
         row.made = self.log.next_index
 
-    def _construction(self, module: Any, frame: FrameType | None) -> RawSite | None:
-        """Return the user's line outside of the module's own ``__init__``."""
+    def _construction(self, module: Any, frame: FrameType | None) -> FrameType | None:
+        """Return the user's frame outside of the module's own ``__init__``."""
         users, found = self.log.user_files, None
         while frame is not None:
             code = frame.f_code
             if users[code.co_filename]:
-                found = code, frame.f_lasti
+                found = frame
                 if code.co_name != "__init__" or not code.co_varnames:
                     break
                 if locals_of(frame).get(code.co_varnames[0]) is not module:

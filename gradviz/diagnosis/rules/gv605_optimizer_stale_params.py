@@ -31,17 +31,16 @@ References
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.custom_functions import returns
+from gradviz.diagnosis.decisions.decision import parting
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program import Call, History, Module, Optimizer, RawSite
+from gradviz.program import Call, Event, History, Module, Optimizer, RawSite
 
 
 @rule("GV605", "optimizer-stale-params", "warning")
@@ -95,34 +94,26 @@ def _replaced_at(
 ) -> RawSite | None:
     """Return where the outermost module that came after the optimizer was made."""
     key, site = learning.parameters(history).get(tensor), None
+    optimizer = history.at(first.made)
     facts = history.program.tensors[tensor]
     while key is not None:
         module = history.program.modules[key]
         if module.made is None or module.made <= first.made:
             break
-        site = _placed_at(history, module, born.get(tensor)) or site
+        site = _placed_at(history, module, optimizer) or site
         key = _parent(history, key)
     return site or facts.made or made_at(history, tensor) or born[tensor].site
 
 
-def _placed_at(history: History, module: Module, first: Call | None) -> RawSite | None:
-    """Return the line that made a module, or that took it from who made it.
+def _placed_at(history: History, module: Module, made: Event | None) -> RawSite | None:
+    """Return the line by which a module came after an optimizer, not before it.
 
-    A helper's ``return nn.Linear(…)`` changes no model; ``net = make()`` does.
+    That of the function that led to both: a helper's ``return nn.Linear(…)`` has no
+    part in the order.
     """
-    around = () if first is None else frames(first)
-    codes = [code for code, _ in around]
-    if module.site is None or module.site[0] not in codes:
-        return module.site
-    for site in (module.site, *around[codes.index(module.site[0]) + 1 :]):
-        names = history.places.targets(site)
-        if any(site is not module.site or set(".[") & set(name) for name in names):
-            return site
-        given = {ast.unparse(each) for each in returns(history, site[0])}
-        made_for_caller = isinstance(history.places.statement(site), ast.Return)
-        if not made_for_caller and given.isdisjoint(f"return {n}" for n in names):
-            break
-    return module.site
+    own = () if module.site is None else (module.site, *module.stack)
+    parted = None if made is None else parting(own, frames(made))
+    return module.site if parted is None else parted[0]
 
 
 def _parent(history: History, key: int) -> int | None:

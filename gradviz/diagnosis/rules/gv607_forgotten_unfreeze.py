@@ -39,6 +39,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import is_dead
+from gradviz.diagnosis.decisions.decision import of_loop
 from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -67,15 +68,23 @@ def check(history: History) -> Iterator[Hit]:
                 f"frozen since {history.line(site)}: none of its {len(steps)} "
                 f"{learning.plural(len(steps), 'step', 'steps')} could move "
                 f"{learning.plural(len(tensors), 'it', 'them')}.",
-                site,
+                of_loop(history, site) or site,
                 "Call `requires_grad_(True)` where training of them is to begin, or "
                 "leave them out of the optimizer.",
                 symptom=steps[0].site,
-                related=(Related("given to the optimizer", optimizer.site),),
+                related=(
+                    *_body(history, site),
+                    Related("given to the optimizer", optimizer.site),
+                ),
                 tensors=tuple(sorted(tensors)),
                 severity="warning" if later or everything else "info",
                 certainty=0.8 if later or everything else 0.5,
             )
+
+
+def _body(history: History, site: RawSite) -> tuple[Related, ...]:
+    """Return the line in a loop that freezes, where the loop is what is to blame."""
+    return () if of_loop(history, site) is None else (Related("frozen here", site),)
 
 
 def _wrong_hands(
@@ -180,7 +189,7 @@ def _frozen_hit(
     tensors: set[int],
     learned: bool,
 ) -> Hit:
-    alias, same, culprit = _alias(history, site), "", site
+    alias, same, culprit = _alias(history, site), "", of_loop(history, site) or site
     fix = "Unfreeze what is to learn with `requires_grad_(True)`."
     if alias is not None:
         name, other = ast.unparse(alias.targets[0]), ast.unparse(alias.value)
@@ -198,7 +207,9 @@ def _frozen_hit(
         fix,
         symptom=backward.site,
         edit=None if alias is None else copied_model(culprit, alias.lineno),
-        related=() if alias is None else (Related("frozen here", site),),
+        related=_body(history, site)
+        if alias is None
+        else (Related("frozen here", site),),
         line=None if alias is None else alias.lineno,
         tensors=tuple(sorted(tensors)),
         severity="error",

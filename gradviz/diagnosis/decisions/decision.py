@@ -1,0 +1,159 @@
+"""The decision behind an event of a run: its line, and how it led to the event."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from types import CodeType
+
+from gradviz.dependence.learning import once
+from gradviz.diagnosis._words import module_around
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.frames import Spot, spot
+from gradviz.program import Call, History, Module, ModuleCall, RawSite
+
+Frames = tuple[RawSite, ...]  # innermost first
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A line of the program, and whether another one led to it."""
+
+    site: RawSite | None
+    text: str = ""  # the expression that was chosen
+    made: RawSite | None = None  # what was made or called by it, where that is elsewhere
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Tell whether another line chose than the one that calls or constructs."""
+        return self.made is not None
+
+    def words(self, history: History) -> str:
+        """Return " It was chosen by `nn.Sigmoid` in line 20.", or nothing."""
+        if self.made is None:
+            return ""
+        return (
+            f" `{history.text(self.made)}` in {history.line(self.made)} made it; "
+            f"`{self.text}` in {history.line(self.site)} chose it."
+        )
+
+
+def of_layer(history: History, module: Module) -> Decision:
+    """Return the line that chose the class of a module.
+
+    That is its constructor's, or what a helper, a table or a branch around it was given
+    to choose by: ``make_block(16, 1, nn.Sigmoid)``, ``{"loss": "nll"}``.
+    """
+    return _called(history, module.site, module.stack)
+
+
+def of_function(history: History, call: Call, kinds: Collection[str]) -> Decision:
+    """Return the line that chose to compute something: a layer's, or a function's.
+
+    ``kinds`` are the classes of layers that do nothing else.
+    """
+    module = module_around(history, call.module)
+    if module is not None and module.kind in kinds and module.site is not None:
+        return of_layer(history, module)
+    return _called(history, call.site, call.stack)
+
+
+def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
+    """Return the line that put a step into a computation.
+
+    That is the call itself; of a layer that its container calls, what chose the layer.
+    """
+    layer = history.at(call.module)
+    around = history.at(layer.parent) if isinstance(layer, ModuleCall) else None
+    if isinstance(around, ModuleCall) and around.site == call.site:
+        return of_function(history, call, kinds)
+    return Decision(call.site)
+
+
+def _called(history: History, site: RawSite | None, stack: Frames) -> Decision:
+    """Return what decided which function or class the call at a site calls."""
+    where = spot(history, site, stack)
+    if where is None or not isinstance(where.node, ast.Call):
+        return Decision(site)
+    way = path(where.at(where.node.func))
+    chosen = None if len(way) == 1 else site_of(history, way[-1])
+    if chosen is None:
+        return Decision(site)
+    return Decision(chosen, way[-1].source.of(way[-1].node), site)
+
+
+def of_loop(history: History, site: RawSite | None) -> RawSite | None:
+    """Return the line that chose for what a statement runs: the loop that it fills.
+
+    What is done to each element of a loop, and nothing else, is decided by what the
+    loop walks; under a condition, by that. None of a statement that is in no such loop.
+    """
+    statement = history.places.statement(site)
+    where = spot(history, site)
+    if where is None or statement is None or site is None:
+        return None
+    around = where.source.parent(statement)
+    if not isinstance(around, ast.For | ast.If) or around.body != [statement]:
+        return None
+    loop = where.source.parent(around) if isinstance(around, ast.If) else around
+    if not isinstance(loop, ast.For):
+        return None
+    return history.places.at_line(site[0], around.lineno)
+
+
+def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:
+    """Return the two lines of one function, in one call, that led to two events.
+
+    There the program chose which comes first. None where they are one line.
+    """
+    for mine, others in zip(one[::-1], other[::-1], strict=False):
+        if mine != others:
+            return (mine, others) if mine[0] is others[0] else None
+    return None
+
+
+# ---- from syntax back to sites --------------------------------------------------------
+
+
+def site_of(history: History, where: Spot) -> RawSite | None:
+    """Return a site that marks an expression, or else its line."""
+    node: ast.expr = where.node  # type: ignore[assignment]
+    wanted = node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+    on_line: RawSite | None = None
+    for code in codes(history, where.source.file):
+        for index, position in enumerate(code.co_positions()):
+            if position == wanted:
+                return code, index * 2
+            if position[0] == node.lineno and on_line is None:
+                on_line = code, index * 2
+    return on_line
+
+
+def codes(history: History, file: str) -> Iterator[CodeType]:
+    """Yield the functions of a file that the log has seen, then those inside them.
+
+    Last, the whole file as it would be compiled: what ran only to define others.
+    """
+    for code in functions(history):
+        if code.co_filename == file:
+            yield code
+    tree = history.places.tree(file)
+    waiting = [] if tree is None else [compile(tree, file, "exec", dont_inherit=True)]
+    for code in waiting:
+        yield code
+        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+
+
+@once
+def functions(history: History) -> list[CodeType]:
+    """Return the functions that the log has seen, then those defined inside them."""
+    sites = (site for call in history.calls for site in (call.site, *call.stack))
+    found = dict.fromkeys(site[0] for site in sites if site is not None)
+    waiting = list(found)
+    for code in waiting:
+        for each in code.co_consts:
+            if isinstance(each, CodeType) and each not in found:
+                found[each] = None
+                waiting.append(each)
+    return waiting
