@@ -59,6 +59,30 @@ def of_function(history: History, call: Call, kinds: Collection[str]) -> Decisio
     return _called(history, call.site, call.stack)
 
 
+def of_argument(
+    history: History, module: Module, place: int, names: Collection[str]
+) -> Decision:
+    """Return the line that chose what a constructor was given.
+
+    By its place among the arguments, or by name. The constructor's own, where it is
+    spelt out there or cannot be followed.
+    """
+    where = spot(history, module.site, module.stack)
+    if where is None or not isinstance(where.node, ast.Call):
+        return Decision(module.site)
+    call = where.node
+    named = [each.value for each in call.keywords if each.arg in names]
+    placed = call.args[place : place + 1]
+    if any(isinstance(each, ast.Starred) for each in call.args[: place + 1]):
+        placed = []
+    for given in (*named, *placed):
+        way = path(where.at(given))
+        chosen = None if len(way) == 1 else site_of(history, way[-1])
+        if chosen is not None:
+            return Decision(chosen, way[-1].source.of(way[-1].node), module.site)
+    return Decision(module.site)
+
+
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
     """Return the line that put a step into a computation.
 
