@@ -196,11 +196,22 @@ def _set_once(where: Spot, name: str) -> Spot | None:
     around = [e for e in where.source.around(where.node) if isinstance(e, ast.ClassDef)]
     inside = {id(node) for each in around for node in ast.walk(each)}
     own = [row for row in found if id(row[0]) in inside] or found
+    if not own:
+        return _field_once(where, name)
     if len(own) != 1:
         return None
     statement, value = own[0]
     same = where.source.scope(statement) is where.scope
     return Spot(where.source, value, where.frame if same else UNKNOWN)
+
+
+def _field_once(where: Spot, name: str) -> Spot | None:
+    """Return what the body of a class sets a name to, where one class alone does it."""
+    tree = where.source.tree
+    classes = [each for each in ast.walk(tree) if isinstance(each, ast.ClassDef)]
+    found = [field(where.source, each, name) for each in classes]
+    values = [each for each in found if each is not None]
+    return Spot(where.source, values[0]) if len(values) == 1 else None
 
 
 # ---- branches -------------------------------------------------------------------------
@@ -214,34 +225,46 @@ def _asked_for(where: Spot) -> Spot | None:
     for each in where.source.around(where.node):
         if isinstance(each, Function | ast.ClassDef):
             return None
-        for subject in _subjects(each):
-            asked = choice(where.at(subject))
-            literal = isinstance(asked.node, ast.Constant)
-            if literal and asked.scope is not where.scope:
+        for subject, wanted in _subjects(each):
+            asked = _literal(where.at(subject), wanted)
+            if asked is not None and asked.node in _defaults(where.scope):
                 return asked
-            default = isinstance(where.scope, Function) and literal
-            if default and asked.node in _defaults(where.scope):
+            if asked is not None and asked.scope is not where.scope:
                 return asked
     return None
 
 
+def _literal(where: Spot, wanted: ast.expr | None) -> Spot | None:
+    """Return the literal that a subject is, the wanted one of several it may be."""
+    asked = choice(where)
+    if isinstance(asked.node, ast.IfExp) and isinstance(wanted, ast.Constant):
+        for branch in (asked.node.body, asked.node.orelse):
+            found = choice(asked.at(branch))
+            if isinstance(found.node, ast.Constant):
+                if found.node.value == wanted.value:
+                    return found
+    return asked if isinstance(asked.node, ast.Constant) else None
+
+
 def _defaults(function: ast.AST) -> list[ast.expr]:
-    args = function.args  # type: ignore[attr-defined]
+    if not isinstance(function, Function):
+        return []
+    args = function.args
     return [*args.defaults, *(each for each in args.kw_defaults if each is not None)]
 
 
-def _subjects(branch: ast.AST) -> Iterator[ast.expr]:
+def _subjects(branch: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     """Yield what the test of a branch compares with a literal, or asks for as it is."""
     test = branch.test if isinstance(branch, ast.If | ast.IfExp) else None
     if isinstance(branch, ast.Match):
-        yield branch.subject
+        yield branch.subject, None
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
     match test:
         case ast.Compare(left, [ast.Eq() | ast.In()], [right]):
             if not any(isinstance(e, ast.Name | ast.Call) for e in ast.walk(right)):
-                yield left
+                yield left, right
         case ast.Name() | ast.Attribute() | ast.Subscript():
-            yield test
+            yield test, None
         case _:
             pass

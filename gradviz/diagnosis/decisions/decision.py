@@ -9,6 +9,7 @@ from types import CodeType
 
 from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
+from gradviz.diagnosis.decisions.bindings import of_name
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.program import Call, History, Module, ModuleCall, RawSite
@@ -23,6 +24,7 @@ class Decision:
     site: RawSite | None
     text: str = ""  # the expression that was chosen
     made: RawSite | None = None  # what was made or called by it, where that is elsewhere
+    line: int | None = None  # where no instruction marks the expression alone
 
     @property
     def is_elsewhere(self) -> bool:
@@ -77,9 +79,8 @@ def of_argument(
         placed = []
     for given in (*named, *placed):
         way = path(where.at(given))
-        chosen = None if len(way) == 1 else site_of(history, way[-1])
-        if chosen is not None:
-            return Decision(chosen, way[-1].source.of(way[-1].node), module.site)
+        if len(way) > 1:
+            return _at(history, way[-1], module.site)
     return Decision(module.site)
 
 
@@ -101,29 +102,62 @@ def _called(history: History, site: RawSite | None, stack: Frames) -> Decision:
     if where is None or not isinstance(where.node, ast.Call):
         return Decision(site)
     way = path(where.at(where.node.func))
-    chosen = None if len(way) == 1 else site_of(history, way[-1])
-    if chosen is None:
-        return Decision(site)
-    return Decision(chosen, way[-1].source.of(way[-1].node), site)
+    return Decision(site) if len(way) == 1 else _at(history, way[-1], site)
 
 
-def of_loop(history: History, site: RawSite | None) -> RawSite | None:
+def _at(history: History, where: Spot, made: RawSite | None) -> Decision:
+    """Return the decision that an expression is, behind what was made or called."""
+    found = site_of(history, where)
+    if found is None:
+        return Decision(made)
+    text = " ".join(where.source.of(where.node).split())
+    marked = history.places.site(found)
+    whole = (marked.line, marked.end_line) == (where.line, where.line)
+    return Decision(found, text, made, None if whole else where.line)
+
+
+def of_elements(
+    history: History, site: RawSite | None, stack: Frames = ()
+) -> Decision:
     """Return the line that chose for what a statement runs: the loop that it fills.
 
     What is done to each element of a loop, and nothing else, is decided by what the
-    loop walks; under a condition, by that. None of a statement that is in no such loop.
+    loop walks, or by the condition in it. In a helper, by who gave it that to walk.
     """
-    statement = history.places.statement(site)
-    where = spot(history, site)
+    where, statement = spot(history, site, stack), history.places.statement(site)
     if where is None or statement is None or site is None:
+        return Decision(site)
+    around, decided = where.source.parent(statement), statement
+    if isinstance(around, ast.If) and around.body == [statement]:
+        decided, around = around, where.source.parent(around)
+    if isinstance(around, ast.For) and around.body == [decided]:
+        decided = around if decided is statement else decided
+    given = None if isinstance(decided, ast.If) else _given_by(where, decided)
+    if given is not None:
+        return _at(history, given, site)
+    if decided is statement:
+        return Decision(site)
+    found = history.places.at_line(site[0], decided.lineno)
+    return Decision(found, history.text(found), site)
+
+
+def _given_by(where: Spot, decided: ast.stmt) -> Spot | None:
+    """Return the argument of the call that gave a helper what it works on."""
+    walked = decided.iter if isinstance(decided, ast.For) else where.node
+    names = [
+        each
+        for each in ast.walk(walked)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+    ]
+    if len(names) != 1:
         return None
-    around = where.source.parent(statement)
-    if not isinstance(around, ast.For | ast.If) or around.body != [statement]:
-        return None
-    loop = where.source.parent(around) if isinstance(around, ast.If) else around
-    if not isinstance(loop, ast.For):
-        return None
-    return history.places.at_line(site[0], around.lineno)
+    given = of_name(where.at(names[0]))
+    is_argument = given is not None and given.node in _arguments(where.frame.call)
+    return given if is_argument else None
+
+
+def _arguments(call: ast.Call | None) -> list[ast.expr]:
+    return [] if call is None else [*call.args, *(k.value for k in call.keywords)]
 
 
 def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:

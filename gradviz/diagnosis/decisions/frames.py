@@ -87,7 +87,9 @@ def argument(where: Spot, function: Function, name: str) -> Spot | None:
     the only call of that function in its file; None if there are several.
     """
     frame = where.frame
-    if frame.call is None or not is_call_of(frame.call, function):
+    if frame.call is not None and not is_call_of(frame.call, function):
+        return _bound_before(where, function, name)
+    if frame.call is None:
         calls = calls_of(where.source, function)
         if len(calls) > 1:
             return None
@@ -101,6 +103,19 @@ def argument(where: Spot, function: Function, name: str) -> Spot | None:
             return None
     default = _default(function.args, name)
     return None if default is None else Spot(where.source, default)
+
+
+def _bound_before(where: Spot, function: Function, name: str) -> Spot | None:
+    """Return what ``partial(function, …)`` gave a parameter before it was called."""
+    own = getattr(function, "name", None)
+    for each in ast.walk(where.source.tree):
+        if isinstance(each, ast.Call) and last_name(each.func) == "partial":
+            if not each.args or last_name(each.args[0]) != own:
+                continue
+            for one in each.keywords:
+                if one.arg == name:
+                    return Spot(where.source, one.value)
+    return None
 
 
 def is_call_of(call: ast.Call, function: Function) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from gradviz.diagnosis.decisions.keeping import kept_by
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
 from gradviz.diagnosis.rules._lifetime import frames, line_of, loads
 from gradviz.program import Backward, Call, History, RawSite
@@ -81,7 +82,11 @@ def _stored_by(statement: ast.AST, names: set[str]) -> ast.expr | None:
 
 
 def stored_at(
-    history: History, site: RawSite | None, bridge: Call, second: Backward
+    history: History,
+    site: RawSite | None,
+    crossing: Crossing,
+    bridge: Call,
+    second: Backward,
 ) -> int | None:
     """Return the line that puts a carried tensor into a container after the pass.
 
@@ -90,6 +95,9 @@ def stored_at(
     """
     names = set(history.places.targets(site))
     kept = _kept_at(history, site, names, bridge)
+    maker = history.maker(crossing.node)
+    if kept is None and maker is not None and not binds_attribute(history, maker.site):
+        kept = kept_by(history, frames(bridge), frames(maker))
     if kept is not None:
         return kept
     passed = [each for each in frames(second) if site and each[0] is site[0]]

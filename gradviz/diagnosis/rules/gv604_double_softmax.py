@@ -101,6 +101,7 @@ def _hit(history: History, first: Call, second: Call) -> Hit:
         f"{chosen.words(history)}",
         chosen.site,
         f"Remove the {twice} and give the loss the scores themselves (logits).",
+        line=chosen.line,
         symptom=second.site,
         edit=None if chosen.is_elsewhere else unwrapped(chosen.site, _FIRST),
         related=(

@@ -76,6 +76,7 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         f"0, {reason}: this is no distance to the target.{chosen.words(history)}",
         chosen.site,
         f"Use {other}" + ("." if call.op == "kl_div" else f", or `{instead}`."),
+        line=chosen.line,
         symptom=call.site,
         related=() if made is None else (Related("the loss", call.site, _OF_LOGS),),
         tensors=(call.inputs[0].tensor,),

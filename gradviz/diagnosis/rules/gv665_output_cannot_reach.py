@@ -139,6 +139,7 @@ def _hit(history: History, loss: Call, made: Call, target: Value) -> Hit:
         chosen.site,
         "Leave the activation off after the last layer, or scale the targets into its "
         "range.",
+        line=chosen.line,
         symptom=loss.site,
         related=(
             Related("runs here", made.site),

@@ -95,11 +95,11 @@ for x, _ in batches:
         from torch import nn
 
         def freeze(module):
-            for p in module.parameters():  # CULPRIT
+            for p in module.parameters():
                 p.requires_grad_(False)
 
         body, head = nn.Linear(4, 8), nn.Linear(8, 1)
-        freeze(body)
+        freeze(body)  # CULPRIT
         opt = torch.optim.SGD(
             [{"params": body.parameters(), "lr": 0.01}, {"params": head.parameters()}],
             lr=0.1,
