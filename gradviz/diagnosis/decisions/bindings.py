@@ -200,6 +200,29 @@ def set_attributes(source: Source, name: str) -> list[tuple[ast.stmt, ast.expr]]
     return found
 
 
+_STORING = ("add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put")
+
+
+def stored_in(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
+    """Yield the statements that put something into an attribute, and what they put.
+
+    Into the attribute itself, or into the list or the table that it is.
+    """
+    yield from set_attributes(source, name)
+    for each in ast.walk(source.tree):
+        match each:
+            case ast.Assign([ast.Subscript(ast.Attribute(attr=attr))], value):
+                if attr == name:
+                    yield each, value
+            case ast.Expr(
+                ast.Call(ast.Attribute(ast.Attribute(attr=attr), method), [*_, value])
+            ):
+                if attr == name and method in _STORING:
+                    yield each, value
+            case _:
+                pass
+
+
 def _set_by(
     statement: ast.stmt, target: ast.expr, value: ast.expr, name: str
 ) -> Iterator[tuple[ast.stmt, ast.expr]]:

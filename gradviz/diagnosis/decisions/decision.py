@@ -11,7 +11,7 @@ from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.bindings import of_name
 from gradviz.diagnosis.decisions.choice import path
-from gradviz.diagnosis.decisions.frames import Spot, spot
+from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
 from gradviz.program import Call, History, Module, ModuleCall, RawSite
 
 Frames = tuple[RawSite, ...]  # innermost first
@@ -47,7 +47,7 @@ def of_layer(history: History, module: Module) -> Decision:
     That is its constructor's, or what a helper, a table or a branch around it was given
     to choose by: ``make_block(16, 1, nn.Sigmoid)``, ``{"loss": "nll"}``.
     """
-    return _called(history, module.site, module.stack)
+    return _called(history, module.site, module.stack, module.kind)
 
 
 def of_function(history: History, call: Call, kinds: Collection[str]) -> Decision:
@@ -96,12 +96,22 @@ def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
     return Decision(call.site)
 
 
-def _called(history: History, site: RawSite | None, stack: Frames) -> Decision:
-    """Return what decided which function or class the call at a site calls."""
+def _called(
+    history: History, site: RawSite | None, stack: Frames, kind: str = ""
+) -> Decision:
+    """Return what decided which function or class the call at a site calls.
+
+    Of two that a condition chose from, the one that has this name.
+    """
     where = spot(history, site, stack)
     if where is None or not isinstance(where.node, ast.Call):
         return Decision(site)
     way = path(where.at(where.node.func))
+    if isinstance(way[-1].node, ast.IfExp):
+        branches = (way[-1].node.body, way[-1].node.orelse)
+        ways = [path(way[-1].at(each)) for each in branches]
+        ways = [each for each in ways if last_name(each[-1].node) == kind]
+        way = [*way, *ways[0]] if len(ways) == 1 else way[:1]
     return Decision(site) if len(way) == 1 else _at(history, way[-1], site)
 
 

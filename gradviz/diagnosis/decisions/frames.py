@@ -181,7 +181,7 @@ def calls_of(source: Source, function: Function) -> list[ast.Call]:
     ]
 
 
-def last_name(node: ast.expr) -> str:
+def last_name(node: ast.AST) -> str:
     """Return "Linear" of ``nn.Linear``; "" of what is not named."""
     if isinstance(node, ast.Attribute):
         return node.attr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import set_attributes
+from gradviz.diagnosis.decisions.bindings import stored_in
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import Frames
 from gradviz.diagnosis.decisions.frames import Spot, spot
@@ -21,7 +21,7 @@ def kept_by(history: History, reader: Frames, maker: Frames) -> int | None:
     made = {_lines(history, site) for site in maker}
     for attribute in _attributes_read(history, reader):
         name: str = attribute.node.attr  # type: ignore[attr-defined]
-        for statement, value in set_attributes(attribute.source, name):
+        for statement, value in stored_in(attribute.source, name):
             kept = Spot(attribute.source, value)
             if any(
                 _is_made(each, made)
@@ -37,14 +37,13 @@ def _attributes_read(history: History, reader: Frames) -> Iterator[Spot]:
     for place, site in enumerate(reader):
         where = spot(history, site, reader[place + 1 :])
         for each in () if where is None else ast.walk(where.node):
-            if where is None or not isinstance(each, ast.Name | ast.Attribute):
+            if where is None or not isinstance(each, ast.Name | ast.Attribute | ast.Call):
                 continue
-            if isinstance(each.ctx, ast.Load) and not _is_called(where, each):
-                yield from (
-                    one
-                    for one in path(where.at(each))
-                    if isinstance(one.node, ast.Attribute)
-                )
+            if not _is_called(where, each) and each is not where.node:
+                for step in path(where.at(each)):
+                    for part in ast.walk(step.node):
+                        if isinstance(part, ast.Attribute):
+                            yield step.at(part)
 
 
 def _is_called(where: Spot, node: ast.expr) -> bool:

@@ -9,6 +9,7 @@ from gradviz.diagnosis.decisions.keeping import kept_by
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
 from gradviz.diagnosis.rules._lifetime import frames, line_of, loads
 from gradviz.program import Backward, Call, History, RawSite
+from gradviz.program.places import over_lines
 
 _STORING = ["add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put"]
 
@@ -113,6 +114,20 @@ def stored_at(
         if stored is not None and stored.lineno > line_of(passed[0])[1]:
             return stored.lineno
     return None
+
+
+def kept_name(history: History, site: RawSite | None, line: int) -> str:
+    """Return the name of what a line of the file of a site puts away, if it has one."""
+    tree = None if site is None else history.places.tree(site[0].co_filename)
+    for each in over_lines(tree, line, line):
+        match each:
+            case ast.Assign(_, ast.Name() | ast.Attribute() as kept):
+                return ast.unparse(kept)
+            case ast.Expr(ast.Call(_, [*_, ast.Name() | ast.Attribute() as kept])):
+                return ast.unparse(kept)
+            case _:
+                pass
+    return ""
 
 
 def _kept_at(

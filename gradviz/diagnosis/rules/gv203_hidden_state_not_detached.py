@@ -38,7 +38,7 @@ from gradviz.diagnosis.edits.remedy import first_of
 from gradviz.diagnosis.edits.training import carried_cut
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._carried import carried_at, stored_at
+from gradviz.diagnosis.rules._carried import carried_at, kept_name, stored_at
 from gradviz.diagnosis.rules._freed import Crossing, SecondPass, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, loop_site
 from gradviz.program import History, RawSite
@@ -139,6 +139,8 @@ def _called(
         return name, (
             "Write in place under `torch.no_grad()`, or write `.detach()` of it."
         )
+    if stored and (kept := kept_name(history, culprit, stored)):
+        name, code = f"`{kept}`", kept
     if stored:
         return name, (
             f"Keep `{code}.detach()` in line {stored}: what is stored for later turns "

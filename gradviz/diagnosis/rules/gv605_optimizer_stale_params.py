@@ -132,7 +132,9 @@ def _hit(
 ) -> Hit:
     name = f"`{first.name}`" if first.name else f"the {first.kind} optimizer"
     fix = "Create the optimizer after the layer, or call `optimizer.add_param_group`."
-    names = learning.listed(history, tensors)
+    names, made = learning.listed(history, tensors), history.at(first.made)
+    around = () if made is None or site is None else frames(made)
+    taken = next((each for each in around if site and each[0] is site[0]), first.site)
     return Hit(
         f"{names} {learning.plural(len(tensors), 'was', 'were')} created in "
         f"{history.line(site)}, after {name} in {history.line(first.site)} took its "
@@ -140,7 +142,7 @@ def _hit(
         site,
         fix,
         symptom=first.site,
-        related=(Related("took its parameters here", first.site, fix),),
+        related=(Related("took its parameters here", taken, fix),),
         tensors=tuple(sorted(tensors)),
         edit=moved(first.site, site, after=True, beside=True),
     )
