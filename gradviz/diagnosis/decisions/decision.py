@@ -9,7 +9,7 @@ from types import CodeType
 
 from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
-from gradviz.diagnosis.decisions.bindings import of_name
+from gradviz.diagnosis.decisions.bindings import definition, of_name
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
 from gradviz.program import Call, History, Module, ModuleCall, RawSite
@@ -178,6 +178,23 @@ def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:
     for mine, others in zip(one[::-1], other[::-1], strict=False):
         if mine != others:
             return (mine, others) if mine[0] is others[0] else None
+    return None
+
+
+def called_function(history: History, where: Spot) -> ast.FunctionDef | None:
+    """Return the program's own function that a call runs: of a module, its forward."""
+    if not isinstance(where.node, ast.Call):
+        return None
+    function = where.node.func
+    found = definition(where.source, last_name(function))
+    if isinstance(found, ast.FunctionDef):
+        return found
+    made = path(where.at(function))[-1]
+    name = last_name(made.node.func) if isinstance(made.node, ast.Call) else ""
+    of = definition(where.source, name)
+    for each in of.body if isinstance(of, ast.ClassDef) else ():
+        if isinstance(each, ast.FunctionDef) and each.name in ("forward", "__call__"):
+            return each
     return None
 
 
