@@ -76,6 +76,8 @@ def check(history: History) -> Iterator[Hit]:
         break
     else:
         bound, role, fix = None, "", _COMPARE
+        if _of_module(history, raised):
+            fix = "Write a name that it has, or give it that attribute in `__init__`."
     yield Hit(
         f"`{history.text(site)}` raised {raised.kind}: {_first_line(raised)}"
         f"{_given(history, call, given)}{_attributes(history, raised, site)}",
@@ -212,11 +214,11 @@ def _operand(history: History, given: tuple[Value, ...], value: Value) -> str:
 
 
 def _related(history: History, given: tuple[Value, ...]) -> tuple[Related, ...]:
-    sites: dict[tuple[RawSite, str], None] = {}
+    found: list[Related] = []
     for value in given[:_MOST]:
+        said: dict[RawSite | None, list[str]] = {}
         for what in ("shape", "dtype"):
-            site = origin(history, value, what)
-            if site is not None:
-                said = shape_text(value) if what == "shape" else value.dtype
-                sites[site, f"{said} since here"] = None
-    return tuple(Related(role, site) for site, role in sites)
+            text = shape_text(value) if what == "shape" else value.dtype
+            said.setdefault(origin(history, value, what), []).append(text)
+        found += [Related(f"{', '.join(t)} since here", site) for site, t in said.items()]
+    return tuple(each for each in found if each.site is not None)

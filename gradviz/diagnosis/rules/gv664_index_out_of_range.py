@@ -31,14 +31,17 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.diagnosis._raised import failing, own_site
-from gradviz.diagnosis.decisions.decision import of_argument
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.decision import of_argument, site_of
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import made_call
-from gradviz.program import Call, History, Module, Value
+from gradviz.program import Call, History, Module, RawSite, Value
 
 _LOSSES = words("cross_entropy cross_entropy_loss nll_loss nll_loss_nd nll_loss2d")
 _LAST = ("Linear", "LazyLinear", "Conv1d", "Conv2d", "Conv3d", "Bilinear")
@@ -73,7 +76,7 @@ def _of_classes(history: History, call: Call) -> Iterator[Hit]:
     if greatest < classes:
         return  # below 0
     made = made_call(history, labels)
-    labels_at = None if made is None else made.site
+    labels_at = _numbered_at(history, made)
     layer = _last_layer(history, scores)
     sized = None if layer is None else of_argument(history, layer, 1, _OUTPUTS)
     from_one = least >= 1 and greatest == classes
@@ -109,6 +112,21 @@ _OUTPUTS = ("out_features", "out_channels")
 
 def _made_words(history: History, made: Call | None) -> str:
     return "" if made is None else f"They were made in {history.line(made.site)}."
+
+
+def _numbered_at(history: History, made: Call | None) -> RawSite | None:
+    """Return the line that gave labels their numbers: of a table, where it was made."""
+    if made is None:
+        return None
+    where = spot(history, made.site, made.stack)
+    given = where.node.args if where and isinstance(where.node, ast.Call) else []
+    for each in given:
+        looked_up = each.elt if isinstance(each, ast.ListComp) else each
+        if where is not None and isinstance(looked_up, ast.Subscript):
+            table = path(where.at(looked_up.value))[-1]
+            if isinstance(table.node, ast.Dict | ast.DictComp):
+                return site_of(history, table)
+    return made.site
 
 
 def _last_layer(history: History, scores: Value) -> Module | None:
