@@ -34,6 +34,12 @@ def test_custom(case: Case, engine: Engine) -> None:
     check(case, engine)
 
 
+@programs(cases_of("decisions"))
+def test_decisions(case: Case, engine: Engine) -> None:
+    """Choices far from what came of them: tables, defaults, callers, orders."""
+    check(case, engine)
+
+
 @programs(cases_of("flow"))
 def test_flow(case: Case, engine: Engine) -> None:
     """Gradients that vanish, explode, die, or have no effect."""

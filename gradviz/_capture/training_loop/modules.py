@@ -195,10 +195,10 @@ class ModulePart(Part):
 
     def _made(self, module: Any, frame: FrameType | None) -> None:
         row = self.row(module)
-        frame = self._construction(module, frame)
-        if frame is not None:
-            row.site = frame.f_code, frame.f_lasti
-            row.stack = self.log.outside(frame)
+        found = self._construction(module, frame)
+        if found is not None:
+            row.site = found.f_code, found.f_lasti
+            row.stack = self.log.outside(found)
         row.made = self.log.next_index
 
     def _construction(self, module: Any, frame: FrameType | None) -> FrameType | None:

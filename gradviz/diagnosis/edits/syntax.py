@@ -59,6 +59,13 @@ class Source:
         """Return the statements among which one stands, itself included."""
         return self._blocks[statement]
 
+    def following(self, node: ast.AST) -> ast.stmt | None:
+        """Return the statement behind that of a node, in the same block."""
+        statement = self.statement(node)
+        block = self.block(statement)
+        after = block[block.index(statement) + 1 :]
+        return after[0] if after else None
+
     def scope(self, node: ast.AST) -> ast.AST:
         """Return the function around a node, or the file."""
         kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module

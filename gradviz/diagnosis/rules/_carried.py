@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from gradviz.diagnosis.decisions.keeping import kept_by
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
 from gradviz.diagnosis.rules._lifetime import frames, line_of, loads
 from gradviz.program import Backward, Call, History, RawSite
+from gradviz.program.places import over_lines
 
 _STORING = ["add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put"]
 
@@ -81,7 +83,11 @@ def _stored_by(statement: ast.AST, names: set[str]) -> ast.expr | None:
 
 
 def stored_at(
-    history: History, site: RawSite | None, bridge: Call, second: Backward
+    history: History,
+    site: RawSite | None,
+    crossing: Crossing,
+    bridge: Call,
+    second: Backward,
 ) -> int | None:
     """Return the line that puts a carried tensor into a container after the pass.
 
@@ -90,6 +96,9 @@ def stored_at(
     """
     names = set(history.places.targets(site))
     kept = _kept_at(history, site, names, bridge)
+    maker = history.maker(crossing.node)
+    if kept is None and maker is not None and not binds_attribute(history, maker.site):
+        kept = kept_by(history, frames(bridge), frames(maker))
     if kept is not None:
         return kept
     passed = [each for each in frames(second) if site and each[0] is site[0]]
@@ -105,6 +114,20 @@ def stored_at(
         if stored is not None and stored.lineno > line_of(passed[0])[1]:
             return stored.lineno
     return None
+
+
+def kept_name(history: History, site: RawSite | None, line: int) -> str:
+    """Return the name of what a line of the file of a site puts away, if it has one."""
+    tree = None if site is None else history.places.tree(site[0].co_filename)
+    for each in over_lines(tree, line, line):
+        match each:
+            case ast.Assign(_, ast.Name() | ast.Attribute() as kept):
+                return ast.unparse(kept)
+            case ast.Expr(ast.Call(_, [*_, ast.Name() | ast.Attribute() as kept])):
+                return ast.unparse(kept)
+            case _:
+                pass
+    return ""
 
 
 def _kept_at(

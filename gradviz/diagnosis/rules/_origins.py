@@ -9,7 +9,8 @@ from typing import Literal
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
-from gradviz.diagnosis.rules._lifetime import loads
+from gradviz.diagnosis.decisions.decision import functions
+from gradviz.diagnosis.rules._lifetime import loads, same_line
 from gradviz.program import Call, History, Raised, RawSite, Value
 
 
@@ -112,10 +113,13 @@ def origin_call(
     value: Value,
     key: Callable[[Value], object],
     until: str | None = None,
+    own: bool = False,
 ) -> Call | None:
     """Return the first call in the making of a tensor that gave it a property.
 
-    An op named ``until`` gave it anew, whatever its operands were.
+    An op named ``until`` gave it anew, whatever its operands were. With ``own``, only
+    as far back as nothing else was made of the operands: what could be changed there
+    without a change of anything but this tensor.
     """
     wanted, found, limit = key(value), None, None
     while True:
@@ -131,9 +135,39 @@ def origin_call(
             if key(each) == wanted and each.tensor != value.tensor
         ]
         data = [each for each in same if not each.is_parameter]
-        if not data:
+        if not data or (own and _has_other_uses(history, data[0], call)):
             return found
         value = data[0]
+
+
+_AS_IT_IS = words(
+    "view reshape flatten squeeze unsqueeze transpose permute __getitem__ getitem to long int "
+    "float contiguous clone T stack cat concat detach type tolist from_numpy as_tensor "
+    "index_select split chunk unbind repeat expand cpu cuda pin_memory select narrow "
+    "_to_copy squeeze_"
+)
+
+
+def made_call(history: History, value: Value) -> Call | None:
+    """Return the call that gave a tensor its numbers, seen through what only moves them.
+
+    As far back as they belong to this tensor alone.
+    """
+    call = history.producer(value)
+    while call is not None and call.op in _AS_IT_IS and call.inputs:
+        before = history.producer(call.inputs[0], before=call.index)
+        if before is None or _has_other_uses(history, call.inputs[0], call):
+            return call
+        call = before
+    return call
+
+
+def _has_other_uses(history: History, value: Value, call: Call) -> bool:
+    """Tell whether another line made something of a tensor, too."""
+    return any(
+        each.outputs and not same_line(each.site, call.site)
+        for each in history.uses(value.tensor)
+    )
 
 
 def _of_parameter(history: History, value: Value, what: Property) -> RawSite | None:
@@ -182,7 +216,7 @@ def set_where(
 
     Nothing runs where a plain attribute is set on a tensor: the source has to say it.
     """
-    for code in _functions(history):
+    for code in functions(history):
         tree = history.places.tree(code.co_filename)
         for each in [] if tree is None else ast.walk(tree):
             if not isinstance(each, ast.Assign) or not _has(code, each.lineno):
@@ -191,18 +225,6 @@ def set_where(
                 if isinstance(one, ast.Attribute) and fits(one):
                     return history.places.at_line(code, each.lineno), one
     return None, None
-
-
-def _functions(history: History) -> Iterator[CodeType]:
-    """Yield the functions that the log has seen, then those defined inside them."""
-    sites = (site for call in history.calls for site in (call.site, *call.stack))
-    waiting = list(dict.fromkeys(site[0] for site in sites if site is not None))
-    seen = set[CodeType]()
-    for code in waiting:
-        if code not in seen:
-            seen.add(code)
-            yield code
-            waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
 
 
 def _has(code: CodeType, line: int) -> bool:

@@ -33,15 +33,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import words
 from gradviz.diagnosis.edits.remedy import first_of
 from gradviz.diagnosis.edits.training import carried_cut
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._carried import carried_at, stored_at
-from gradviz.diagnosis.rules._freed import Crossing, second_passes
+from gradviz.diagnosis.rules._carried import carried_at, kept_name, stored_at
+from gradviz.diagnosis.rules._freed import Crossing, SecondPass, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, loop_site
 from gradviz.program import History, RawSite
 
+_ADDING = words("add add_ iadd __add__ __iadd__ radd __radd__")
+_ADD_NUMBERS = "Keep this turn's loss under a name of its own, and add `loss.item()`."
 _TAKE_OVER = "Use `.detach()` of what comes from the turn before."
 
 
@@ -52,13 +55,18 @@ def check(history: History) -> Iterator[Hit]:
         crossing = found.crossing
         if found.reason != "carried" or crossing is None:
             continue
+        if _adds_up(found, crossing):
+            yield _of_sum(history, found, crossing)
+            continue
         culprit = carried_at(history, crossing, found.second)
         bridged = crossing.bridge
         bridge = None if bridged is None else bridged.site
         again = "The next turn" if bridge is None else history.line(bridge).capitalize()
         use = None if bridged is None else loop_site(history, bridged)
-        stored = bridged and stored_at(history, culprit, bridged, found.second)
-        name, fix = _words(history, crossing, culprit, stored)
+        stored = bridged and stored_at(
+            history, culprit, crossing, bridged, found.second
+        )
+        name, fix = _called(history, crossing, culprit, stored)
         yield Hit(
             f"{name} comes from an earlier turn of the loop with its graph, which the "
             f"backward pass in {history.line(found.first.site)} had freed. "
@@ -85,7 +93,40 @@ def check(history: History) -> Iterator[Hit]:
         )
 
 
-def _words(
+def _adds_up(found: SecondPass, crossing: Crossing) -> bool:
+    """Tell whether the root of each pass is the root of the pass before, and more."""
+    bridge, roots = crossing.bridge, {each.node for each in found.second.roots}
+    return (
+        bridge is not None
+        and bridge.op in _ADDING
+        and crossing.node.key in {each.node for each in found.first.roots}
+        and bool(roots & {each.node for each in bridge.outputs})
+    )
+
+
+def _of_sum(history: History, found: SecondPass, crossing: Crossing) -> Hit:
+    """Tell of a pass that starts at the sum of all turns, which needs its graph so."""
+    assert crossing.bridge is not None
+    second, added = found.second, crossing.bridge.site
+    name = history.name(second.roots[0], "the sum")
+    return Hit(
+        f"`{history.text(second.site)}` starts at {name}, to which each turn adds its "
+        f"loss ({history.line(added)}): it walks on into the graphs of the turns before, "
+        "which their own passes have freed.",
+        second.site,
+        "Call `backward()` on the loss of this turn alone, and add that loss to the sum "
+        "as a number, `loss.item()`; or call it once, behind the loop.",
+        symptom=second.site,
+        related=(
+            Related("added up here", added, _ADD_NUMBERS),
+            Related("lost its saved tensors", found.freed.site),
+        ),
+        nodes=(crossing.node.key, found.freed.key),
+        explains=history.ended_by(second),
+    )
+
+
+def _called(
     history: History, crossing: Crossing, culprit: RawSite | None, stored: int | None
 ) -> tuple[str, str]:
     """Return what the carried tensor is called, and what to write instead."""
@@ -98,6 +139,8 @@ def _words(
         return name, (
             "Write in place under `torch.no_grad()`, or write `.detach()` of it."
         )
+    if stored and (kept := kept_name(history, culprit, stored)):
+        name, code = f"`{kept}`", kept
     if stored:
         return name, (
             f"Keep `{code}.detach()` in line {stored}: what is stored for later turns "

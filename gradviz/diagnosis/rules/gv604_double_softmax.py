@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from math import e, log
 
 from gradviz.dependence.flow import dimension, name_of, words
-from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.decisions.decision import of_function
 from gradviz.diagnosis.edits.calls import unwrapped
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind
@@ -93,15 +93,17 @@ def _dimension(call: Call, rank: int) -> int | None:
 
 
 def _hit(history: History, first: Call, second: Call) -> Hit:
-    twice = name_of(first)
+    twice, chosen = name_of(first), of_function(history, first, _LAYERS)
     return Hit(
         f"{history.name(second.inputs[0], 'The input')} of `{second.op}` in "
         f"{history.line(second.site)} is already the result of a {twice}, and "
-        f"`{second.op}` applies {_its(second)} itself: {_limit(first)}.",
-        layer_or_call(history, first, _LAYERS),
+        f"`{second.op}` applies {_its(second)} itself: {_limit(first)}."
+        f"{chosen.words(history)}",
+        chosen.site,
         f"Remove the {twice} and give the loss the scores themselves (logits).",
+        line=chosen.line,
         symptom=second.site,
-        edit=unwrapped(layer_or_call(history, first, _LAYERS), _FIRST),
+        edit=None if chosen.is_elsewhere else unwrapped(chosen.site, _FIRST),
         related=(
             Related("applied a second time", second.site),
             Related("runs here", first.site, _NOT_HERE),

@@ -31,16 +31,15 @@ References
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.custom_functions import returns
+from gradviz.diagnosis.decisions.decision import parting
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program import Call, History, Module, Optimizer, RawSite
+from gradviz.program import Call, Event, History, Module, Optimizer, RawSite
 
 
 @rule("GV605", "optimizer-stale-params", "warning")
@@ -94,32 +93,26 @@ def _replaced_at(
 ) -> RawSite | None:
     """Return where the outermost module that came after the optimizer was made."""
     key, site = learning.parameters(history).get(tensor), None
+    optimizer = history.at(first.made)
     facts = history.program.tensors[tensor]
     while key is not None:
         module = history.program.modules[key]
         if module.made is None or module.made <= first.made:
             break
-        site = _placed_at(history, module) or site
+        site = _placed_at(history, module, optimizer) or site
         key = _parent(history, key)
     return site or facts.made or made_at(history, tensor) or born[tensor].site
 
 
-def _placed_at(history: History, module: Module) -> RawSite | None:
-    """Return the line that made a module, or that took it from who made it.
+def _placed_at(history: History, module: Module, made: Event | None) -> RawSite | None:
+    """Return the line by which a module came after an optimizer, not before it.
 
-    A helper's ``return nn.Linear(…)`` changes no model; ``net = make()`` does.
+    That of the function that led to both: a helper's ``return nn.Linear(…)`` has no
+    part in the order.
     """
-    if module.site is None:
-        return None
-    for site in (module.site, *module.stack):
-        names = history.places.targets(site)
-        if any(site is not module.site or set(".[") & set(name) for name in names):
-            return site
-        given = {ast.unparse(each) for each in returns(history, site[0])}
-        made_for_caller = isinstance(history.places.statement(site), ast.Return)
-        if not made_for_caller and given.isdisjoint(f"return {n}" for n in names):
-            break
-    return module.site
+    own = () if module.site is None else (module.site, *module.stack)
+    parted = None if made is None else parting(own, frames(made))
+    return module.site if parted is None else parted[0]
 
 
 def _parent(history: History, key: int) -> int | None:
@@ -138,7 +131,9 @@ def _hit(
 ) -> Hit:
     name = f"`{first.name}`" if first.name else f"the {first.kind} optimizer"
     fix = "Create the optimizer after the layer, or call `optimizer.add_param_group`."
-    names = learning.listed(history, tensors)
+    names, made = learning.listed(history, tensors), history.at(first.made)
+    around = () if made is None or site is None else frames(made)
+    taken = next((each for each in around if site and each[0] is site[0]), first.site)
     return Hit(
         f"{names} {learning.plural(len(tensors), 'was', 'were')} created in "
         f"{history.line(site)}, after {name} in {history.line(first.site)} took its "
@@ -146,7 +141,7 @@ def _hit(
         site,
         fix,
         symptom=first.site,
-        related=(Related("took its parameters here", first.site, fix),),
+        related=(Related("took its parameters here", taken, fix),),
         tensors=tuple(sorted(tensors)),
         edit=moved(first.site, site, after=True, beside=True),
     )

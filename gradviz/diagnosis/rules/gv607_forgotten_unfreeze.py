@@ -39,6 +39,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import is_dead
+from gradviz.diagnosis.decisions.decision import Decision, of_elements
 from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -60,22 +61,39 @@ def check(history: History) -> Iterator[Hit]:
             if everything and wrong is not None:
                 yield wrong
                 continue
-            names = learning.listed(history, tensors)
+            names, chosen = learning.listed(history, tensors), _chosen(history, tensors)
             name = f"`{optimizer.name}`" if optimizer.name else "an optimizer"
             yield Hit(
                 f"{names} {learning.plural(len(tensors), 'is', 'are')} in {name}, but "
                 f"frozen since {history.line(site)}: none of its {len(steps)} "
                 f"{learning.plural(len(steps), 'step', 'steps')} could move "
                 f"{learning.plural(len(tensors), 'it', 'them')}.",
-                site,
+                chosen.site,
                 "Call `requires_grad_(True)` where training of them is to begin, or "
                 "leave them out of the optimizer.",
                 symptom=steps[0].site,
-                related=(Related("given to the optimizer", optimizer.site),),
+                related=(
+                    *_body(chosen),
+                    Related("given to the optimizer", optimizer.site),
+                ),
                 tensors=tuple(sorted(tensors)),
                 severity="warning" if later or everything else "info",
                 certainty=0.8 if later or everything else 0.5,
             )
+
+
+def _chosen(history: History, tensors: set[int]) -> Decision:
+    """Return the line that chose what was frozen."""
+    call = learning.freezing(history, min(tensors))
+    if call is None:  # born so
+        facts = history.program.tensors.get(min(tensors))
+        return Decision(None if facts is None else facts.made)
+    return of_elements(history, call.site, call.stack)
+
+
+def _body(chosen: Decision) -> tuple[Related, ...]:
+    """Return the line that freezes, where another one chose what."""
+    return (Related("frozen here", chosen.made),) if chosen.is_elsewhere else ()
 
 
 def _wrong_hands(
@@ -180,7 +198,8 @@ def _frozen_hit(
     tensors: set[int],
     learned: bool,
 ) -> Hit:
-    alias, same, culprit = _alias(history, site), "", site
+    alias, same, chosen = _alias(history, site), "", _chosen(history, tensors)
+    culprit = chosen.site
     fix = "Unfreeze what is to learn with `requires_grad_(True)`."
     if alias is not None:
         name, other = ast.unparse(alias.targets[0]), ast.unparse(alias.value)
@@ -198,8 +217,10 @@ def _frozen_hit(
         fix,
         symptom=backward.site,
         edit=None if alias is None else copied_model(culprit, alias.lineno),
-        related=() if alias is None else (Related("frozen here", site),),
-        line=None if alias is None else alias.lineno,
+        related=_body(chosen)
+        if alias is None
+        else (Related("frozen here", site),),
+        line=chosen.line if alias is None else alias.lineno,
         tensors=tuple(sorted(tensors)),
         severity="error",
         explains=True,

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from math import inf
 
 from gradviz.diagnosis.edits.statements import moved
+from gradviz.diagnosis.nonfinite import births
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.program import Call, Event, History
@@ -100,4 +101,5 @@ def _hit(history: History, moment: Moment, leaf: Leaf) -> Hit:
         symptom=step,
         related=(Related("applied here, unclipped", step, _BEHIND),),
         edit=moved(moment.event.site, step, safe=True),
+        severity="error" if births(history) else None,  # what came of it
     )

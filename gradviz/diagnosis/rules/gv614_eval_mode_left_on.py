@@ -37,23 +37,29 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.edits.training import trained_again
+from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.edits.training import into_loop, trained_again
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import line_of
 from gradviz.program import (
     Backward,
+    Call,
     History,
     Module,
     ModuleCall,
     OptimizerCall,
+    RawSite,
     TrainingSwitched,
 )
 
 _MODAL = ("Dropout", "BatchNorm", "InstanceNorm", "RReLU", "LSTM", "GRU", "Transformer")
 
 _BACK = "Call `.train()` before it."
+_AFTER = "Call `.train()` when the evaluation is over."
 
 
 @rule("GV614", "eval-mode-left-on", "warning")
@@ -129,6 +135,22 @@ def _hit(
     name = f"`{module.name}`" if module.name else f"the {module.kind}"
     kinds = sorted({each.kind for each in modal})
     behave = "behaves" if len(kinds) == 1 else "behave"
+    once = _once_before(history, switch, call)
+    if once is not None:
+        yield Hit(
+            f"`{history.text(once)}` in {history.line(once)} runs once, before the "
+            f"loop, and `{history.text(switch.site)}` in {history.line(switch.site)} "
+            f"in it: from the second turn on, {name} is trained in evaluation mode, in "
+            f"which {learning.joined(kinds)} {behave} otherwise.",
+            once,
+            "Move it into the loop, to the top of it.",
+            symptom=step.site,
+            related=(Related("evaluation mode since", switch.site, _AFTER),),
+            severity="warning" if sure else "info",
+            edit=into_loop(once, switch.site),
+            certainty=0.9 if sure else 0.5,
+        )
+        return
     yield Hit(
         f"{name} is in evaluation mode since `{history.text(switch.site)}` in "
         f"{history.line(switch.site)} and was trained so in "
@@ -142,6 +164,40 @@ def _hit(
         edit=trained_again(switch.site, call.site),
         certainty=0.9 if sure else 0.5,
     )
+
+
+def _once_before(
+    history: History, switch: TrainingSwitched, call: ModuleCall
+) -> RawSite | None:
+    """Return the ``train()`` that stands right before the loop in which all happens."""
+    trained = next(_calls_in(history, call), call)  # knows the frames around
+    for event in history.of(TrainingSwitched):
+        if event.index > switch.index or not event.training or event.site is None:
+            continue
+        where = spot(history, event.site)
+        after = None if where is None else where.source.following(where.node)
+        if event.module == switch.module and isinstance(after, ast.For | ast.While):
+            file, lines = event.site[0].co_filename, (after.lineno, after.end_lineno)
+            inside = [
+                any(_is_in(site, file, lines) for site in (each.site, *each.stack))
+                for each in (switch, trained)
+            ]
+            if all(inside):
+                return event.site
+    return None
+
+
+def _calls_in(history: History, module: ModuleCall) -> Iterator[Call]:
+    for index in range(module.index + 1, module.left or module.index + 1):
+        call = history.call_at(index)
+        if call is not None:
+            yield call
+
+
+def _is_in(site: RawSite | None, file: str, lines: tuple[int, int | None]) -> bool:
+    if site is None or site[0].co_filename != file:
+        return False
+    return lines[0] <= line_of(site)[1] <= (lines[1] or lines[0])
 
 
 def _modal(history: History, module: Module) -> list[Module]:

@@ -33,8 +33,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.edits.leaves import method_in, value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import origin
-from gradviz.program import Backward, Call, History, Value
+from gradviz.diagnosis.rules._origins import origin, origin_call
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 _SENTENCES = (
     "same dtype",
@@ -84,14 +84,14 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
     if not operands:
         return
     odd = _odd(operands, str(event.error))
-    site = origin(history, odd, "dtype")
+    ended = history.ended_by(event)
+    integers = _wants_integers(str(event.error))
+    site = _parted(history, odd) if integers else origin(history, odd, "dtype")
     others = [each for each in operands if each.dtype != odd.dtype][:1]
     listed = ", ".join(
         f"{history.name(each, f'operand {place}')} is {each.dtype}"
         for place, each in enumerate(operands, 1)
     )
-    ended = history.ended_by(event)
-    integers = _wants_integers(str(event.error))
     fix = _fix(odd, others, integers)
     needs = f"`{call.op}` needs one dtype, but {listed}"
     if integers:
@@ -116,6 +116,12 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
         explains=ended,
         edit=value_followed_by(site or call.site, method_in(fix)),
     )
+
+
+def _parted(history: History, labels: Value) -> RawSite | None:
+    """Return where labels were made, or cut out of what is something else besides."""
+    call = origin_call(history, labels, lambda each: each.dtype, own=True)
+    return None if call is None else call.site
 
 
 def _odd(operands: list[Value], error: str) -> Value:

@@ -29,6 +29,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.edits.shapes import first_size
@@ -70,6 +71,14 @@ def _hit(history: History, call: Call) -> Hit:
     )
     ended, fix = history.ended_by(call), _fix(layer, call)
     why = ""
+    flat = _not_flat(operands[0], layer) if call.op == "linear" else None
+    if flat is not None:
+        culprit = origin(history, operands[0], "shape") or call.site
+        why = (
+            f" The layer takes the {flat} numbers of dimensions 1 to "
+            f"{len(operands[0].shape) - 1} as one: its input was not flattened so far."
+        )
+        fix = "Flatten all but the first dimension: `x.flatten(1)`."
     if lost is not None:
         culprit, rows = lost.site, operands[1].shape[0]
         why = (
@@ -94,10 +103,17 @@ def _hit(history: History, call: Call) -> Hit:
         severity=None if ended else "info",
         explains=ended,
         edit=first_size(culprit, operands[0].shape[-1])
-        if call.op == "linear" and layer is not None and operands[0].shape
+        if call.op == "linear" and layer is not None and operands[0].shape and not flat
         else None,
         certainty=0.6,
     )
+
+
+def _not_flat(given: Value, layer: Value | None) -> int | None:
+    """Return how many inputs a layer has, if its operand has them in several dimensions."""
+    size = prod(given.shape[1:])
+    several = len(given.shape) > 2 and layer is not None and len(layer.shape) == 2
+    return size if several and layer is not None and layer.shape[1] == size else None
 
 
 def _rows_lost(history: History, loss: Call) -> Call | None:

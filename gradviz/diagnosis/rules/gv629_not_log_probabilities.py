@@ -28,13 +28,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
-from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.decisions.decision import of_function, of_step
 from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
 
 _LOSSES = words("nll_loss nll_loss_nd nll_loss2d kl_div")
 _PROBABILITIES = words("softmax sigmoid softmin")
+_LAYERS = words("Softmax Softmin Sigmoid")
+_CRITERIA = words("NLLLoss NLLLoss2d KLDivLoss")
 _ROUNDING = 1e-3
 
 _OF_LOGS = "Give it the logarithm: `log_softmax` of what the softmax was given."
@@ -64,18 +66,22 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         else f"but {given} holds probabilities, of `{history.text(made.site)}` "
         f"({history.line(made.site)})"
     )
+    chosen = of_function(history, call, _CRITERIA) if made is None else of_step(
+        history, made, _LAYERS
+    )
     instead = "F.cross_entropy(logits, target)"
     other = "`log_softmax` in place of `softmax`" if made else "`log_softmax` first"
     return Hit(
         f"`{history.text(call.site)}` needs log-probabilities, which are never above "
-        f"0, {reason}: this is no distance to the target.",
-        call.site if made is None else made.site,
+        f"0, {reason}: this is no distance to the target.{chosen.words(history)}",
+        chosen.site,
         f"Use {other}" + ("." if call.op == "kl_div" else f", or `{instead}`."),
+        line=chosen.line,
         symptom=call.site,
         related=() if made is None else (Related("the loss", call.site, _OF_LOGS),),
         tensors=(call.inputs[0].tensor,),
         edit=renamed(
-            made and layer_or_call(history, made, ("Softmax",)),
+            None if made is None or chosen.is_elsewhere else chosen.site,
             {"softmax": "log_softmax", "Softmax": "LogSoftmax"},
         ),
     )

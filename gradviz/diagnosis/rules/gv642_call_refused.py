@@ -31,20 +31,29 @@ References
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.diagnosis._raised import own_site
+from gradviz.diagnosis.decisions.bindings import returned, set_attributes
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.decision import called_function, site_of
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import bound_at
-from gradviz.diagnosis.rules._origins import described, made_at
+from gradviz.diagnosis.rules._lifetime import loads
+from gradviz.diagnosis.rules._origins import described, origin, shape_text
 from gradviz.program import Call, History, Raised, RawSite, Value
 
 _KINDS = words(
     "RuntimeError IndexError ValueError TypeError AttributeError NotImplementedError "
-    "OutOfMemoryError"
+    "OutOfMemoryError KeyError"
 )
+_WORDS = ("torch", "Tensor", "tensor", "Module", "param", "NoneType")
 _MOST = 4  # operands that are described
+_MOST_NAMES = 8
 _COMPARE = (
     "Compare what it is given with what it takes: sizes, dtypes, and the range of "
     "indices."
@@ -55,28 +64,79 @@ _UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state 
 @rule("GV642", "call-refused", "error")
 def check(history: History) -> Iterator[Hit]:
     raised = history.raised
-    if raised is None or raised.kind not in _KINDS:
+    if raised is None:
         return
     call = next(filter(history.ended_by, reversed(history.calls)), None)
     site = raised.site if call is None else own_site(call)
     own = isinstance(history.places.statement(site), ast.Raise | ast.Assert)
-    if site is None or own or (call is None and not _library(raised)):
+    given = _operands(history, call, site)
+    if site is None or own or (call is None and not _library(history, raised, given)):
         return
-    bound = _tuple_bound(history, raised, site)
+    for bound, role, fix in _bound(history, raised, site):
+        break
+    else:
+        bound, role, fix = None, "", _COMPARE
+        if _of_module(history, raised):
+            fix = "Write a name that it has, or give it that attribute in `__init__`."
     yield Hit(
         f"`{history.text(site)}` raised {raised.kind}: {_first_line(raised)}"
-        f"{_given(history, call)}",
+        f"{_given(history, call, given)}{_attributes(history, raised, site)}",
         bound or site,
-        _UNPACK if bound else _COMPARE,
+        fix,
         symptom=site,
         related=(
-            *([Related("takes the tuple", site, _UNPACK)] if bound else []),
-            *_related(history, call),
+            *([Related(role, site, fix)] if bound else []),
+            *_related(history, given),
         ),
-        tensors=() if call is None else tuple(each.tensor for each in call.inputs),
+        tensors=tuple(each.tensor for each in given),
         explains=True,
         certainty=LAST_RESORT,
     )
+
+
+def _operands(
+    history: History, call: Call | None, site: RawSite | None
+) -> tuple[Value, ...]:
+    """Return what a call was given; where none is known, the tensors of a statement.
+
+    Those are the ones that it refers to by name.
+    """
+    if call is not None:
+        return call.inputs
+    names, seen = loads(history.places.statement(site)), learning.last_seen(history)
+    found = {
+        facts.name: seen[key]
+        for key, facts in history.program.tensors.items()
+        if facts.name in names and key in seen
+    }
+    return tuple(found.values())
+
+
+def _bound(
+    history: History, raised: Raised, site: RawSite
+) -> Iterator[tuple[RawSite | None, str, str]]:
+    """Yield the line that gave a name what is no tensor, its role and what to do."""
+    tuple_at = _tuple_bound(history, raised, site)
+    if tuple_at is not None:
+        yield tuple_at, "takes the tuple", _UNPACK
+    if "NoneType" in raised.text:
+        yield from _none_bound(history, raised, site)
+
+
+def _none_bound(
+    history: History, raised: Raised, site: RawSite
+) -> Iterator[tuple[RawSite | None, str, str]]:
+    """Yield the last line of the function that returned nothing where it ended."""
+    where = spot(history, site, raised.stack)
+    for each in [] if where is None else ast.walk(where.node):
+        if where is None or not isinstance(each, ast.Name | ast.Call):
+            continue
+        for step in path(where.at(each)):
+            function = called_function(history, step)
+            if function is not None and not returned(function):
+                found = site_of(history, step.at(function.body[-1]))
+                fix = f"`{function.name}` returns nothing: end it with `return …`."
+                yield found, "takes the None", fix
 
 
 def _tuple_bound(history: History, raised: Raised, site: RawSite) -> RawSite | None:
@@ -93,11 +153,38 @@ def _tuple_bound(history: History, raised: Raised, site: RawSite) -> RawSite | N
     return found[0] if len(found) == 1 else None
 
 
-def _library(raised: Raised) -> bool:
-    """Return whether an exception without a call came from the tensor library."""
-    return raised.kind == "RuntimeError" or any(
-        word in raised.text for word in ("torch", "Tensor", "tensor", "Module", "param")
+def _library(history: History, raised: Raised, given: tuple[Value, ...]) -> bool:
+    """Return whether an exception without a call has to do with tensors."""
+    if raised.kind not in _KINDS:
+        return False
+    return (
+        raised.kind == "RuntimeError"
+        or bool(given)
+        or _of_module(history, raised) is not None
+        or any(word in raised.text for word in _WORDS)
     )
+
+
+def _of_module(history: History, raised: Raised) -> str | None:
+    """Return the class of the program's module that lacks an attribute."""
+    found = re.match(r"'(\w+)' object has no attribute '(\w+)'", raised.text.strip())
+    kinds = {each.kind for each in history.program.modules.values()}
+    return found[1] if found and found[1] in kinds else None
+
+
+def _attributes(history: History, raised: Raised, site: RawSite) -> str:
+    """Return a sentence about what a module has in the place of what it lacks."""
+    kind = _of_module(history, raised)
+    rows = [e for e in history.program.modules.values() if e.kind == kind]
+    names = [*rows[-1].children, *rows[-1].parameters] if rows else []
+    where = [f"`{name}`{_set_at(history, site, name)}" for name in names[:_MOST_NAMES]]
+    return f" It has {', '.join(where)}." if where else ""
+
+
+def _set_at(history: History, site: RawSite, name: str) -> str:
+    where = spot(history, site)
+    found = [] if where is None else set_attributes(where.source, name)
+    return f" (line {found[0][0].lineno})" if len(found) == 1 else ""
 
 
 def _first_line(raised: Raised) -> str:
@@ -105,27 +192,33 @@ def _first_line(raised: Raised) -> str:
     return line if line.endswith((".", "!", "?", ":")) else f"{line}."
 
 
-def _given(history: History, call: Call | None) -> str:
-    """Return a sentence about the operands of a call."""
-    if call is None or not call.inputs:
+def _given(history: History, call: Call | None, given: tuple[Value, ...]) -> str:
+    """Return a sentence about the operands of a call, or of a statement."""
+    if not given:
         return ""
-    words = [_operand(history, call, each) for each in call.inputs[:_MOST]]
+    words = [_operand(history, given, each) for each in given[:_MOST]]
+    if call is None:
+        return f" There, {', '.join(words)}."
     return f" `{call.op}` was given {', '.join(words)}."
 
 
-def _operand(history: History, call: Call, value: Value) -> str:
-    place = call.inputs.index(value) + 1
+def _operand(history: History, given: tuple[Value, ...], value: Value) -> str:
+    place = given.index(value) + 1
     text = f"{described(history, value, f'operand {place}')} ({value.dtype}"
     summary = value.summary
     if "int" in value.dtype and summary is not None and summary.maximum is not None:
         text += f" from {summary.minimum:.0f} to {summary.maximum:.0f}"
-    return f"{text})"
+    site = origin(history, value, "shape")
+    device = "" if value.device == "cpu" else f", on {value.device}"
+    return f"{text}{device}, since {history.line(site)})"
 
 
-def _related(history: History, call: Call | None) -> tuple[Related, ...]:
-    sites: dict[RawSite, None] = {}
-    for value in () if call is None else call.inputs:
-        site = made_at(history, value.tensor)
-        if site is not None:
-            sites[site] = None
-    return tuple(Related("made here", site) for site in sites)
+def _related(history: History, given: tuple[Value, ...]) -> tuple[Related, ...]:
+    found: list[Related] = []
+    for value in given[:_MOST]:
+        said: dict[RawSite | None, list[str]] = {}
+        for what in ("shape", "dtype"):
+            text = shape_text(value) if what == "shape" else value.dtype
+            said.setdefault(origin(history, value, what), []).append(text)
+        found += [Related(f"{', '.join(t)} since here", site) for site, t in said.items()]
+    return tuple(each for each in found if each.site is not None)

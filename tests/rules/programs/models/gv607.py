@@ -44,8 +44,8 @@ for x, _ in batches:
     fake = maker(torch.randn(6, 3)).detach()
     loss = net(fake).mean() - net(x).mean()
     loss.backward()
-    for p in net.parameters():
-        p.requires_grad_(False)  # CULPRIT
+    for p in net.parameters():  # CULPRIT
+        p.requires_grad_(False)
     (-net(maker(torch.randn(6, 3))).mean()).backward()
 """),
         "forgotten-unfreeze",
@@ -57,8 +57,8 @@ for x, _ in batches:
         from torch import nn
 
         body, head = nn.Linear(4, 8), nn.Linear(8, 1)
-        for p in body.parameters():
-            p.requires_grad = False  # CULPRIT
+        for p in body.parameters():  # CULPRIT
+            p.requires_grad = False
         warm = torch.optim.SGD(head.parameters(), lr=0.1)
         for step in range(2):
             warm.zero_grad()
@@ -96,10 +96,10 @@ for x, _ in batches:
 
         def freeze(module):
             for p in module.parameters():
-                p.requires_grad_(False)  # CULPRIT
+                p.requires_grad_(False)
 
         body, head = nn.Linear(4, 8), nn.Linear(8, 1)
-        freeze(body)
+        freeze(body)  # CULPRIT
         opt = torch.optim.SGD(
             [{"params": body.parameters(), "lr": 0.01}, {"params": head.parameters()}],
             lr=0.1,

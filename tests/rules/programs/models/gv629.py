@@ -12,12 +12,12 @@ PROGRAMS: list[Case] = [
         import torch.nn as nn
         torch.manual_seed(0)
         net = nn.Linear(3, 4)
-        criterion = nn.NLLLoss()
+        criterion = nn.NLLLoss()  # CULPRIT
         opt = torch.optim.SGD(net.parameters(), lr=0.1)
         for step in range(3):
             x, y = torch.randn(6, 3), torch.randint(0, 4, (6,))
             opt.zero_grad()
-            loss = criterion(net(x), y)  # CULPRIT
+            loss = criterion(net(x), y)
             loss.backward()
             opt.step()
         """,

@@ -38,48 +38,4 @@ PROGRAMS: list[Case] = [
         """,
         "call-refused",
     ),
-    case(
-        "label_out_of_range",
-        """
-        import torch
-        import torch.nn as nn
-
-        torch.manual_seed(0)
-        names = ["cat", "dog", "bird"]
-        label_of = {name: i + 1 for i, name in enumerate(names)}
-        samples = [(name, torch.randn(4)) for name in ("cat", "bird", "dog")]
-        net = nn.Linear(4, len(names))
-        criterion = nn.CrossEntropyLoss()
-        x = torch.stack([s for _, s in samples])
-        y = torch.tensor([label_of[n] for n, _ in samples])
-        out = net(x)
-        loss = criterion(out, y)  # CULPRIT
-        loss.backward()
-        """,
-        "call-refused",
-    ),
-    case(
-        "token_out_of_range",
-        """
-        import torch
-        import torch.nn as nn
-
-        class Tagger(nn.Module):
-            def __init__(self, vocab, dim=8, tags=4):
-                super().__init__()
-                self.emb = nn.Embedding(vocab, dim)
-                self.lstm = nn.LSTM(dim, dim, batch_first=True)
-                self.out = nn.Linear(dim, tags)
-
-            def forward(self, tokens):
-                h, _ = self.lstm(self.emb(tokens))  # CULPRIT
-                return self.out(h)
-
-        vocab = {"<pad>": 0, "the": 1, "cat": 2, "sat": 3}
-        net = Tagger(len(vocab))
-        batch = torch.tensor([[1, 2, 3, 0], [1, 2, 4, 0]])
-        net(batch).sum().backward()
-        """,
-        "call-refused",
-    ),
 ]

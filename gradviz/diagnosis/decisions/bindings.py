@@ -1,0 +1,244 @@
+"""Which expression of the program gave a name, an attribute or an item its value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.diagnosis.decisions.frames import (
+    Function,
+    Spot,
+    argument,
+    is_method,
+    last_name,
+    parameters,
+)
+from gradviz.diagnosis.edits.syntax import Source
+
+_OPAQUE = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+
+
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function or a file, but none of the functions inside it."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        each = waiting.pop(0)
+        yield each
+        if not isinstance(each, _OPAQUE):
+            waiting += ast.iter_child_nodes(each)
+
+
+def of_name(where: Spot) -> Spot | None:
+    """Return the expression that a name stands for where it is read.
+
+    Of a loop's variable, that is what the loop walks. None where it is not an
+    expression (an import, a definition), or where several can have been it.
+    """
+    assert isinstance(where.node, ast.Name)
+    name, source = where.node.id, where.source
+    walked = _comprehension(where, name)
+    if walked is not None:
+        return where.at(walked)
+    scope, frame_is_known = where.scope, True
+    while True:
+        found = _reaching(source, scope, name, where.node if frame_is_known else None)
+        if found:
+            if found[0] is None:
+                return None
+            return where.at(found[0]) if frame_is_known else Spot(source, found[0])
+        if isinstance(scope, Function) and name in _all_parameters(scope):
+            here = where if frame_is_known else Spot(source, where.node)
+            own = is_method(source, scope) and name in parameters(scope)[:1]
+            return None if own else argument(here, scope, name)
+        if isinstance(scope, ast.Module):
+            return None
+        scope, frame_is_known = source.scope(scope), False
+
+
+def _all_parameters(function: Function) -> list[str]:
+    return [*parameters(function), *(each.arg for each in function.args.kwonlyargs)]
+
+
+def _comprehension(where: Spot, name: str) -> ast.expr | None:
+    for each in where.source.around(where.node):
+        for one in getattr(each, "generators", ()):
+            if name in _stored(one.target) and where.node is not one.iter:
+                return one.iter
+    return None
+
+
+def _stored(target: ast.expr) -> list[str]:
+    return [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
+
+
+def _reaching(
+    source: Source, scope: ast.AST, name: str, use: ast.AST | None
+) -> list[ast.expr | None]:
+    """Return what a name is bound to at a use: nothing if never, None if unclear.
+
+    Without a use, the last of the scope. One in a branch that the use is not part of
+    leaves open what the other branch does.
+    """
+    bound = [
+        (statement, value)
+        for statement in own_nodes(scope)
+        for value in _bindings(statement, name)
+    ]
+    if not bound:
+        return []
+    line = None if use is None else use.lineno  # type: ignore[attr-defined]
+    before = [row for row in bound if line is None or row[0].lineno < line]  # type: ignore[attr-defined]
+    if use is not None:
+        around = [each for each in source.around(use) if isinstance(each, _LOOPS)]
+        loops = [each for each in around if any(each is row[0] for row in bound)]
+        before = before or [row for row in bound if row[0] in loops]
+        if not before:
+            turns = {id(node) for each in around for node in ast.walk(each)}
+            before = [row for row in bound if id(row[0]) in turns]
+    if not before:
+        return []
+    statement, value = max(before, key=lambda row: row[0].lineno)  # type: ignore[attr-defined]
+    outside = list(source.around(use)) if use is not None else []
+    for each in source.around(statement):
+        if isinstance(each, ast.If | ast.Try | ast.Match) and each not in outside:
+            if len(before) > 1 or getattr(each, "orelse", None):
+                return [None]
+        if each is scope:
+            break
+    return [value]
+
+
+def _bindings(statement: ast.AST, name: str) -> Iterator[ast.expr | None]:
+    """Yield what a statement binds a name to; None where that is no expression."""
+    match statement:
+        case ast.Assign(targets, value):
+            for each in targets:
+                yield from _of_target(each, value, name)
+        case ast.AnnAssign(target, _, value) if value is not None:
+            yield from _of_target(target, value, name)
+        case ast.NamedExpr(target, value):
+            yield from _of_target(target, value, name)
+        case ast.For(target, iterable) | ast.AsyncFor(target, iterable):
+            if name in _stored(target):
+                yield _walked(target, iterable, name)
+        case ast.With(items) | ast.AsyncWith(items):
+            for each in items:
+                target = each.optional_vars
+                if target is not None and name in _stored(target):
+                    yield each.context_expr
+        case ast.AugAssign(ast.Name(id)) if id == name:
+            yield None
+        case ast.Import(names) | ast.ImportFrom(_, names):
+            if name in [(each.asname or each.name).split(".")[0] for each in names]:
+                yield None
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            if statement.name == name:
+                yield None
+        case _:
+            return
+
+
+def _of_target(
+    target: ast.expr, value: ast.expr, name: str
+) -> Iterator[ast.expr | None]:
+    if isinstance(target, ast.Name):
+        if target.id == name:
+            yield value
+    elif isinstance(target, ast.Tuple | ast.List) and name in _stored(target):
+        same = isinstance(value, ast.Tuple | ast.List)
+        if same and len(value.elts) == len(target.elts):
+            for one, other in zip(target.elts, value.elts, strict=True):
+                yield from _of_target(one, other, name)
+        else:
+            for place, one in enumerate(target.elts):
+                if not isinstance(one, ast.Starred):
+                    yield from _of_target(one, _item(value, place), name)
+
+
+def _item(value: ast.expr, place: int) -> ast.expr:
+    """Return an expression for one of the things that another one is unpacked to."""
+    key = ast.copy_location(ast.Constant(place), value)
+    return ast.copy_location(ast.Subscript(value, key, ast.Load()), value)
+
+
+def _walked(target: ast.expr, iterable: ast.expr, name: str) -> ast.expr:
+    """Return what a loop's variable comes from: of ``zip(a, b)``, its own."""
+    if isinstance(iterable, ast.Call) and isinstance(target, ast.Tuple):
+        for one, other in zip(target.elts, iterable.args, strict=False):
+            if last_name(iterable.func) == "zip" and name in _stored(one):
+                return other
+    return iterable
+
+
+def returned(function: Function) -> list[ast.expr]:
+    """Return the expressions that a function returns."""
+    if isinstance(function, ast.Lambda):
+        return [function.body]
+    values = [e.value for e in own_nodes(function) if isinstance(e, ast.Return)]
+    return [each for each in values if each is not None]
+
+
+def definition(source: Source, name: str) -> ast.stmt | None:
+    """Return the only function or class of this name in a file."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    found = [
+        e for e in ast.walk(source.tree) if isinstance(e, kinds) and e.name == name
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def set_attributes(source: Source, name: str) -> list[tuple[ast.stmt, ast.expr]]:
+    """Return the statements of a file that set an attribute of this name, with what."""
+    found: list[tuple[ast.stmt, ast.expr]] = []
+    for each in ast.walk(source.tree):
+        if isinstance(each, ast.Assign):
+            for target in each.targets:
+                found += _set_by(each, target, each.value, name)
+        elif isinstance(each, ast.AnnAssign) and each.value is not None:
+            found += _set_by(each, each.target, each.value, name)
+    return found
+
+
+_STORING = ("add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put")
+
+
+def stored_in(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
+    """Yield the statements that put something into an attribute, and what they put.
+
+    Into the attribute itself, or into the list or the table that it is.
+    """
+    yield from set_attributes(source, name)
+    for each in ast.walk(source.tree):
+        match each:
+            case ast.Assign([ast.Subscript(ast.Attribute(attr=attr))], value):
+                if attr == name:
+                    yield each, value
+            case ast.Expr(
+                ast.Call(ast.Attribute(ast.Attribute(attr=attr), method), [*_, value])
+            ):
+                if attr == name and method in _STORING:
+                    yield each, value
+            case _:
+                pass
+
+
+def _set_by(
+    statement: ast.stmt, target: ast.expr, value: ast.expr, name: str
+) -> Iterator[tuple[ast.stmt, ast.expr]]:
+    if isinstance(target, ast.Attribute) and target.attr == name:
+        yield statement, value
+    elif isinstance(target, ast.Tuple):
+        same = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+        values = value.elts if same else [value] * len(target.elts)
+        for one, other in zip(target.elts, values, strict=True):
+            yield from _set_by(statement, one, other, name)
+
+
+def field(source: Source, of: ast.ClassDef, name: str) -> ast.expr | None:
+    """Return the value that the body of a class gives to a name: a field's default."""
+    for each in of.body:
+        found = list(_bindings(each, name))
+        if found:
+            return found[-1]
+    return None

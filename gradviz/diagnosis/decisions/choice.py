@@ -1,0 +1,270 @@
+"""From an expression back to the line where its value was chosen."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.diagnosis.decisions.bindings import (
+    definition,
+    field,
+    of_name,
+    returned,
+    set_attributes,
+)
+from gradviz.diagnosis.decisions.frames import (
+    UNKNOWN,
+    Frame,
+    Function,
+    Spot,
+    last_name,
+)
+from gradviz.diagnosis.edits.syntax import dotted
+
+_LONGEST = 24  # steps back that are taken
+
+
+def choice(where: Spot) -> Spot:
+    """Return the expression that decided the value of another.
+
+    Follows names, parameters, attributes, entries of tables and what functions return,
+    as far as it is clear where they come from: to a literal, a name of a library, or a
+    call into one. Where a branch chose between literals, to what the branch asked for.
+    """
+    return path(where)[-1]
+
+
+def path(where: Spot) -> list[Spot]:
+    """Return the expressions on the way back to a choice, the first one included."""
+    found = [where]
+    while len(found) < _LONGEST:
+        earlier = _behind(found[-1])
+        if earlier is None or any(each.node is earlier.node for each in found):
+            break
+        found.append(earlier)
+    asked = _asked_for(found[-1])
+    return [*found, asked] if asked is not None else found
+
+
+def _behind(where: Spot) -> Spot | None:
+    """Return the expression that gave another its value; None where it chose itself."""
+    match where.node:
+        case ast.Name():
+            return of_name(where)
+        case ast.Attribute():
+            return _of_attribute(where, where.node)
+        case ast.Subscript(container, key):
+            return _of_item(where, container, key, None)
+        case ast.Call():
+            return _of_call(where, where.node)
+        case ast.NamedExpr(_, value):
+            return where.at(value)
+        case _:
+            return None
+
+
+def _of_item(
+    where: Spot, container: ast.expr, key: ast.expr, default: ast.expr | None
+) -> Spot | None:
+    """Return what chose an item: the entry of a table, or who asked for that one."""
+    if not isinstance(key, ast.Constant):
+        asked = choice(where.at(key))
+        return asked if isinstance(asked.node, ast.Constant) else None
+    table = choice(where.at(container))
+    found = _entry(table.node, key.value)
+    if found is not None:
+        return table.at(found)
+    known = isinstance(table.node, ast.Dict) and default is not None
+    return where.at(default) if known and default is not None else None
+
+
+def _entry(table: ast.AST, key: object) -> ast.expr | None:
+    match table:
+        case ast.Dict(keys, values):
+            for one, value in zip(keys, values, strict=True):
+                if isinstance(one, ast.Constant) and one.value == key:
+                    return value
+        case ast.Tuple(elements) | ast.List(elements) if isinstance(key, int):
+            return elements[key] if -len(elements) <= key < len(elements) else None
+        case ast.Call(ast.Name("dict"), [], keywords):
+            return next((each.value for each in keywords if each.arg == key), None)
+        case _:
+            pass
+    return None
+
+
+def _of_call(where: Spot, call: ast.Call) -> Spot | None:
+    """Return what a call of the program's own returned, or what chose what it looked up."""
+    match call:
+        case ast.Call(ast.Attribute(table, "get"), [key, *rest]):
+            found = _of_item(where, table, key, rest[0] if rest else None)
+            if found is not None:
+                return found
+        case ast.Call(ast.Name("getattr"), [_, name, *_]):
+            return where.at(name) if not isinstance(name, ast.Constant) else None
+        case ast.Call(ast.Name("str" | "int" | "float" | "bool"), [given]):
+            return where.at(given)
+        case _:
+            pass
+    function = definition(where.source, last_name(call.func))
+    if isinstance(function, Function):
+        values = returned(function)
+        if len(values) == 1:
+            frame = Frame(call, where.source, where.frame)
+            return Spot(where.source, values[0], frame)
+    return None
+
+
+# ---- attributes -----------------------------------------------------------------------
+
+
+def _of_attribute(where: Spot, node: ast.Attribute) -> Spot | None:
+    """Return what an attribute was set to; None of one of a module, which is a name."""
+    owner = _owner(where, node)
+    if isinstance(owner, Spot) and isinstance(owner.node, ast.Call):
+        found = _of_object(owner, owner.node, node.attr)
+        if found is not None:
+            return found
+    elif dotted(node) and owner is None and not _is_self(where, node.value):
+        return None  # of an import, or of something unknown
+    return _set_once(where, node.attr)
+
+
+def _owner(where: Spot, node: ast.Attribute) -> Spot | None:
+    """Return the expression that made the object which an attribute is read of."""
+    if _is_self(where, node.value):
+        scope = where.scope
+        call, source = where.frame.call, where.frame.source
+        if isinstance(scope, ast.FunctionDef) and scope.name == "__init__" and call:
+            return None if source is None else Spot(source, call)
+        return None
+    owner = choice(where.at(node.value))
+    return owner if owner.node is not node.value else None
+
+
+def _is_self(where: Spot, node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def _of_object(owner: Spot, made: ast.Call, name: str) -> Spot | None:
+    """Return what the constructor of an object was given for an attribute."""
+    for each in made.keywords:
+        if each.arg == name:
+            return owner.at(each.value)
+    if last_name(made.func) in ("parse_args", "parse_known_args"):
+        default = _option(owner, name)
+        return None if default is None else owner.at(default)
+    of = definition(owner.source, last_name(made.func))
+    if not isinstance(of, ast.ClassDef):
+        return None
+    frame = Frame(made, owner.source, owner.frame)
+    for each in of.body:
+        if isinstance(each, ast.FunctionDef) and each.name == "__init__":
+            for statement, value in set_attributes(owner.source, name):
+                if any(statement is one for one in ast.walk(each)):
+                    return Spot(owner.source, value, frame)
+            return None
+    fields = [
+        each.target.id
+        for each in of.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    ]
+    if name in fields and fields.index(name) < len(made.args):
+        return owner.at(made.args[fields.index(name)])
+    default = field(owner.source, of, name)
+    return None if default is None else Spot(owner.source, default)
+
+
+def _option(owner: Spot, name: str) -> ast.expr | None:
+    """Return the default of an option of a command line."""
+    for each in ast.walk(owner.source.tree):
+        if isinstance(each, ast.Call) and last_name(each.func) == "add_argument":
+            flags = [a.value for a in each.args if isinstance(a, ast.Constant)]
+            spelt = [str(flag).lstrip("-").replace("-", "_") for flag in flags]
+            if name in spelt:
+                given = (one.value for one in each.keywords if one.arg == "default")
+                return next(given, None)
+    return None
+
+
+def _set_once(where: Spot, name: str) -> Spot | None:
+    """Return what an attribute of this name is set to, where one line alone does it.
+
+    The class around counts first: others may have an attribute of that name too.
+    """
+    found = set_attributes(where.source, name)
+    around = [e for e in where.source.around(where.node) if isinstance(e, ast.ClassDef)]
+    inside = {id(node) for each in around for node in ast.walk(each)}
+    own = [row for row in found if id(row[0]) in inside] or found
+    if not own:
+        return _field_once(where, name)
+    if len(own) != 1:
+        return None
+    statement, value = own[0]
+    same = where.source.scope(statement) is where.scope
+    return Spot(where.source, value, where.frame if same else UNKNOWN)
+
+
+def _field_once(where: Spot, name: str) -> Spot | None:
+    """Return what the body of a class sets a name to, where one class alone does it."""
+    tree = where.source.tree
+    classes = [each for each in ast.walk(tree) if isinstance(each, ast.ClassDef)]
+    found = [field(where.source, each, name) for each in classes]
+    values = [each for each in found if each is not None]
+    return Spot(where.source, values[0]) if len(values) == 1 else None
+
+
+# ---- branches -------------------------------------------------------------------------
+
+
+def _asked_for(where: Spot) -> Spot | None:
+    """Return the literal elsewhere for which a branch around an expression was taken.
+
+    ``if kind == "nll": return nn.NLLLoss()`` is a table; who says "nll" has chosen.
+    """
+    for each in where.source.around(where.node):
+        if isinstance(each, Function | ast.ClassDef):
+            return None
+        for subject, wanted in _subjects(each):
+            asked = _literal(where.at(subject), wanted)
+            if asked is not None and asked.node in _defaults(where.scope):
+                return asked
+            if asked is not None and asked.scope is not where.scope:
+                return asked
+    return None
+
+
+def _literal(where: Spot, wanted: ast.expr | None) -> Spot | None:
+    """Return the literal that a subject is, the wanted one of several it may be."""
+    asked = choice(where)
+    if isinstance(asked.node, ast.IfExp) and isinstance(wanted, ast.Constant):
+        for branch in (asked.node.body, asked.node.orelse):
+            found = choice(asked.at(branch))
+            if isinstance(found.node, ast.Constant):
+                if found.node.value == wanted.value:
+                    return found
+    return asked if isinstance(asked.node, ast.Constant) else None
+
+
+def _defaults(function: ast.AST) -> list[ast.expr]:
+    if not isinstance(function, Function):
+        return []
+    args = function.args
+    return [*args.defaults, *(each for each in args.kw_defaults if each is not None)]
+
+
+def _subjects(branch: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """Yield what the test of a branch compares with a literal, or asks for as it is."""
+    test = branch.test if isinstance(branch, ast.If | ast.IfExp) else None
+    if isinstance(branch, ast.Match):
+        yield branch.subject, None
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    match test:
+        case ast.Compare(left, [ast.Eq() | ast.In()], [right]):
+            if not any(isinstance(e, ast.Name | ast.Call) for e in ast.walk(right)):
+                yield left, right
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            yield test, None
+        case _:
+            pass

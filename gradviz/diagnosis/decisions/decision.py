@@ -1,0 +1,244 @@
+"""The decision behind an event of a run: its line, and how it led to the event."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from types import CodeType
+
+from gradviz.dependence.learning import once
+from gradviz.diagnosis._words import module_around
+from gradviz.diagnosis.decisions.bindings import definition, of_name
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
+from gradviz.program import Call, History, Module, ModuleCall, RawSite
+
+Frames = tuple[RawSite, ...]  # innermost first
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A line of the program, and whether another one led to it."""
+
+    site: RawSite | None
+    text: str = ""  # the expression that was chosen
+    made: RawSite | None = None  # what was made or called by it, where that is elsewhere
+    line: int | None = None  # where no instruction marks the expression alone
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Tell whether another line chose than the one that calls or constructs."""
+        return self.made is not None
+
+    def words(self, history: History) -> str:
+        """Return " It was chosen by `nn.Sigmoid` in line 20.", or nothing."""
+        if self.made is None:
+            return ""
+        return (
+            f" `{history.text(self.made)}` in {history.line(self.made)} made it; "
+            f"`{self.text}` in {history.line(self.site)} chose it."
+        )
+
+
+def of_layer(history: History, module: Module) -> Decision:
+    """Return the line that chose the class of a module.
+
+    That is its constructor's, or what a helper, a table or a branch around it was given
+    to choose by: ``make_block(16, 1, nn.Sigmoid)``, ``{"loss": "nll"}``.
+    """
+    return _called(history, module.site, module.stack, module.kind)
+
+
+def of_function(history: History, call: Call, kinds: Collection[str]) -> Decision:
+    """Return the line that chose to compute something: a layer's, or a function's.
+
+    ``kinds`` are the classes of layers that do nothing else.
+    """
+    module = module_around(history, call.module)
+    if module is not None and module.kind in kinds and module.site is not None:
+        return of_layer(history, module)
+    return _called(history, call.site, call.stack)
+
+
+def of_argument(
+    history: History, module: Module, place: int, names: Collection[str]
+) -> Decision:
+    """Return the line that chose what a constructor was given.
+
+    By its place among the arguments, or by name. The constructor's own, where it is
+    spelt out there or cannot be followed.
+    """
+    where = spot(history, module.site, module.stack)
+    if where is None or not isinstance(where.node, ast.Call):
+        return Decision(module.site)
+    call = where.node
+    named = [each.value for each in call.keywords if each.arg in names]
+    placed = call.args[place : place + 1]
+    if any(isinstance(each, ast.Starred) for each in call.args[: place + 1]):
+        placed = []
+    for given in (*named, *placed):
+        way = path(where.at(given))
+        if len(way) > 1:
+            return _at(history, way[-1], module.site)
+    return Decision(module.site)
+
+
+def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
+    """Return the line that put a step into a computation.
+
+    That is the call itself; of a layer that its container calls, what chose the layer.
+    """
+    layer = history.at(call.module)
+    around = history.at(layer.parent) if isinstance(layer, ModuleCall) else None
+    if isinstance(around, ModuleCall) and around.site == call.site:
+        return of_function(history, call, kinds)
+    return Decision(call.site)
+
+
+def _called(
+    history: History, site: RawSite | None, stack: Frames, kind: str = ""
+) -> Decision:
+    """Return what decided which function or class the call at a site calls.
+
+    Of two that a condition chose from, the one that has this name.
+    """
+    where = spot(history, site, stack)
+    if where is None or not isinstance(where.node, ast.Call):
+        return Decision(site)
+    way = path(where.at(where.node.func))
+    if isinstance(way[-1].node, ast.IfExp):
+        branches = (way[-1].node.body, way[-1].node.orelse)
+        ways = [path(way[-1].at(each)) for each in branches]
+        ways = [each for each in ways if last_name(each[-1].node) == kind]
+        way = [*way, *ways[0]] if len(ways) == 1 else way[:1]
+    return Decision(site) if len(way) == 1 else _at(history, way[-1], site)
+
+
+def _at(history: History, where: Spot, made: RawSite | None) -> Decision:
+    """Return the decision that an expression is, behind what was made or called."""
+    found = site_of(history, where)
+    if found is None:
+        return Decision(made)
+    text = " ".join(where.source.of(where.node).split())
+    marked = history.places.site(found)
+    whole = (marked.line, marked.end_line) == (where.line, where.line)
+    return Decision(found, text, made, None if whole else where.line)
+
+
+def of_elements(
+    history: History, site: RawSite | None, stack: Frames = ()
+) -> Decision:
+    """Return the line that chose for what a statement runs: the loop that it fills.
+
+    What is done to each element of a loop, and nothing else, is decided by what the
+    loop walks, or by the condition in it. In a helper, by who gave it that to walk.
+    """
+    where, statement = spot(history, site, stack), history.places.statement(site)
+    if where is None or statement is None or site is None:
+        return Decision(site)
+    around, decided = where.source.parent(statement), statement
+    if isinstance(around, ast.If) and around.body == [statement]:
+        decided, around = around, where.source.parent(around)
+    if isinstance(around, ast.For) and around.body == [decided]:
+        decided = around if decided is statement else decided
+    given = None if isinstance(decided, ast.If) else _given_by(where, decided)
+    if given is not None:
+        return _at(history, given, site)
+    if decided is statement:
+        return Decision(site)
+    found = history.places.at_line(site[0], decided.lineno)
+    return Decision(found, history.text(found), site)
+
+
+def _given_by(where: Spot, decided: ast.stmt) -> Spot | None:
+    """Return the argument of the call that gave a helper what it works on."""
+    walked = decided.iter if isinstance(decided, ast.For) else where.node
+    names = [
+        each
+        for each in ast.walk(walked)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+    ]
+    if len(names) != 1:
+        return None
+    given = of_name(where.at(names[0]))
+    is_argument = given is not None and given.node in _arguments(where.frame.call)
+    return given if is_argument else None
+
+
+def _arguments(call: ast.Call | None) -> list[ast.expr]:
+    return [] if call is None else [*call.args, *(k.value for k in call.keywords)]
+
+
+def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:
+    """Return the two lines of one function, in one call, that led to two events.
+
+    There the program chose which comes first. None where they are one line.
+    """
+    for mine, others in zip(one[::-1], other[::-1], strict=False):
+        if mine != others:
+            return (mine, others) if mine[0] is others[0] else None
+    return None
+
+
+def called_function(history: History, where: Spot) -> ast.FunctionDef | None:
+    """Return the program's own function that a call runs: of a module, its forward."""
+    if not isinstance(where.node, ast.Call):
+        return None
+    function = where.node.func
+    found = definition(where.source, last_name(function))
+    if isinstance(found, ast.FunctionDef):
+        return found
+    made = path(where.at(function))[-1]
+    name = last_name(made.node.func) if isinstance(made.node, ast.Call) else ""
+    of = definition(where.source, name)
+    for each in of.body if isinstance(of, ast.ClassDef) else ():
+        if isinstance(each, ast.FunctionDef) and each.name in ("forward", "__call__"):
+            return each
+    return None
+
+
+# ---- from syntax back to sites --------------------------------------------------------
+
+
+def site_of(history: History, where: Spot) -> RawSite | None:
+    """Return a site that marks an expression, or else its line."""
+    node: ast.expr = where.node  # type: ignore[assignment]
+    wanted = node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+    on_line: RawSite | None = None
+    for code in codes(history, where.source.file):
+        for index, position in enumerate(code.co_positions()):
+            if position == wanted:
+                return code, index * 2
+            if position[0] == node.lineno and on_line is None:
+                on_line = code, index * 2
+    return on_line
+
+
+def codes(history: History, file: str) -> Iterator[CodeType]:
+    """Yield the functions of a file that the log has seen, then those inside them.
+
+    Last, the whole file as it would be compiled: what ran only to define others.
+    """
+    for code in functions(history):
+        if code.co_filename == file:
+            yield code
+    tree = history.places.tree(file)
+    waiting = [] if tree is None else [compile(tree, file, "exec", dont_inherit=True)]
+    for code in waiting:
+        yield code
+        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+
+
+@once
+def functions(history: History) -> list[CodeType]:
+    """Return the functions that the log has seen, then those defined inside them."""
+    sites = (site for call in history.calls for site in (call.site, *call.stack))
+    found = dict.fromkeys(site[0] for site in sites if site is not None)
+    waiting = list(found)
+    for code in waiting:
+        for each in code.co_consts:
+            if isinstance(each, CodeType) and each not in found:
+                found[each] = None
+                waiting.append(each)
+    return waiting

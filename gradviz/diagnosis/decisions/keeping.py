@@ -1,0 +1,63 @@
+"""Who kept a tensor for later: the line that put it where a later turn reads it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.diagnosis.decisions.bindings import stored_in
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.decision import Frames
+from gradviz.diagnosis.decisions.frames import Spot, spot
+from gradviz.program import History, RawSite
+
+
+def kept_by(history: History, reader: Frames, maker: Frames) -> int | None:
+    """Return the line that put into an attribute what one event made and another read.
+
+    The reader got it from the attribute, through parameters if need be, and what the
+    line puts there is traced back to a line that the maker ran in.
+    """
+    made = {_lines(history, site) for site in maker}
+    for attribute in _attributes_read(history, reader):
+        name: str = attribute.node.attr  # type: ignore[attr-defined]
+        for statement, value in stored_in(attribute.source, name):
+            kept = Spot(attribute.source, value)
+            if any(
+                _is_made(each, made)
+                for each in path(kept)
+                if each.source is kept.source
+            ):
+                return statement.lineno
+    return None
+
+
+def _attributes_read(history: History, reader: Frames) -> Iterator[Spot]:
+    """Yield the attributes that the frames of an event read a tensor from."""
+    for place, site in enumerate(reader):
+        where = spot(history, site, reader[place + 1 :])
+        for each in () if where is None else ast.walk(where.node):
+            if where is None or not isinstance(each, ast.Name | ast.Attribute | ast.Call):
+                continue
+            if not _is_called(where, each) and each is not where.node:
+                for step in path(where.at(each)):
+                    for part in ast.walk(step.node):
+                        if isinstance(part, ast.Attribute):
+                            yield step.at(part)
+
+
+def _is_called(where: Spot, node: ast.expr) -> bool:
+    around = where.source.parent(node)
+    return isinstance(around, ast.Call) and around.func is node
+
+
+def _lines(history: History, site: RawSite) -> tuple[str, int, int]:
+    where = history.places.site(site)
+    return where.file, where.line, where.end_line
+
+
+def _is_made(where: Spot, made: set[tuple[str, int, int]]) -> bool:
+    return any(
+        where.source.file == file and first <= where.line <= last
+        for file, first, last in made
+    )

@@ -1,0 +1,150 @@
+"""A model's last operation cannot give the values that the loss compares it with.
+
+What it does
+    Finds losses of a difference (squared, absolute, Huber) between targets and what an
+    activation gave, where many of the targets lie outside of what this activation can
+    give: a ReLU's result against negative targets, a sigmoid's or a softmax's against
+    targets beyond 0 and 1, a tanh's against targets beyond -1 and 1.
+
+Why is this bad
+    No weights can give these targets. The loss stays high, and where a ReLU gives 0 for
+    a negative target, its derivative is 0 too: these samples teach nothing.
+
+Example
+    ::
+
+        net = nn.Sequential(nn.Linear(3, 32), nn.ReLU(), nn.Linear(32, 1), nn.ReLU())
+        loss = F.mse_loss(net(x), temperature)  # from -12 to 30
+
+Use instead
+    ::
+
+        net = nn.Sequential(nn.Linear(3, 32), nn.ReLU(), nn.Linear(32, 1))
+
+When it stays quiet
+    Targets in range, but for a few at most; targets that were computed from parameters,
+    as those of a teacher; and activations whose result is changed before it is compared.
+
+References
+    https://discuss.pytorch.org/t/model-predicts-only-positive-values/58938
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from math import inf
+
+from gradviz.dependence.flow import name_of, words
+from gradviz.diagnosis.decisions.decision import of_function
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._origins import behind
+from gradviz.program import Call, History, Value
+
+_COMPARES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
+_RANGES = {
+    "relu": (0.0, inf),
+    "relu_": (0.0, inf),
+    "softplus": (0.0, inf),
+    "sigmoid": (0.0, 1.0),
+    "softmax": (0.0, 1.0),
+    "tanh": (-1.0, 1.0),
+}
+_LAYERS = words("ReLU Softplus Sigmoid Softmax Tanh")
+_VIEWS = words("view reshape flatten squeeze squeeze_ unsqueeze transpose permute")
+_MARGIN = 0.05  # of the range of the targets: so far outside is no rounding
+_TURNS = 3  # of a line: one batch of odd targets is no pattern
+
+
+@rule("GV665", "output-cannot-reach-targets", "warning")
+def check(history: History) -> Iterator[Hit]:
+    turns: dict[object, int] = {}
+    for call in history.calls:
+        found = _compared(history, call)
+        if found is None:
+            continue
+        made, target = found
+        if _is_outside(made, target):
+            turns[call.site] = turns.get(call.site, 0) + 1
+            if turns[call.site] == _TURNS:
+                yield _hit(history, call, made, target)
+
+
+def _compared(history: History, call: Call) -> tuple[Call, Value] | None:
+    """Return the activation and the targets whose difference a loss is made of."""
+    named = name_of(call) in _COMPARES
+    if not (named or _is_loss_by_hand(history, call)) or len(call.inputs) < 2:
+        return None
+    first, second = call.inputs[:2]
+    pairs = ((first, second), (second, first))
+    for given, target in pairs:
+        made = _activation(history, given, call.index)
+        if made is not None and not target.requires_grad and given.requires_grad:
+            known = history.producer(target, call.index)
+            if target.shape == given.shape and _is_data(history, target, known):
+                return made, target
+    return None
+
+
+def _is_loss_by_hand(history: History, call: Call) -> bool:
+    """Tell whether a difference is squared, or its size taken, in its own statement."""
+    if name_of(call) not in ("sub", "rsub", "__sub__"):
+        return False
+    later = history.uses(call.outputs[0].tensor) if call.outputs else []
+    statement = history.places.statement(call.site)
+    one = isinstance(statement, ast.Assign | ast.Return | ast.Expr | ast.AugAssign)
+    powers = words("pow square abs __pow__ norm")
+    return one and any(name_of(each) in powers for each in later)
+
+
+def _activation(history: History, value: Value, before: int) -> Call | None:
+    for call in behind(history, value, before):
+        if name_of(call) in _RANGES:
+            return call
+        if name_of(call) not in _VIEWS:
+            return None
+    return None
+
+
+def _is_data(history: History, target: Value, made: Call | None) -> bool:
+    """Tell data from what a model gave: of a teacher, a target network, a critic."""
+    return made is None or not any(
+        (facts := history.program.tensors.get(each)) is not None and facts.is_parameter
+        for each in history.behind([target], made.index + 1)
+    )
+
+
+def _is_outside(made: Call, target: Value) -> bool:
+    """Tell whether the targets reach beyond what the activation gives, by much."""
+    found = target.summary
+    if found is None or found.minimum is None or found.maximum is None:
+        return False
+    low, high = _RANGES[name_of(made)]
+    extent = found.maximum - found.minimum
+    below, above = low - found.minimum, found.maximum - high
+    return extent > 0 and max(below, above) > max(_MARGIN * extent, 1e-3)
+
+
+def _hit(history: History, loss: Call, made: Call, target: Value) -> Hit:
+    chosen, found = of_function(history, made, _LAYERS), target.summary
+    low, high = _RANGES[name_of(made)]
+    gives = "nothing below 0" if high == inf else f"values from {low:g} to {high:g} only"
+    assert found is not None
+    name = history.name(target, "the target")
+    return Hit(
+        f"The model ends in `{name_of(made)}`, which gives {gives}, but {name} goes "
+        f"from {found.minimum:.3g} to {found.maximum:.3g}: "
+        f"`{history.text(loss.site)}` compares what can never be equal."
+        f"{chosen.words(history)}",
+        chosen.site,
+        "Leave the activation off after the last layer, or scale the targets into its "
+        "range.",
+        line=chosen.line,
+        symptom=loss.site,
+        related=(
+            Related("runs here", made.site),
+            Related("compared here", loss.site),
+        ),
+        tensors=(target.tensor,),
+        certainty=0.8,
+    )

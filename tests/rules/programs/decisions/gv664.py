@@ -1,0 +1,155 @@
+"""GV664: index-out-of-range."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "labels_that_count_from_one",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        rows = [[0.1 * i, 0.2 * (i % 7), 1 + i % 4] for i in range(40)]
+        def load(rows):
+            x = torch.tensor([r[:2] for r in rows])
+            y = torch.tensor([r[2] for r in rows])  # CULPRIT
+            return x, y
+        x, y = load(rows)
+        model = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 4))
+        criterion = nn.CrossEntropyLoss()
+
+        opt = torch.optim.Adam(model.parameters(), lr=0.01)
+        for step in range(8):
+            loss = criterion(model(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        print(loss.item())
+        """,
+        "index-out-of-range",
+        says=["count from 1"],
+    ),
+    case(
+        "a_configuration_with_too_few_classes",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        cfg = {
+            "width": 16,
+            "n_classes": 9,  # CULPRIT
+        }
+        class Net(nn.Module):
+            def __init__(self, width, n_classes):
+                super().__init__()
+                self.fc1 = nn.Linear(4, width)
+                self.fc2 = nn.Linear(width, n_classes)
+            def forward(self, x):
+                return self.fc2(self.fc1(x).relu())
+        model = Net(cfg["width"], cfg["n_classes"])
+        x = torch.randn(64, 4)
+        y = torch.arange(64) % 10
+        criterion = nn.CrossEntropyLoss()
+
+        opt = torch.optim.Adam(model.parameters(), lr=0.01)
+        for step in range(8):
+            loss = criterion(model(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        print(loss.item())
+        """,
+        "index-out-of-range",
+        says=["10 classes"],
+    ),
+    case(
+        "a_vocabulary_that_counts_from_one",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        VOCAB = {w: i + 1 for i, w in enumerate("the a dog cat runs sits".split())}
+        def encode(s):
+            return [VOCAB[w] for w in s.split()]
+        model = nn.Sequential(
+            nn.Embedding(len(VOCAB), 8),  # CULPRIT
+            nn.Flatten(),
+            nn.Linear(24, 2),
+        )
+        x = torch.tensor([encode("the dog runs"), encode("a cat sits")])
+        y = torch.tensor([0, 1])
+        criterion = nn.CrossEntropyLoss()
+
+        opt = torch.optim.Adam(model.parameters(), lr=0.01)
+        for step in range(8):
+            loss = criterion(model(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        print(loss.item())
+        """,
+        "index-out-of-range",
+    ),
+    case(
+        "more_tokens_than_rows",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        emb = nn.Embedding(50, 8)  # CULPRIT
+        tokens = torch.randint(0, 60, (4, 12))
+        print(emb(tokens).sum())
+        """,
+        "index-out-of-range",
+    ),
+    case(
+        "label_out_of_range",
+        """
+        import torch
+        import torch.nn as nn
+
+        torch.manual_seed(0)
+        names = ["cat", "dog", "bird"]
+        label_of = {name: i + 1 for i, name in enumerate(names)}  # CULPRIT
+        samples = [(name, torch.randn(4)) for name in ("cat", "bird", "dog")]
+        net = nn.Linear(4, len(names))
+        criterion = nn.CrossEntropyLoss()
+        x = torch.stack([s for _, s in samples])
+        y = torch.tensor([label_of[n] for n, _ in samples])
+        out = net(x)
+        loss = criterion(out, y)
+        loss.backward()
+        """,
+        "index-out-of-range",
+    ),
+    case(
+        "token_out_of_range",
+        """
+        import torch
+        import torch.nn as nn
+
+        class Tagger(nn.Module):
+            def __init__(self, vocab, dim=8, tags=4):
+                super().__init__()
+                self.emb = nn.Embedding(vocab, dim)
+                self.lstm = nn.LSTM(dim, dim, batch_first=True)
+                self.out = nn.Linear(dim, tags)
+
+            def forward(self, tokens):
+                h, _ = self.lstm(self.emb(tokens))
+                return self.out(h)
+
+        vocab = {"<pad>": 0, "the": 1, "cat": 2, "sat": 3}
+        net = Tagger(len(vocab))  # CULPRIT
+        batch = torch.tensor([[1, 2, 3, 0], [1, 2, 4, 0]])
+        net(batch).sum().backward()
+        """,
+        "index-out-of-range",
+    ),
+]

@@ -1,0 +1,66 @@
+"""GV665: output-cannot-reach-targets."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "tanh_of_a_model_for_wide_targets",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(3, 16), nn.Linear(16, 1)
+            def forward(self, x):
+                h = torch.tanh(self.a(x))
+                return torch.tanh(self.b(h)).squeeze(1)  # CULPRIT
+        model = Net()
+        x = torch.randn(64, 3)
+        y = 4 * x[:, 0] + x[:, 1]
+        criterion = nn.MSELoss()
+
+        opt = torch.optim.Adam(model.parameters(), lr=0.01)
+        for step in range(8):
+            loss = criterion(model(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        print(loss.item())
+        """,
+        "output-cannot-reach-targets",
+        says=["from -1 to 1"],
+    ),
+    case(
+        "a_default_chose_the_last_activation",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        def mlp(sizes, act=nn.ReLU, last=nn.Sigmoid):  # CULPRIT
+            layers = []
+            for i, (a, b) in enumerate(zip(sizes, sizes[1:])):
+                layers += [nn.Linear(a, b), (act if i < len(sizes) - 2 else last)()]
+            return nn.Sequential(*layers)
+        model = mlp([3, 16, 1])
+        x = torch.rand(64, 3)
+        y = 20 + 10 * x.sum(1, keepdim=True)
+        criterion = nn.L1Loss()
+
+        opt = torch.optim.Adam(model.parameters(), lr=0.01)
+        for step in range(8):
+            loss = criterion(model(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        print(loss.item())
+        """,
+        "output-cannot-reach-targets",
+        says=["chose it"],
+    ),
+]
