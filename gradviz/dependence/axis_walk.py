@@ -43,6 +43,7 @@ _PLACED = words(
     "linear multi_head_attention_forward lstm gru rnn_tanh rnn_relu"
 )
 _FEATURES = words("linear multi_head_attention_forward lstm gru rnn_tanh rnn_relu")
+_OWN = words("zeros_like ones_like full_like empty_like")
 _MOST_MEETINGS = 4_000
 
 Box: TypeAlias = tuple[range, ...]
@@ -99,6 +100,7 @@ class Axes:
     picks: list[Pick] = field(default_factory=list[Pick])
     padded: dict[Axis, Padding] = field(default_factory=dict[Axis, Padding])
     dims: dict[int, Dims] = field(default_factory=dict[int, Dims])  # by tensor
+    written: set[int] = field(default_factory=set[int])  # storages
 
     def of(self, value: Value) -> Dims:
         """Return the dimensions of a tensor; one that is not known has its own."""
@@ -153,6 +155,7 @@ class _Walk:
             return
         if call.writes:
             self._fills(call, name)
+            self.axes.written.update([each.storage for each in call.writes])
         if not call.outputs:
             return
         made = self._made(call, name)
@@ -197,6 +200,10 @@ class _Walk:
             return self._picked(call, name)
         if name == "stack":
             return [self._stacked(call)]
+        if name == "setitem":
+            return [self.get(first)]
+        if name in _OWN:
+            return [None] * count
         if name in _SEQUENCE_OPS:
             return self._sequence(call)
         if name == "multi_head_attention_forward":
@@ -411,7 +418,9 @@ class _Walk:
             lengths = [each.shape[0] for each in call.inputs]
             dims = list(new(made.shape, "given", call, made))
             time = 1 if first else 0
-            fill = next((e for e in call.arguments if isinstance(e, float)), 0.0)
+            given = call.keywords.get("padding_value", 0.0)
+            given = call.arguments[2] if len(call.arguments) > 2 else given
+            fill = float(given) if isinstance(given, int | float) else None
             is_right = "left" not in [*call.arguments, *call.keywords.values()]
             if len(set(lengths)) > 1 and dims[time]:
                 padding = Padding(call, is_right, fill)

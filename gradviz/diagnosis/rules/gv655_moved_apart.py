@@ -35,16 +35,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from gradviz.dependence.axes import Axis, Dim, Move, axes_in
-from gradviz.dependence.axis_walk import Meeting, axes_of
+from gradviz.dependence.axis_walk import Axes, Meeting, axes_of
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import History, RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _CONSTANTS = (
     "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "eye",
     "new_zeros", "new_ones", "new_full", "linspace", "empty",
 )  # fmt: skip
+
+_FAR = 200  # tensors behind a target that are looked at
 
 _Order = tuple[tuple[str, Hashable], ...]
 
@@ -52,7 +54,8 @@ _Order = tuple[tuple[str, Hashable], ...]
 @rule("GV655", "moved-apart", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that moves one of two that belong together."""
-    compared = [each for each in map(_sides, history.once(axes_of).meetings) if each]
+    axes = history.once(axes_of)
+    compared = [each for each in map(_sides, axes.meetings) if each]
     together = {
         (id(a.root), id(b.root))
         for _, _, _, pairs in compared
@@ -64,7 +67,7 @@ def check(history: History) -> Iterator[Hit]:
     told = set[RawSite | None]()
     for meeting, guess, target, pairs in compared:
         for one, other in pairs:
-            found = _apart(one, other, target)
+            found = _apart(axes, one, other, target)
             if found is None:
                 continue
             axis, beside, move = found
@@ -90,7 +93,9 @@ def _sides(meeting: Meeting) -> _Sides | None:
     return meeting, other, one, tuple([(b, a) for a, b in pairs])
 
 
-def _apart(one: Dim, other: Dim, target: Value) -> tuple[Axis, Axis, Move] | None:
+def _apart(
+    axes: Axes, one: Dim, other: Dim, target: Value
+) -> tuple[Axis, Axis, Move] | None:
     """Return the axes of a dimension that are apart in all that it stands for."""
     if len(one) != 1 or len(other) != 1:
         return None
@@ -99,7 +104,7 @@ def _apart(one: Dim, other: Dim, target: Value) -> tuple[Axis, Axis, Move] | Non
         for beside in axes_in(other):
             if _is_same(axis, beside):
                 return None
-            if not _is_data(axis, beside):
+            if not _is_data(axes, axis, beside):
                 continue
             move = _difference(axis, beside, target)
             if move is not None:
@@ -107,12 +112,14 @@ def _apart(one: Dim, other: Dim, target: Value) -> tuple[Axis, Axis, Move] | Non
     return found
 
 
-def _is_data(axis: Axis, beside: Axis) -> bool:
+def _is_data(axes: Axes, axis: Axis, beside: Axis) -> bool:
     """Tell whether two axes came in as data of one size, the targets no constant."""
     one, other = axis.root, beside.root
     if one.how != "given" or other.how != "given" or one.size != other.size:
         return False
-    return other.call is None or plain(other.call.op) not in _CONSTANTS
+    if other.call is None or plain(other.call.op) not in _CONSTANTS:
+        return True
+    return other.value is not None and other.value.storage in axes.written
 
 
 def _order(axis: Axis) -> _Order:
@@ -208,7 +215,7 @@ def _hit(
         )
     return Hit(
         message,
-        call.site,
+        _decided(history, target, meeting, call),
         fix,
         symptom=loss.site,
         related=(
@@ -218,3 +225,31 @@ def _hit(
         tensors=(target.tensor,),
         certainty=0.8,
     )
+
+
+def _decided(
+    history: History, target: Value, meeting: Meeting, call: Call
+) -> RawSite | None:
+    """Return where one was moved while the other was at hand: the caller of a helper.
+
+    A helper that both go through moves each in its own way, and is not to blame.
+    """
+    sites = _lineage(history, target, meeting.call.index)
+    codes = {site[0] for site in sites}
+    for site in (call.site, *call.stack):
+        if site is not None and site[0] in codes and site not in sites:
+            return site
+    return call.site
+
+
+def _lineage(history: History, target: Value, before: int) -> set[RawSite]:
+    """Return the places that a tensor came through, as far as a few calls back."""
+    waiting, sites = [(target, before)], set[RawSite]()
+    for value, limit in waiting:
+        call = history.producer(value, before=limit)
+        if call is None or len(waiting) > _FAR:
+            continue
+        if call.site is not None:
+            sites.add(call.site)
+        waiting += [(each, call.index) for each in call.inputs[:8]]
+    return sites
