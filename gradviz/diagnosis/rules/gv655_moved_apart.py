@@ -215,7 +215,7 @@ def _hit(
         )
     return Hit(
         message,
-        _decided(history, target, meeting, call),
+        _decided(history, target, meeting, call, kept),
         fix,
         symptom=loss.site,
         related=(
@@ -228,7 +228,7 @@ def _hit(
 
 
 def _decided(
-    history: History, target: Value, meeting: Meeting, call: Call
+    history: History, target: Value, meeting: Meeting, call: Call, kept: Axis
 ) -> RawSite | None:
     """Return where one was moved while the other was at hand: the caller of a helper.
 
@@ -236,8 +236,9 @@ def _decided(
     """
     sites = _lineage(history, target, meeting.call.index)
     codes = {site[0] for site in sites}
+    others = {each.call.site for each in kept.moves}
     for site in (call.site, *call.stack):
-        if site is not None and site[0] in codes and site not in sites:
+        if site is not None and site[0] in codes and site not in others:
             return site
     return call.site
 
