@@ -24,6 +24,7 @@ How: TypeAlias = Literal[
     "scanned",  # a sequence layer went along it, or attention compared along it
     "beside",  # a sequence layer took its elements one by one
     "dropped",  # an axis beside it is gone: one element was picked, or all were averaged
+    "normalised",  # a softmax made its elements sum to 1
     "kept",  # a window went along it: convolution, pooling
 ]
 

@@ -152,10 +152,11 @@ def _gathered(
         shapes = [each.shape for _, each in gathered if isinstance(each, Value)]
         if len(shapes) < len(gathered) or len(set(shapes)) > 1:
             return None
+        if len(shapes[0]) != 1:
+            return list(new(shapes[0], "made", call, None))
         # ``logits[rows, classes]`` is one element for each of the rows
-        return list(new(shapes[0], "made", call, None)) if len(shapes[0]) > 1 else [
-            _chosen(dim, order_of(part, sources.get(part.tensor), 0, call), shapes[0][0])
-        ]  # fmt: skip
+        move = order_of(part, sources.get(part.tensor), 0, call)
+        return [_chosen(dim, move, shapes[0][0])]
     if isinstance(part, list | tuple):
         numbers: tuple[Any, ...] = tuple(part)
         if not _is_numbers(numbers):

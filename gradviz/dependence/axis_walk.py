@@ -110,6 +110,14 @@ class Axes:
         return found
 
 
+def over(call: Call) -> int:
+    """Return the dimension that a softmax runs over; unsaid, as PyTorch has it."""
+    said = dimension(call, "dim", "axis")
+    if said is not None:
+        return said
+    return 0 if len(call.inputs[0].shape) in (0, 1, 3) else 1
+
+
 def axes_of(history: History) -> Axes:
     """Return the axes of a run."""
     walk = _Walk(history)
@@ -204,6 +212,8 @@ class _Walk:
             return [self.get(first)]
         if name in _OWN:
             return [None] * count
+        if name in ("softmax", "log_softmax"):
+            return [self._normalised(call)]
         if name in _SEQUENCE_OPS:
             return self._sequence(call)
         if name == "multi_head_attention_forward":
@@ -239,6 +249,15 @@ class _Walk:
             rest = [joined(a, b) for a, b in zip(out[lead:], dims, strict=True)]
             out = (*out[:lead], *rest)
         return out
+
+    def _normalised(self, call: Call) -> Dims:
+        dims = self.get(call.inputs[0])
+        place = over(call)
+        if not -len(dims) <= place < len(dims):
+            return dims
+        place %= len(dims)
+        summed = _each(dims[place], "normalised", call)
+        return (*dims[:place], summed, *dims[place + 1 :])
 
     def _picked(self, call: Call, name: str) -> list[Dims | None]:
         first, made = call.inputs[0], call.outputs[0]
@@ -514,8 +533,8 @@ class _Walk:
             if not each.is_parameter:
                 dims = self.get(each)
                 if "softmax" in name:
-                    dim = dimension(call)
-                    if dim is not None and -len(dims) <= dim < len(dims):
+                    dim = over(call)
+                    if -len(dims) <= dim < len(dims):
                         self._touch((dims[dim],), call)
                 else:
                     self._touch(dims, call, exact=name not in _FEATURES)
