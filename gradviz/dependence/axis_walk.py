@@ -27,7 +27,10 @@ from gradviz.dependence.op_families import plain
 from gradviz.program import Backward, Call, Event, History, ModuleCall, Value
 
 MOST_CALLS = 20_000
-"""Calls that are followed. A run does the same with its axes in every step."""
+"""Calls that are followed until the first pass is over."""
+
+MOST_LATER = 4_000
+"""Calls that are followed from there on: steps do the same with their axes."""
 
 _SEQUENCE_OPS = words("lstm gru rnn_tanh rnn_relu")
 _SEQUENCE_LAYERS = words("LSTM GRU RNN")
@@ -121,11 +124,15 @@ def over(call: Call) -> int:
 def axes_of(history: History) -> Axes:
     """Return the axes of a run."""
     walk = _Walk(history)
+    left = MOST_CALLS
     for event in history.events:
         if isinstance(event, Call):
-            if walk.count >= MOST_CALLS:
+            if left <= 0:
                 break
+            left -= 1
             walk.call(event)
+        elif isinstance(event, Backward):
+            left = min(left, MOST_LATER)
         elif isinstance(event, ModuleCall):
             walk.module(event)
     return walk.axes
@@ -135,7 +142,6 @@ class _Walk:
     def __init__(self, history: History) -> None:
         self.history = history
         self.axes = Axes()
-        self.count = 0
         self._taken: dict[int, tuple[Dim, int]] = {}  # tensor -> where it was picked
         self._boxes: dict[int, list[Box]] = defaultdict(list)  # what was filled in
         self._parts: dict[int, tuple[Value, Box]] = {}  # view -> part of which tensor
@@ -155,7 +161,6 @@ class _Walk:
         """Follow the axes of one call."""
         if call.error is not None or self._is_inside(call):
             return
-        self.count += 1
         name = plain(call.op)
         layer = self._layers.get(call.module) if call.module is not None else None
         if layer is not None and name not in _SEQUENCE_OPS:
