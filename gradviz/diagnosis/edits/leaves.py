@@ -198,6 +198,8 @@ def copied_model(
     if called(value) in ("dict", "list", "OrderedDict", "items", "values"):
         raise NoEditError("it copies the container already")
     importing(draft, "copy")
+    if isinstance(value, ast.Call) and called(value) == "copy" and value.args:
+        return draft.replace(value.func, "copy.deepcopy").edit(safe=True)
     return draft.wrap(value, "copy.deepcopy(", ")").edit(safe=True)
 
 

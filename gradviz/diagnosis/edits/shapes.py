@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gradviz.diagnosis.edits.calls import call_at
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
-from gradviz.diagnosis.edits.syntax import Place, keyword, place
+from gradviz.diagnosis.edits.syntax import Place, is_module_name, keyword, place
 from gradviz.program import History, RawSite
 
 
@@ -98,3 +98,18 @@ def without_index(history: History, site: RawSite | None) -> Edit:
     if not text.startswith("["):
         raise NoEditError("its operand stands in brackets of its own")
     return Draft(source).put(rest, "").edit(safe=False)
+
+
+@remedy
+def permuted(history: History, site: RawSite | None, order: Sequence[int]) -> Edit:
+    """Move dimensions in the place of a view: ``.permute(0, 2, 1)``."""
+    found = place(history, site)
+    call = call_at(found, ("view", "reshape"))
+    function = call.func
+    if not isinstance(function, ast.Attribute) or is_module_name(function.value):
+        raise NoEditError("it is no method of the tensor")
+    text = found.source.of(function.value)
+    numbers = ", ".join(map(str, order))
+    return (
+        Draft(found.source).replace(call, f"{text}.permute({numbers})").edit(safe=False)
+    )

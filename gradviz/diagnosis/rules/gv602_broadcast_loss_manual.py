@@ -42,6 +42,7 @@ _REDUCTIONS = words("mean sum nanmean norm max median logsumexp")
 _ELEMENTWISE = _ARITHMETIC | words(
     "pow square abs neg exp log sqrt clamp where float double to clip log1p logical_and"
     " softplus relu sigmoid logsigmoid huber maximum minimum negative absolute cosh"
+    " min max"
 )
 _COMPARING = words("lt le gt ge eq ne less greater less_equal greater_equal sign isnan")
 _PAIRING = words("unsqueeze getitem view reshape expand expand_as")
@@ -98,7 +99,9 @@ def _becomes_number(history: History, call: Call) -> bool:
                 for each in use.inputs
                 if each.tensor != value.tensor and each.shape == shape
             ]
-            if name_of(use) in _ELEMENTWISE and not _is_table(history, foreign, call):
+            if result.shape != shape or name_of(use) not in _ELEMENTWISE:
+                continue
+            if not _is_table(history, foreign, call):
                 waiting.append(result)
     return False
 

@@ -1,9 +1,9 @@
 """A softmax runs over the batch instead of the classes.
 
 What it does
-    Finds ``softmax`` or ``log_softmax`` over one dimension whose result goes into
-    ``nll_loss``, or a ``gather`` of one column per row, as it is or through ``log``,
-    which takes its classes from another.
+    Finds ``softmax`` and ``log_softmax`` whose result has one target for each element
+    of the dimension that they ran over: in ``nll_loss``, a ``gather`` or an index of one
+    class per row, or where the class chosen by ``argmax`` is compared with the target.
 
 Why is this bad
     The samples of a batch compete with each other, not the classes. The loss is a
@@ -22,8 +22,9 @@ Use instead
         loss = F.cross_entropy(net(x), target)
 
 When it stays quiet
-    Where the dimension is that of the classes (the second of two or more, the only one
-    of one), or is not said, and for attention, which may weigh any dimension.
+    Where the dimension is that of the classes, for targets that are shares rather than
+    classes, for tables of pairs that are compared with a count, and for attention, which
+    may weigh any dimension.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html
@@ -32,58 +33,98 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
-from gradviz.dependence.flow import dimension, name_of, words
+from gradviz.dependence.axes import Axis, Dim, axes_in
+from gradviz.dependence.axis_walk import Axes, Meeting, axes_of, over
+from gradviz.dependence.flow import dimension
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import behind
-from gradviz.program import Call, History
+from gradviz.program import Call, History, RawSite, Value
 
-_SOFTMAX = words("softmax log_softmax")
-_LAYERS = words("Softmax LogSoftmax Softmin")
-_SAME_PLACES = words("log add clamp clamp_min float double clone contiguous")
-_FAR = 6  # calls between the softmax and the loss
+_LAYERS = ("Softmax", "LogSoftmax", "Softmin")
+_PICKING = ("nll_loss", "nll_loss_nd", "nll_loss2d", "gather", "getitem", "eq")
 
 
 @rule("GV619", "softmax-over-batch", "warning")
 def check(history: History) -> Iterator[Hit]:
-    for loss in history.calls:
-        classes = _classes(loss)
-        made = None if classes is None else _softmax_of(history, loss)
-        if classes is None or made is None or (dim := dimension(made)) is None:
+    """Yield one hit per softmax that does so."""
+    axes = history.once(axes_of)
+    told = set[RawSite | None]()
+    for meeting in axes.meetings:
+        if plain(meeting.call.op) not in _PICKING:
             continue
-        if dim % len(made.inputs[0].shape) != classes:
-            yield _hit(history, made, loss, dim, classes)
+        sides = [(meeting.one, meeting.other, meeting.pairs)]
+        if plain(meeting.call.op) == "eq":
+            turned = tuple([(b, a) for a, b in meeting.pairs])
+            sides.append((meeting.other, meeting.one, turned))
+        for guess, target, pairs in sides:
+            made = _softmax(axes, guess, target, pairs)
+            if made is not None and made.site not in told:
+                told.add(made.site)
+                yield _hit(history, made, meeting.call, _classes(axes, meeting, made))
 
 
-def _classes(call: Call) -> int | None:
-    """Return the dimension from which a call takes one class per sample, if it does."""
-    rank = len(call.inputs[0].shape) if call.inputs else 0
-    if name_of(call).startswith("nll_loss") and rank:
-        return 1 if rank > 1 else 0
-    if name_of(call) == "gather" and rank == 2 and dimension(call) in (1, -1):
-        one_each = call.nodes and call.inputs[-1].shape == (call.inputs[0].shape[0], 1)
-        return 1 if one_each else None
+def _softmax(
+    axes: Axes, guess: Value, target: Value, pairs: tuple[tuple[Dim, Dim], ...]
+) -> Call | None:
+    """Return the softmax over a dimension that has a target for each element."""
+    if "int" not in target.dtype or not _is_given(axes, target):
+        return None
+    for factor in [factor for dim, _ in pairs for factor in dim]:
+        links = [_last(axis) for axis in factor.axes]
+        made = links[0]
+        if made is not None and all(link is made for link in links):
+            return made if _is_as_made(axes, guess, made) else None
     return None
 
 
-def _softmax_of(history: History, loss: Call) -> Call | None:
-    for call in islice(behind(history, loss.inputs[0], loss.index), _FAR):
-        if name_of(call) in _SOFTMAX:
-            return call if call.inputs and call.inputs[0].shape else None
-        if name_of(call) not in _SAME_PLACES:
-            return None
-    return None
+def _classes(axes: Axes, meeting: Meeting, made: Call) -> int:
+    """Return the dimension of a softmax that holds the classes."""
+    call, dims = meeting.call, axes.of(made.outputs[0])
+    rank = len(dims)
+    given = axes.of(meeting.one)
+    place = 1 if len(given) > 1 else 0
+    if plain(call.op) == "gather":
+        place = (dimension(call) or 0) % max(len(given), 1)
+    held = set(axes_in(given[place])) if place < len(given) else set[Axis]()
+    found = [i for i, dim in enumerate(dims) if held.intersection(axes_in(dim))]
+    if plain(call.op) == "eq" or not found:
+        return 1 - over(made) % rank if rank == 2 else rank - 1
+    return found[0]
 
 
-def _hit(history: History, made: Call, loss: Call, dim: int, classes: int) -> Hit:
+def _is_given(axes: Axes, target: Value) -> bool:
+    """Tell whether targets are classes that came in, as opposed to a count of rows."""
+    roots = [axis.root for dim in axes.of(target) for axis in axes_in(dim)]
+    made = [each.call for each in roots]
+    return all(
+        each.how == "given" and (call is None or call.op != "arange")
+        for each, call in zip(roots, made, strict=True)
+    )
+
+
+def _last(axis: Axis) -> Call | None:
+    return axis.call if axis.how == "normalised" else None
+
+
+def _is_as_made(axes: Axes, guess: Value, made: Call) -> bool:
+    """Tell whether nothing but single elements were worked on since a softmax."""
+    known = {axis for dim in axes.of(made.outputs[0]) for axis in axes_in(dim)}
+    return all(_has(dim, known) for dim in axes.of(guess))
+
+
+def _has(dim: Dim, known: set[Axis]) -> bool:
+    return not dim or any(axis in known for axis in axes_in(dim))
+
+
+def _hit(history: History, made: Call, loss: Call, classes: int) -> Hit:
     shape = tuple(made.inputs[0].shape)
     return Hit(
-        f"`{made.op}` runs over dimension {dim} of shape {shape}, and `{loss.op}` in "
-        f"{history.line(loss.site)} takes the classes from dimension {classes}: the "
-        "samples of the batch compete with each other, not the classes.",
+        f"`{made.op}` runs over dimension {over(made)} of shape {shape}, and "
+        f"`{loss.op}` in {history.line(loss.site)} takes the classes from dimension "
+        f"{classes}: the samples of the batch compete with each other, not the classes.",
         layer_or_call(history, made, _LAYERS),
         f"Write `dim={classes}`, or give the scores to `cross_entropy`, which does "
         "both.",

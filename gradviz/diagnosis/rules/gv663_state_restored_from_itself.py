@@ -120,8 +120,16 @@ def _averages(history: History) -> Iterator[Hit]:
 
 
 def _mixed(history: History, call: Call) -> set[int]:
-    """Return the memory that a call averages, of a copied sum that of its terms."""
+    """Return the memory that a call averages, of a copied sum that of its terms.
+
+    A term may be there in part: ``t.mul_(1 - tau).add_(tau * p)``.
+    """
     values = list(call.inputs)
+    products = [history.producer(each, call.index) for each in values[1:]]
+    if call.op != "copy_" and all(
+        each is not None and plain(each.op) in ("mul", "rmul") for each in products
+    ):
+        values[1:] = [value for each in products if each for value in each.inputs]
     for op in ("add", "mul") if call.op == "copy_" else ():
         makers = [history.producer(each, call.index) for each in values[1:]]
         if any(each is None or plain(each.op) not in (op, f"r{op}") for each in makers):
@@ -203,9 +211,16 @@ def _named(history: History, site: RawSite, copy: str) -> list[int]:
         each.lineno
         for each in ([] if tree is None else ast.walk(tree))
         if isinstance(each, ast.Assign)
-        and isinstance(each.value, ast.Name | ast.Attribute)
+        and (isinstance(each.value, ast.Name | ast.Attribute) or _is_shallow(each.value))
         and copy in map(ast.unparse, each.targets)
     ]
+
+
+def _is_shallow(value: ast.expr) -> bool:
+    """Tell whether an expression copies a model without its parameters."""
+    return isinstance(value, ast.Call) and ast.unparse(value.func) in (
+        "copy.copy", "copy"
+    )  # fmt: skip
 
 
 def _given(history: History, call: Call, name: str) -> str:

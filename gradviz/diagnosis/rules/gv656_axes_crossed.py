@@ -1,0 +1,115 @@
+"""A loss lines the steps of one tensor up with the samples of another.
+
+What it does
+    Finds a loss or a difference whose operands have the same two dimensions in another
+    order, told by the index that picked their samples or by the data they come from;
+    flattened ones too, as ``(time * batch)`` against ``(batch * time)``.
+
+Why is this bad
+    The sizes agree, always after ``view(-1)``, so nothing fails. The prediction for one
+    step of one sample is compared with the target of another.
+
+Example
+    ::
+
+        logits = head(out).view(-1, classes)  # out: (time, batch, features)
+        loss = F.cross_entropy(logits, targets.view(-1))  # targets: (batch, time)
+
+Use instead
+    ::
+
+        loss = F.cross_entropy(logits, targets.t().reshape(-1))
+
+When it stays quiet
+    Where nothing in the run says which dimension is which, and tables of pairs that are
+    compared with their own transpose.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.LSTM.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from gradviz.dependence.axes import Axis, Factor
+from gradviz.dependence.axis_walk import Meeting, axes_of
+from gradviz.diagnosis._words import tensor_words
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import History, RawSite
+
+_PICKING = ("index", "numbers", "unknown")
+
+
+@rule("GV656", "axes-crossed", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that compares so."""
+    told = set[RawSite | None]()
+    for meeting in history.once(axes_of).meetings:
+        if meeting.call.site in told:
+            continue
+        found = _crossed(meeting)
+        if found is not None:
+            told.add(meeting.call.site)
+            yield _hit(history, meeting, *found)
+
+
+def _crossed(meeting: Meeting) -> tuple[Factor, Factor] | None:
+    """Return two factors that stand in one order here, in the other there."""
+    if meeting.one.requires_grad and meeting.other.requires_grad:
+        return None
+    one = [factor for dim, _ in meeting.pairs for factor in dim]
+    other = [factor for _, dim in meeting.pairs for factor in dim]
+    if len(one) != len(other) or sorted(e.size for e in one) != sorted(
+        e.size for e in other
+    ):
+        return None
+    for i, j in combinations(range(len(one)), 2):
+        if (one[i].size, one[j].size) != (other[j].size, other[i].size):
+            continue
+        across = _match(one[i], other[j]) + _match(one[j], other[i])
+        if across and not _match(one[i], other[i]) + _match(one[j], other[j]):
+            return one[i], one[j]
+    return None
+
+
+def _match(one: Factor, other: Factor) -> bool:
+    """Tell whether two factors run over the same elements, for all that is known."""
+    return any(_is_one(a, b) for a in one.axes for b in other.axes)
+
+
+def _is_one(one: Axis, other: Axis) -> bool:
+    if one.root is other.root and one.root.how == "given":
+        return True
+    picked = {each.token for each in one.moves if each.what in _PICKING}
+    return any(each.what in _PICKING and each.token in picked for each in other.moves)
+
+
+def _hit(history: History, meeting: Meeting, first: Factor, second: Factor) -> Hit:
+    call, target = meeting.call, meeting.other
+    if meeting.other.requires_grad:
+        target = meeting.one
+    maker = history.producer(target, before=call.index)
+    merged = any(len(dim) > 1 for dim, _ in meeting.pairs)
+    how = (
+        ", and both were flattened, so that their sizes agree"
+        if merged
+        else ", which are of one size"
+        if first.size == second.size
+        else ""
+    )
+    return Hit(
+        f"`{history.text(call.site)}` compares tensors whose dimensions of "
+        f"{first.size} and {second.size} stand in opposite orders{how}: the samples of "
+        f"one meet the steps of the other, {tensor_words(history, target)}.",
+        call.site,
+        "Bring both into one order first: `.transpose(0, 1)` of one of them, before it "
+        "is flattened.",
+        symptom=call.site,
+        related=(
+            *([Related("target made here", maker.site)] if maker is not None else []),
+        ),
+        tensors=(target.tensor,),
+        certainty=0.85,
+    )

@@ -1,0 +1,107 @@
+"""A loss counts the padding of its targets.
+
+What it does
+    Finds ``cross_entropy`` and ``nll_loss`` of targets that were filled up to one
+    length with a number that the loss does not ignore.
+
+Why is this bad
+    Padding is counted as a class like any other, and often is the most frequent one.
+    The loss falls fast, for padding is easy to predict, and the mean says little about
+    what is real.
+
+Example
+    ::
+
+        targets = pad_sequence(tags, batch_first=True)  # filled up with 0
+        loss = F.cross_entropy(scores.flatten(0, 1), targets.flatten())
+
+Use instead
+    ::
+
+        loss = F.cross_entropy(
+            scores.flatten(0, 1), targets.flatten(), ignore_index=0
+        )
+
+When it stays quiet
+    The loss ignores that number, weighs classes, or gives one loss for each element to
+    be masked; rows are of one length, or were picked by a mask.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.dependence.axes import axes_in
+from gradviz.dependence.axis_walk import Axes, Meeting, Padding, axes_of
+from gradviz.dependence.op_families import plain
+from gradviz.diagnosis._words import layer_or_call, tensor_words
+from gradviz.diagnosis.edits.calls import with_keyword
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History, RawSite, Value
+
+_LOSSES = ("cross_entropy", "nll_loss", "nll_loss_nd", "nll_loss2d")
+_LAYERS = ("CrossEntropyLoss", "NLLLoss")
+_IGNORED = -100  # by default
+
+
+@rule("GV658", "padding-in-loss", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per loss that counts it."""
+    axes = history.once(axes_of)
+    told = set[RawSite | None]()
+    for meeting in axes.meetings:
+        call = meeting.call
+        if plain(call.op) not in _LOSSES or call.site in told or _is_weighed(call):
+            continue
+        padding = _padding(axes, meeting)
+        if padding is not None and padding.fill != _ignored(call):
+            told.add(call.site)
+            yield _hit(history, call, meeting.other, padding)
+
+
+def _is_weighed(call: Call) -> bool:
+    weight = call.keywords.get("weight", *call.arguments[2:3])
+    return isinstance(weight, Value) or "none" in (
+        call.keywords.get("reduction"), *call.arguments
+    )  # fmt: skip
+
+
+def _ignored(call: Call) -> float:
+    given = call.keywords.get("ignore_index")
+    numbers = [each for each in call.arguments[2:] if type(each) is int]
+    given = given if given is not None else next(iter(numbers), _IGNORED)
+    return given if isinstance(given, int) else _IGNORED
+
+
+def _padding(axes: Axes, meeting: Meeting) -> Padding | None:
+    """Return what filled the targets up, if all of it is still there."""
+    if "int" not in meeting.other.dtype:
+        return None
+    for _, dim in meeting.pairs:
+        for axis in axes_in(dim):
+            known = [axes.padded[each] for each in axis.behind() if each in axes.padded]
+            whole = all(each.what == "slice" for each in axis.moves)
+            if known and whole and known[0].fill is not None:
+                return known[0]
+    return None
+
+
+def _hit(history: History, call: Call, target: Value, padding: Padding) -> Hit:
+    fill = int(padding.fill or 0)
+    site = layer_or_call(history, call, _LAYERS)
+    return Hit(
+        f"{tensor_words(history, target)} was filled up with {fill} in "
+        f"{history.line(padding.call.site)}, to rows of one length, and "
+        f"`{history.text(call.site)}` ({history.line(call.site)}) counts the padding as "
+        f"class {fill}.",
+        site,
+        f"Leave it out: `ignore_index={fill}`.",
+        symptom=call.site,
+        related=(Related("filled up here", padding.call.site),),
+        tensors=(target.tensor,),
+        edit=with_keyword(site, "ignore_index", str(fill), of=(*_LAYERS, *_LOSSES)),
+        certainty=0.7,
+    )

@@ -1,0 +1,187 @@
+"""Data is changed in place, and read again in the next epoch, changed.
+
+What it does
+    Finds in-place arithmetic on a view of data that a model is fed with, where the same
+    elements come by again after a backward pass, and are changed once more.
+
+Why is this bad
+    A slice, a row or ``x[i]`` is a view: scaling or noise goes into the data set
+    itself. It adds up from epoch to epoch until nothing of the data is left. Nothing
+    fails.
+
+Example
+    ::
+
+        for epoch in range(10):
+            for batch in data.split(32):
+                batch += 0.1 * torch.randn(batch.shape)
+
+Use instead
+    ::
+
+        batch = batch + 0.1 * torch.randn(batch.shape)
+
+When it stays quiet
+    Memory that is filled anew in between, what learns or follows from what learns, and
+    states of one's own: averages, noise and counters that go on.
+
+References
+    https://pytorch.org/docs/stable/tensor_view.html
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
+from gradviz.diagnosis._words import variable
+from gradviz.diagnosis.edits.writes import out_of_place
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Call, History, RawSite, Value
+
+_ADDING = words("add sub iadd isub subtract addcmul addcdiv lerp")
+_CHANGING = _ADDING | words(
+    "mul div imul idiv itruediv true_divide divide multiply pow ipow exp log log1p sqrt "
+    "neg square reciprocal floor_divide"
+)
+_LAYERS = words("linear conv1d conv2d conv3d convolution lstm gru rnn_tanh matmul addmm")
+_CONSTANTS = words("zeros ones full empty zeros_like ones_like new_zeros new_ones eye")
+_MOST = 4  # writes of a line that are looked into
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    """The writes of one line, by the elements that they change."""
+
+    first: dict[tuple[object, ...], Call] = field(
+        default_factory=dict[tuple[object, ...], Call]
+    )
+    again: dict[tuple[object, ...], Call] = field(
+        default_factory=dict[tuple[object, ...], Call]
+    )
+
+
+@rule("GV659", "data-changed-in-place", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that changes data again and again."""
+    passes = [each.index for each in history.backwards]
+    if len(passes) < 2:
+        return
+    lines: dict[RawSite, _Line] = {}
+    renewed = set[int]()
+    for call in history.calls:
+        for write in call.writes:
+            value = write.value
+            changes = plain(call.op) in _CHANGING and call.site is not None
+            if not changes or value.requires_grad or value.is_parameter:
+                renewed.add(write.storage)
+            elif call.site is not None and "float" in value.dtype:
+                _note(lines.setdefault(call.site, _Line()), call, value, passes)
+    for line in lines.values():
+        found = _found(history, line, renewed)
+        if found is not None:
+            yield _hit(history, line, *found)
+
+
+def _note(line: _Line, call: Call, value: Value, passes: list[int]) -> None:
+    """Remember which elements a call changes, and when that was a second time."""
+    region = value.storage, value.offset, tuple(value.shape), tuple(value.strides)
+    first = line.first.setdefault(region, call)
+    if first is not call and region not in line.again:
+        place = bisect_left(passes, first.index)
+        if place < len(passes) and passes[place] < call.index:
+            line.again[region] = call
+
+
+def _found(
+    history: History, line: _Line, renewed: set[int]
+) -> tuple[Call, Call] | None:
+    """Return the first and the second change of elements of a data set."""
+    fed = history.once(_fed)
+    several = len(line.again) > 1
+    tried = 0
+    for region, again in line.again.items():
+        first = line.first[region]
+        storage = first.writes[0].storage
+        if storage in renewed or storage not in fed or tried >= _MOST:
+            continue
+        tried += 1
+        value = first.writes[0].value
+        if not several and not _is_one_batch(history, first, value):
+            continue
+        if not _learns(history, first) and not _learns(history, again):
+            return first, again
+    return None
+
+
+def _is_one_batch(history: History, call: Call, value: Value) -> bool:
+    """Tell whether a whole tensor is data, as opposed to a state that goes on.
+
+    It is fed to a layer as it is, was given, and is changed by constants alone.
+    """
+    if plain(call.op) in _ADDING and len(call.inputs) > 1:
+        return False
+    maker = history.producer(value, before=call.index)
+    if maker is None or plain(maker.op) in _CONSTANTS or prod(value.shape) < 2:
+        return False
+    uses = history.uses(value.tensor)
+    return any(plain(each.op) in _LAYERS for each in uses) and len(value.shape) > 1
+
+
+def _learns(history: History, call: Call) -> bool:
+    """Tell whether a change, or what is changed, follows from what learns."""
+    behind = history.behind(call.inputs, before=call.index)
+    return not behind.isdisjoint(history.once(_learning))
+
+
+def _learning(history: History) -> set[int]:
+    """Return the tensors that require grad, and gradients."""
+    found = set[int]()
+    for call in history.calls:
+        found.update([each.tensor for each in call.outputs if each.requires_grad])
+        found.update([each.tensor for each in call.inputs if each.requires_grad])
+        if call.op == "grad.get":
+            found.update([each.tensor for each in call.outputs])
+    for event in history.backwards:
+        found.update([each.tensor for each in event.results if each is not None])
+    return found
+
+
+def _fed(history: History) -> set[int]:
+    """Return the memory that something with a graph was computed from."""
+    found = set[int]()
+    for call in reversed(history.calls):
+        if call.writes and not call.outputs:
+            continue
+        if any(e.requires_grad or e.storage in found for e in call.outputs):
+            found.update([each.storage for each in call.inputs])
+    return found
+
+
+def _hit(history: History, line: _Line, first: Call, again: Call) -> Hit:
+    value = first.writes[0].value
+    name = variable(history, value)
+    base = history.producer(value, before=first.index)
+    source = base.inputs[0] if base is not None and value.is_view and base.inputs else None
+    of = history.name(source, "") if source is not None else ""
+    what = f"`{name}`" if name else "what it changes"
+    view = f" is a view of {of}, so this" if of and of != what else ""
+    del line, again
+    return Hit(
+        f"`{history.text(first.site)}` changes {what} in place.{' It' + view if view else ' This'} "
+        "writes into the data itself: after the next backward pass the same elements "
+        "come by again, and are changed once more, from epoch to epoch.",
+        first.site,
+        "Make a new tensor instead: `x = x + …`, or change a `.clone()`.",
+        symptom=first.site,
+        related=(
+            *([Related("view made here", base.site)] if base is not None else []),
+        ),
+        tensors=(value.tensor,),
+        edit=out_of_place(first.site),
+        certainty=0.8,
+    )

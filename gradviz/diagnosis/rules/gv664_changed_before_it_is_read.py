@@ -1,0 +1,144 @@
+"""A layer overwrites a tensor that a skip connection reads afterwards.
+
+What it does
+    Finds activations that work in place on a tensor which goes on under its own name:
+    ``out = self.relu(x)`` and later ``out + x``, or ``self.body(x) + x`` where the body
+    begins with ``nn.ReLU(inplace=True)``.
+
+Why is this bad
+    ``x`` has the activated values by then, though its name says otherwise: what goes
+    around the layer is not what went into it. Autograd takes it for what was meant, and
+    nothing fails.
+
+Example
+    ::
+
+        self.body = nn.Sequential(nn.ReLU(inplace=True), nn.Conv2d(8, 8, 3, padding=1))
+        return self.body(x) + x
+
+Use instead
+    ::
+
+        self.body = nn.Sequential(nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1))
+
+When it stays quiet
+    The result takes the name over, ``x = self.relu(x)``; statements that only write;
+    tensors that nobody reads later. Where it is put beside the result by ``cat``, as
+    some known networks do, it is an information only.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.ReLU.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
+from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.edits.writes import out_of_place
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import frames
+from gradviz.program import Call, History, RawSite
+
+_ACTIVATIONS = words(
+    "relu relu6 leaky_relu elu selu celu silu mish hardtanh hardswish hardsigmoid "
+    "threshold rrelu dropout alpha_dropout dropout2d dropout1d dropout3d tanh sigmoid"
+)
+_LAYERS = words(
+    "ReLU ReLU6 LeakyReLU ELU SELU CELU SiLU Mish Hardtanh Hardswish Hardsigmoid "
+    "Threshold RReLU Dropout AlphaDropout Dropout2d Dropout1d Dropout3d"
+)
+_JOINING = words("cat concat concatenate stack")
+_TURNS = 3  # of one line that are looked at
+
+
+@rule("GV664", "changed-before-it-is-read", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per layer or call that does so."""
+    turns = Counter[RawSite | None]()
+    told = set[RawSite | None]()
+    for call in history.calls:
+        if not call.writes or plain(call.op) not in _ACTIVATIONS or not call.inputs:
+            continue
+        if not call.inputs[0].requires_grad or turns[call.site] >= _TURNS:
+            continue
+        turns[call.site] += 1
+        found = _read_later(history, call)
+        site = layer_or_call(history, call, _LAYERS)
+        if found is not None and site not in told:
+            told.add(site)
+            yield _hit(history, call, site, *found)
+
+
+def _read_later(history: History, write: Call) -> tuple[RawSite, str, Call] | None:
+    """Return where a name was handed to what writes, the name, and who reads it."""
+    for use in history.uses(write.inputs[0].tensor, after=write.index):
+        if not any(each.requires_grad for each in use.outputs):
+            continue
+        for depth, site in enumerate(frames(write)):
+            if use.site is None or use.site[0] is not site[0]:
+                continue
+            if use.stack != frames(write)[depth + 1 :]:
+                continue  # another run of the function
+            for name in _handed(history, site):
+                if _reads(history, use.site, site, name):
+                    return site, name, use
+    return None
+
+
+def _handed(history: History, site: RawSite) -> list[str]:
+    """Return the names that a call takes as they are, and that go on afterwards."""
+    try:
+        tree = ast.parse(history.text(site), mode="eval").body
+    except SyntaxError:
+        return []
+    if not isinstance(tree, ast.Call):
+        return []
+    statement = history.places.statement(site)
+    if isinstance(statement, ast.Expr) and ast.unparse(statement) == ast.unparse(tree):
+        return []
+    given = [each.id for each in tree.args if isinstance(each, ast.Name)]
+    return [each for each in given if each not in history.places.targets(site)]
+
+
+def _reads(history: History, use: RawSite, write: RawSite, name: str) -> bool:
+    """Tell whether an expression reads a name, apart from the call that writes."""
+    try:
+        tree = ast.parse(history.text(use), mode="eval").body
+        inner = ast.parse(history.text(write), mode="eval").body
+    except SyntaxError:
+        return False
+    inside, whole = ast.dump(inner), list(ast.walk(tree))
+    hidden = {
+        id(each)
+        for call in whole
+        if isinstance(call, ast.Call) and ast.dump(call) == inside
+        for each in ast.walk(call)
+    }
+    names = [each for each in whole if isinstance(each, ast.Name) and each.id == name]
+    return any(id(each) not in hidden for each in names)
+
+
+def _hit(
+    history: History, call: Call, site: RawSite | None, at: RawSite, name: str, use: Call
+) -> Hit:
+    return Hit(
+        f"`{history.text(at)}` ({history.line(at)}) works in place on `{name}`, and "
+        f"`{history.text(use.site)}` ({history.line(use.site)}) reads `{name}` "
+        f"afterwards: it gets what `{plain(call.op)}` made of it, not what it was.",
+        site,
+        "Leave `inplace=True` out here.",
+        symptom=use.site,
+        related=(
+            Related("overwritten here", at),
+            Related("read here", use.site),
+        ),
+        tensors=(call.inputs[0].tensor,),
+        edit=out_of_place(site),
+        severity="info" if plain(use.op) in _JOINING else None,
+        certainty=0.7,
+    )
