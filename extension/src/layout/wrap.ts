@@ -12,10 +12,10 @@ import type { Arrangement } from "./arrange.js";
 import { type LocalGraph, SHORT, UPWARD, WRAPPED } from "./local.js";
 import { PointList } from "./point-list.js";
 
-/** Levels lower than this can be read as they are. */
-const LEAST_HEIGHT = 2200;
+/** Levels lower than this can be read in a window as they are. */
+const LEAST_HEIGHT = 1000;
 /** Only a level that is so many times as high as wide is a ribbon. */
-const RIBBON = 4;
+const RIBBON = 3;
 const MOST_COLUMNS = 12;
 /** Between two columns, and between the edges that run there. */
 const GUTTER = 100;

@@ -1,5 +1,6 @@
 // The words on boxes and edges.
 import type { Graph } from "../graph/build.js";
+import { callResults } from "../graph/calls.js";
 import { gradientNorm } from "../graph/gradients.js";
 import { codeNames, scopeNames } from "../graph/names.js";
 import type { OpNode, Scope, Snapshot, TensorMeta } from "../ir/types.js";
@@ -127,12 +128,21 @@ function shapeLabel(tensor: TensorMeta): string {
   return tensor.shape.length === 0 ? "scalar" : tensor.shape.join("×");
 }
 
-export function scopeLabel(graph: Graph, scope: number): Label {
-  const { name = "", kind = "" } = graph.snapshot.scopes[scope] ?? {};
-  const count = graph.scopeSize[scope] ?? 0;
-  const nodes = formatPlural(count, "node");
-  const own = scopeNames(graph.snapshot).get(scope) ?? name;
-  return { title: own || kind, subtitle: kind ? `${kind} · ${nodes}` : nodes };
+/** A layer says what it gives, like an op, and has the name of that where the code has
+ * none for the module; other modules say how much they hold. */
+export function scopeLabel({ snapshot, scopeSize }: Graph, scope: number): Label {
+  const { name = "", kind = "" } = snapshot.scopes[scope] ?? {};
+  const id = callResults(snapshot).get(scope) ?? -1;
+  const result = snapshot.nodes[id];
+  const content =
+    result === undefined
+      ? formatPlural(scopeSize[scope] ?? 0, "node")
+      : nodeSubtitle(snapshot, result);
+  const title = (scopeNames(snapshot).get(scope) ?? name) || kind;
+  const given = title === kind ? codeNames(snapshot).get(id) : undefined;
+  const own = given ?? title;
+  const kinds = kind === own ? [] : [kind];
+  return { title: own, subtitle: [...kinds, content].filter(Boolean).join(" · ") };
 }
 
 /** What an open scope says beside its name. */

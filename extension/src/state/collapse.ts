@@ -1,4 +1,5 @@
 // Which module scopes are closed: at the start, by hand, and when a graph is replaced.
+import { callResults } from "../graph/calls.js";
 import { isFold } from "../graph/fold.js";
 import { unwantedValues } from "../graph/gradients.js";
 import { shownNodes } from "../graph/shown.js";
@@ -55,8 +56,15 @@ export function firstCollapsed(snapshot: Snapshot): Set<number> {
   const nodes = snapshot.nodes.filter((_, id) => shown?.[id] !== 0);
   const start = startingNodes(snapshot).flatMap((id) => snapshot.nodes[id] ?? []);
   const isFolded = (scope: number) => isFold(snapshot, scope);
-  return initiallyCollapsed(nodes, scopes, FIRST_BOXES, start, isFolded);
+  const closed = initiallyCollapsed(nodes, scopes, FIRST_BOXES, start, isFolded);
+  if (nodes.length <= FIT) return closed;
+  for (const scope of callResults(snapshot).keys()) closed.add(scope);
+  return closed;
 }
+
+/** So many boxes fit into a window as they are. Of more, a module that the code calls in
+ * one expression is one box. */
+const FIT = 12;
 
 /** A picture of fewer boxes says nothing: it opens further, up to the second number. */
 const FEW = 3;
