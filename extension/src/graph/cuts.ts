@@ -2,7 +2,13 @@
 // belongs to its turn, not below the whole loop.
 //
 //   loop: [t = 0: [op]] [t = 1: [op]] (cut) (cut)  ->  loop: [t = 0: [op] (cut)] [...]
+import type { OpNode } from "../ir/types.js";
 import type { Folds } from "./fold.js";
+
+/** Whether a node is a module that ran beside the graph: frozen, without grad, unused. */
+export function isSilentModule({ kind, flags }: OpNode): boolean {
+  return kind === "cut" && flags.length > 0;
+}
 
 /** Move each cut into the turns and blocks that folding has put around what it cut. */
 export function placeCuts(folds: Folds): void {

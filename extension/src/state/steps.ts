@@ -2,6 +2,7 @@
 //
 //   forward  grad()  backward()  optimizer.step()  |  forward  backward()  …
 //   └──────────────── step 1 ────────────────────┘   └─── step 2
+import { isSilentModule } from "../graph/cuts.js";
 import { unfolded } from "../graph/fold.js";
 import { isLeaf } from "../graph/parts.js";
 import type { Shown } from "../graph/shown.js";
@@ -115,7 +116,10 @@ function divide(
     for (const run of runs[at] ?? []) {
       for (const [node, row] of run.gradients) gradients.set(node, row);
     }
-    const own = [...snapshot.nodes.keys()].filter((id) => nodes[id] === 1);
+    const walked = reached[at] ?? new Set();
+    const own = [...snapshot.nodes.keys()].filter(
+      (id) => nodes[id] === 1 && isCompared(snapshot.nodes[id], walked.has(id)),
+    );
     const sequence = (id: number) => snapshot.nodes[id]?.sequence ?? -1;
     own.sort((a, b) => sequence(a) - sequence(b) || a - b);
     const events = snapshot.events.slice(from, to);
@@ -132,6 +136,13 @@ function divide(
       isWhole: ended > 0 && ended === begun && (at > 0 || !isTorn(snapshot.events)),
     };
   });
+}
+
+/** What ran beside the graph, and what no pass walks, is kept of the last step alone: that
+ * it is there, or not, is no difference between two steps. */
+function isCompared(node: OpNode | undefined, isWalked: boolean): boolean {
+  if (node === undefined || isWalked) return node !== undefined;
+  return node.kind === "cut" && !isSilentModule(node);
 }
 
 /** Of each stretch: which step of the training it was, by the time of its passes; its place
