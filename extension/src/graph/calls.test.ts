@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseSnapshot } from "../ir/parse.js";
-import { callResults } from "./calls.js";
+import { layersOf } from "./calls.js";
 
 /** net: two ops of line 0 in a layer, two of lines 0 and 1 in another, a cut in net. */
 function made() {
@@ -31,5 +31,5 @@ function made() {
 }
 
 test("a layer is what one expression called and calls no module; its result is its last op", () => {
-  expect([...callResults(made())]).toEqual([[1, 2]]);
+  expect([...layersOf(made())]).toEqual([[1, { result: 2, core: 2 }]]);
 });

@@ -4,32 +4,41 @@ import type { Snapshot } from "../ir/types.js";
 import { isLeaf } from "./parts.js";
 import { drawnNodes } from "./shown.js";
 
-const known = new WeakMap<Snapshot, ReadonlyMap<number, number>>();
-
-/** Per scope of one expression: the drawn node that gives its result. */
-export function callResults(snapshot: Snapshot): ReadonlyMap<number, number> {
-  const found = known.get(snapshot);
-  if (found !== undefined) return found;
-  const results = findResults(snapshot);
-  known.set(snapshot, results);
-  return results;
+export interface Layer {
+  /** The drawn node that gives its result. */
+  readonly result: number;
+  /** The last one that computes, and does not only look at memory otherwise. */
+  readonly core: number;
 }
 
-function findResults(snapshot: Snapshot): Map<number, number> {
+const known = new WeakMap<Snapshot, ReadonlyMap<number, Layer>>();
+
+/** The layers, by their scope. */
+export function layersOf(snapshot: Snapshot): ReadonlyMap<number, Layer> {
+  const found = known.get(snapshot);
+  if (found !== undefined) return found;
+  const layers = findLayers(snapshot);
+  known.set(snapshot, layers);
+  return layers;
+}
+
+function findLayers(snapshot: Snapshot): Map<number, Layer> {
   const { nodes, scopes } = snapshot;
-  const results = new Map<number, number>();
+  const layers = new Map<number, Layer>();
   const others = new Set<number>(); // of several expressions, or around other modules
   for (const [node, id] of drawnNodes(snapshot)) {
     if (node.scope === null) continue;
     markAround(scopes, node.scope, others);
     if (isLeaf(node)) continue;
-    const before = nodes[results.get(node.scope) ?? id];
+    const known = layers.get(node.scope);
+    const before = nodes[known?.result ?? id];
     const isOne = node.site !== null && before?.site === node.site;
     if (!isOne || node.kind === "cut") others.add(node.scope);
-    results.set(node.scope, id);
+    const core = node.kind === "view" && known !== undefined ? known.core : id;
+    layers.set(node.scope, { result: id, core });
   }
-  for (const scope of results.keys()) if (others.has(scope)) results.delete(scope);
-  return results;
+  for (const scope of layers.keys()) if (others.has(scope)) layers.delete(scope);
+  return layers;
 }
 
 function markAround(scopes: Snapshot["scopes"], scope: number, marked: Set<number>) {

@@ -1,5 +1,5 @@
 // What is worked out of a scene when it is painted, and kept until the scene changes.
-import { callResults } from "../graph/calls.js";
+import { layersOf } from "../graph/calls.js";
 import type { ColorBy } from "../graph/color-by.js";
 import { type StorageLink, storageLinks } from "../scene/links.js";
 import { type ItemPlayback, type Playback, playItems } from "../scene/playback.js";
@@ -31,7 +31,7 @@ export function createMemos(): Memos {
         scene.visible,
         toneNodes(scene.graph, colorBy),
         scene.half,
-        callResults(scene.graph.snapshot),
+        layersOf(scene.graph.snapshot),
       ),
     ),
     playback: kept((scene, playback: Playback | null) => {

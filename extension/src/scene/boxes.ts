@@ -1,7 +1,7 @@
 // The boxes of a scene: what each shows, and how much room it needs.
 import type { Rect } from "../geometry/rect.js";
 import type { Graph } from "../graph/build.js";
-import { callResults } from "../graph/calls.js";
+import { layersOf } from "../graph/calls.js";
 import type { VisibleGraph } from "../graph/collapse.js";
 import type { OpNode } from "../ir/types.js";
 import type { Sizes } from "../layout/index.js";
@@ -62,7 +62,7 @@ export type Measure = (text: string, size: number, bold: boolean) => number;
 export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[] {
   const { snapshot } = graph;
   const roots = new Set(snapshot.roots);
-  const layers = callResults(snapshot);
+  const layers = layersOf(snapshot);
   const news = newsOf(snapshot);
   const scopeBadges = badgesOfScopes(graph, visible, news);
   return Array.from(visible.node, (node, item) => {

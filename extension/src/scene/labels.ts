@@ -1,6 +1,6 @@
 // The words on boxes and edges.
 import type { Graph } from "../graph/build.js";
-import { callResults } from "../graph/calls.js";
+import { layersOf } from "../graph/calls.js";
 import { isSilentModule } from "../graph/cuts.js";
 import { gradientNorm } from "../graph/gradients.js";
 import { codeNames, scopeNames } from "../graph/names.js";
@@ -137,7 +137,7 @@ function shapeLabel(tensor: TensorMeta): string {
  * none for the module; other modules say how much they hold. */
 export function scopeLabel({ snapshot, scopeSize }: Graph, scope: number): Label {
   const { name = "", kind = "" } = snapshot.scopes[scope] ?? {};
-  const id = callResults(snapshot).get(scope) ?? -1;
+  const id = layersOf(snapshot).get(scope)?.result ?? -1;
   const result = snapshot.nodes[id];
   const content =
     result === undefined

@@ -1,5 +1,5 @@
 // Which module scopes are closed: at the start, by hand, and when a graph is replaced.
-import { callResults } from "../graph/calls.js";
+import { layersOf } from "../graph/calls.js";
 import { isFold } from "../graph/fold.js";
 import { unwantedValues } from "../graph/gradients.js";
 import { shownNodes } from "../graph/shown.js";
@@ -58,7 +58,7 @@ export function firstCollapsed(snapshot: Snapshot): Set<number> {
   const isFolded = (scope: number) => isFold(snapshot, scope);
   const closed = initiallyCollapsed(nodes, scopes, FIRST_BOXES, start, isFolded);
   if (nodes.length <= FIT) return closed;
-  for (const scope of callResults(snapshot).keys()) closed.add(scope);
+  for (const scope of layersOf(snapshot).keys()) closed.add(scope);
   return closed;
 }
 
