@@ -34,7 +34,6 @@ function Row({ row, isFirst }: { row: OutlineRow; isFirst: boolean }) {
       aria-level={depth + 1}
       aria-selected={isSelected}
       {...(isOpen !== null && { "aria-expanded": isOpen })}
-      aria-label={[name, kind, words, severity ?? ""].filter(Boolean).join(", ")}
       tabIndex={isFirst ? 0 : -1}
       class={share === null ? "bare" : ""}
       style={{ "--depth": depth }}
@@ -63,6 +62,7 @@ function Row({ row, isFirst }: { row: OutlineRow; isFirst: boolean }) {
       {Icon !== null && (
         <span class={`severity ${severity}`}>
           <Icon />
+          <span class="unseen">{severity}</span>
         </span>
       )}
       {share === null ? (
@@ -70,6 +70,7 @@ function Row({ row, isFirst }: { row: OutlineRow; isFirst: boolean }) {
       ) : (
         <span class={isBad ? "bar bad" : "bar"} title={words}>
           <i style={{ width: `${(100 * share).toFixed(1)}%` }} />
+          <span class="unseen">{words}</span>
         </span>
       )}
     </div>

@@ -66,7 +66,8 @@ export function firstCollapsed(snapshot: Snapshot): Set<number> {
  * one expression is one box. */
 const FIT = 12;
 
-/** A picture of fewer boxes says nothing: it opens further, up to the second number. */
+/** A picture of fewer boxes says nothing: it opens further, up to the second number; but
+ * of what repeats, no more than the budget says more. */
 const FEW = 3;
 const MOST = 400;
 
@@ -96,7 +97,8 @@ export function initiallyCollapsed(
   const open = (group: readonly number[]): boolean => {
     const closed = group.filter((scope) => collapsed.has(scope) && !isSingle(scope));
     const opened = closed.reduce((sum, scope) => sum - 1 + inside(scope), boxes);
-    if (opened > (boxes < FEW ? MOST : budget)) return false;
+    const most = boxes < FEW && !group.some(isFolded) ? MOST : budget;
+    if (opened > most) return false;
     for (const scope of closed) collapsed.delete(scope);
     boxes = opened;
     return true;

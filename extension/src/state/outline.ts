@@ -47,6 +47,8 @@ export interface OutlineRow {
 export interface Outline {
   readonly measure: Measure;
   readonly rows: readonly OutlineRow[];
+  /** How many modules there are, open or not. */
+  readonly modules: number;
   /** Rows beyond the most that are listed. */
   readonly more: number;
 }
@@ -122,8 +124,11 @@ export function outlineOf(
       ...{ share: null, words, isBad: false, severity },
     });
   };
-  for (const scope of tree.tops) add(scope, 0);
-  return { measure, rows, more };
+  for (const item of tree.tops) {
+    if (item < 0) addSilent(-1 - item, 0);
+    else add(item, 0);
+  }
+  return { measure, rows, modules: tree.count, more };
 }
 
 function describeNumber(measure: Measure, value: number, whole: number) {
@@ -233,7 +238,9 @@ function treeOf(graph: Graph) {
     drawn.sort((a, b) => (first[a] ?? 0) - (first[b] ?? 0));
     return [...(silent.get(scope) ?? []), ...drawn];
   };
-  return { tops: inside(-1).filter((each) => each >= 0), inside };
+  const drawn = graph.scopeSize.reduce((sum, size) => sum + (size > 0 ? 1 : 0), 0);
+  const beside = [...silent.values()].reduce((sum, { length }) => sum + length, 0);
+  return { tops: inside(-1), inside, count: drawn + beside };
 }
 
 const RANK: readonly Severity[] = ["info", "warning", "error"];

@@ -215,7 +215,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const measure = measureFor(ui.colorBy.value);
     const { value: closed } = ui.collapsed;
     const found = outlineOf(graph.value, { measure, norms: norms.value }, closed);
-    return found.rows.length < LEAST_MODULES ? null : found;
+    return found.modules < LEAST_MODULES ? null : found;
   });
   return {
     norms,
