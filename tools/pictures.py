@@ -1,14 +1,19 @@
-"""Take the README's notebook pictures: a real JupyterLab, light and dark.
+"""Take the README's pictures, light and dark: two pages, and a real JupyterLab.
 
-python -m tools.pictures            writes docs/images/notebook-{light,dark}.png
+python -m tools.pictures            writes docs/images/*-{light,dark}.png
+python -m tools.pictures page       those of the page alone; also: finding, notebook
 """
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.browser.conftest import FLAGS
 from tests.browser.lab import Lab, command, run_all, serve
@@ -33,24 +38,84 @@ loss.backward()
 loss"""
 
 
-def main() -> None:
-    """Write both pictures and say where."""
+SCHEMES = ("light", "dark")
+PAGE = ViewportSize(width=1280, height=800)
+
+
+def main(wanted: list[str]) -> None:
+    """Write the pictures that are wanted, or all, and say where they are."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     path_of_chromium = chromium.find()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path_of_chromium, args=FLAGS
         )
-        with serve(Path(folder)) as lab:
-            for scheme, theme in THEMES.items():
-                page = browser.new_page(
-                    viewport={"width": 1240, "height": 800}, reduced_motion="reduce"
-                )
-                path = IMAGES / f"notebook-{scheme}.png"
-                _take(page, lab, theme, path)
-                page.close()
-                print(path.relative_to(ROOT))
+        for name in wanted or TAKERS:
+            TAKERS[name](browser, Path(folder))
         browser.close()
+
+
+def _page(browser: Browser, folder: Path) -> None:
+    """The step of `gradviz demo`, with a module chosen in the outline."""
+    path = folder / "page.html"
+    _gradviz(folder, "demo", "--no-open", "-o", path.name)
+    for page, image in _shown(browser, path, "page"):
+        page.get_by_test_id("outline").get_by_role("treeitem", name="conv").nth(
+            1
+        ).click()
+        page.get_by_test_id("module-card").wait_for()
+        _save(page, image)
+
+
+def _finding(browser: Browser, folder: Path) -> None:
+    """The README's quiet program, as `gradviz run` shows it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"```python\n(# quiet\.py\n.*?)```", text, re.DOTALL)
+    assert found is not None
+    script, path = folder / "quiet.py", folder / "quiet.html"
+    script.write_text(found[1].partition("\n")[2], encoding="utf-8")
+    _gradviz(folder, "run", "--no-open", "--html", path.name, script.name)
+    for page, image in _shown(browser, path, "finding"):
+        _save(page, image)
+
+
+def _gradviz(folder: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "gradviz", *arguments]
+    subprocess.run(command, cwd=folder, check=True, timeout=300)
+
+
+def _shown(browser: Browser, path: Path, name: str) -> Iterator[tuple[Page, Path]]:
+    for scheme in SCHEMES:
+        page = browser.new_page(
+            viewport=PAGE, reduced_motion="reduce", color_scheme=scheme
+        )
+        page.goto(path.as_uri())
+        page.get_by_test_id("box-count").get_by_text("shown").wait_for()
+        yield page, IMAGES / f"{name}-{scheme}.png"
+        page.close()
+
+
+def _save(page: Page, path: Path) -> None:
+    page.screenshot(path=path, animations="disabled")
+    print(path.relative_to(ROOT))
+
+
+def _notebook(browser: Browser, folder: Path) -> None:
+    """A cell in JupyterLab that starts with %%gradviz."""
+    with serve(folder) as lab:
+        for scheme, theme in THEMES.items():
+            page = browser.new_page(
+                viewport={"width": 1240, "height": 800}, reduced_motion="reduce"
+            )
+            _take(page, lab, theme, IMAGES / f"notebook-{scheme}.png")
+            page.close()
+
+
+TAKERS: dict[str, Callable[[Browser, Path], None]] = {
+    "page": _page,
+    "finding": _finding,
+    "notebook": _notebook,
+}
 
 
 def _take(page: Page, lab: Lab, theme: str, path: Path) -> None:
@@ -66,8 +131,8 @@ def _take(page: Page, lab: Lab, theme: str, path: Path) -> None:
     page.get_by_test_id("summary").wait_for()
     search.fill("")
     page.locator(".jp-Notebook .jp-Cell").last.evaluate("cell => cell.scrollIntoView()")
-    page.screenshot(path=path, animations="disabled")
+    _save(page, path)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

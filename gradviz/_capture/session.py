@@ -309,6 +309,7 @@ class Session:
         from gradviz.answers.saved import with_answers
         from gradviz.diagnosis.attach import with_findings
         from gradviz.diagnosis.cuts import with_cuts
+        from gradviz.diagnosis.term_shares import with_term_shares
 
         found = [
             (part.recorder.snapshot(), part.log)
@@ -331,6 +332,7 @@ class Session:
         run = next(run for each, run in runs if each is log)
         hits = [hit for _, hit in diagnosis.hits]
         snapshot = with_cuts(snapshot, run.history, hits)
+        snapshot = with_term_shares(snapshot, run.history)
         return with_answers(with_findings(snapshot, diagnosis), run)
 
     def diagnose(self) -> Diagnosis:

@@ -261,6 +261,8 @@ def _with_flow(
         flow_layers=tuple(layers),
         flow_steps=tuple(steps),
         flow=tuple(points),
+        loss_terms=(),
+        term_shares=(),  # each rank has its own
         statistics=tuple(statistics),
     )
 

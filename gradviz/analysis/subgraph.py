@@ -16,7 +16,7 @@ from gradviz.ir.fields import Field, tables
 
 _DROPPED = (
     *("events", "flow_layers", "flow_steps", "flow", "parts"),
-    *("answers", "answer_steps"),
+    *("answers", "answer_steps", "loss_terms", "term_shares"),
 )
 # A storage lists its aliases, a write may name its node: they are mentioned, not kept.
 _MENTIONED = {"StorageMeta.tensors", "Write.node", "Finding.nodes", "Finding.tensors"}

@@ -3,7 +3,8 @@
 A graph shows what backward() walks, so a ``detach()`` between two parts of it leaves no
 trace. The log has it: a call that took a tensor of the graph and gave one without a
 gradient, which the graph took in again; or which a finding is about. Such calls become
-nodes of kind "cut", with cut edges from and to the graph.
+nodes of kind "cut", with cut edges from and to the graph. So do whole modules that ran
+beside it (:mod:`gradviz.diagnosis.silent`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from gradviz import ir
 from gradviz.diagnosis.attach import rows_of_nodes, with_places
 from gradviz.diagnosis.rule import Hit
+from gradviz.diagnosis.silent import with_silent_modules
 from gradviz.program import Call, History, Program, RawSite, Value
 
 MOST_CUTS = 60
@@ -41,7 +43,8 @@ def with_cuts(
         for cut in finder.at({site for hit in hits for site in _sites_of(hit)}):
             cuts.setdefault(cut.call.index, cut)
         kept = [cuts[index] for index in sorted(cuts)][:MOST_CUTS]
-        return _drawn(snapshot, finder.history, kept)
+        drawn = _drawn(snapshot, finder.history, kept)
+        return with_silent_modules(drawn, finder.history, set(cuts))
     except Exception as error:  # the graph itself is what counts
         note = f"Cuts were not drawn: {type(error).__name__}: {error}"
         return replace(snapshot, notes=(*snapshot.notes, note))

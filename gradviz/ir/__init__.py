@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION: tuple[int, int] = (1, 4)
+SCHEMA_VERSION: tuple[int, int] = (1, 5)
 
 NodeKind = Literal[
     "op", "view", "inplace", "custom", "accumulate", "leaf", "cut", "root"
@@ -279,6 +279,23 @@ class FlowPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class LossTerm:
+    """One summand of the loss, in the last pass that was looked at. Added in 1.5."""
+
+    name: str  # "kl", or the expression that made it
+    site: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TermShare:
+    """A term reaches a parameter, and gives so much of its gradient. Added in 1.5."""
+
+    layer: int  # row of flow_layers
+    term: int  # row of loss_terms
+    share: float | None = None  # from 0 to 1; None: below a part that terms share
+
+
+@dataclass(frozen=True, slots=True)
 class Process:
     """One of the processes that train a model together. Added in 1.3."""
 
@@ -351,6 +368,8 @@ class Snapshot:
     answers: tuple[Answer, ...] = ()  # most pressing first
     answer_steps: tuple[AnswerStep, ...] = ()  # by answer, in the order of causes
     replacements: tuple[Replacement, ...] = ()  # of the edits of findings
+    loss_terms: tuple[LossTerm, ...] = ()  # (): one, or not told apart
+    term_shares: tuple[TermShare, ...] = ()  # by layer, then by term
     schema: tuple[int, int] = SCHEMA_VERSION
 
     def __repr__(self) -> str:

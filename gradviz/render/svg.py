@@ -6,6 +6,7 @@ mode by itself. Larger graphs are shown with their modules collapsed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from xml.sax.saxutils import escape
@@ -13,10 +14,13 @@ from xml.sax.saxutils import escape
 from gradviz import ir
 from gradviz.render._boxes import Box, Boxes, Link, collapse
 from gradviz.render._layers import Placement, place
+from gradviz.render._one_step import one_step
 from gradviz.text import words
 
+FEW_BOXES = 40  # modules are closed for as long as there are more
 MOST_BOXES = 200
 
+_CALL = re.compile(r"#\d+")  # the number of a call in a path: one step has its own
 _LETTER = 7.25  # px: the advance of a 12 px monospace letter, rounded up
 _LINE = 16.0
 _PADDING = 8.0
@@ -33,6 +37,7 @@ svg { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 .write { fill: #fdf1de; stroke: #b98430; }
 .cut { fill: #f5f5f5; stroke-dasharray: 4 3; }
 .bad { fill: #fde8e8; stroke: #c62828; stroke-width: 2; } .alarm { fill: #b71c1c; }
+.found { stroke: #b26a00; stroke-width: 3; }
 .link { fill: none; stroke: #8a97a8; } .link-cut { stroke-dasharray: 4 3; }
 .link-bad { stroke: #c62828; stroke-width: 1.6; } .head { fill: #8a97a8; }
 @media (prefers-color-scheme: dark) {
@@ -40,7 +45,8 @@ svg { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 .box { fill: #1b232d; stroke: #66758a; } .leaf { fill: #16291d; stroke: #5fa777; }
 .module { fill: #231f3d; stroke: #9184e0; } .write { fill: #2f2413; stroke: #d09a45; }
 .cut { fill: #1a1a1a; } .bad { fill: #3a1717; stroke: #ef6b6b; }
-.alarm { fill: #ff8a80; } .link { stroke: #66758a; } .link-bad { stroke: #ef6b6b; }
+.alarm { fill: #ff8a80; } .found { stroke: #f0b23c; }
+.link { stroke: #66758a; } .link-bad { stroke: #ef6b6b; }
 .head { fill: #66758a; }
 }"""
 
@@ -59,15 +65,17 @@ def to_svg(snapshot: ir.Snapshot) -> str:
     >>> to_svg(ir.Snapshot("demo"))[:40]
     '<svg xmlns="http://www.w3.org/2000/svg" '
     """
-    found = collapse(snapshot, MOST_BOXES)
+    whole = snapshot
+    snapshot, which = one_step(snapshot)
+    found = collapse(snapshot, FEW_BOXES) or collapse(snapshot, MOST_BOXES)
     if found is None:
         return _sentence(
-            snapshot,
+            whole,
             f"{words.summary(snapshot)}: too large for a picture; "
             "open it in gradviz or export it as HTML.",
         )
     if not found.boxes:
-        return _sentence(snapshot, "Nothing was recorded.")
+        return _sentence(whole, "Nothing was recorded.")
     stats = words.gradients(snapshot)
     texts = [_lines(snapshot, box, stats) for box in found.boxes]
     sizes = [_size(lines) for lines in texts]
@@ -77,7 +85,19 @@ def to_svg(snapshot: ir.Snapshot) -> str:
         found.boxes, texts, sizes, placement.centres, strict=True
     ):
         parts.append(_box(snapshot, box, lines, size, centre, stats))
-    return _frame(snapshot, parts, placement.width, placement.height)
+    told = ", ".join(part for part in (which, _verdict(whole)) if part)
+    return _frame(whole, parts, placement.width, placement.height, told)
+
+
+def _verdict(snapshot: ir.Snapshot) -> str:
+    """Return what was found first, and in which line."""
+    if not snapshot.findings:
+        return ""
+    first = snapshot.findings[0]
+    line = (
+        "" if first.culprit is None else f", line {snapshot.sites[first.culprit].line}"
+    )
+    return f"{first.severity} {first.code} {first.slug}{line}"
 
 
 def _lines(
@@ -87,7 +107,7 @@ def _lines(
     if box.scope is not None:
         scope = snapshot.scopes[box.scope]
         lines = [
-            ("ink name", scope.path or scope.name or "module"),
+            ("ink name", _CALL.sub("", scope.path or scope.name) or "module"),
             ("faint", f"{scope.kind}, {words.counted(len(box.nodes), 'node')}"),
         ]
     else:
@@ -126,6 +146,9 @@ def _box(
         f'y="{_px(y + 0.9 * _LINE + row * _LINE)}">{escape(text)}</text>'
         for row, (kind, text) in enumerate(lines)
     )
+    blamed = {row for finding in snapshot.findings[:1] for row in finding.nodes}
+    if blamed.intersection(box.nodes) and snapshot.findings[0].severity != "info":
+        style += " found"
     return (
         f"<g><title>{escape(_tooltip(snapshot, box))}</title>"
         f'<rect class="box {style}" x="{_px(x)}" y="{_px(y)}" '
@@ -200,9 +223,14 @@ def _sentence(snapshot: ir.Snapshot, sentence: str) -> str:
     )
 
 
-def _frame(snapshot: ir.Snapshot, parts: list[str], width: float, height: float) -> str:
+def _frame(
+    snapshot: ir.Snapshot, parts: list[str], width: float, height: float, told: str = ""
+) -> str:
     title = words.clean(snapshot.title, 80) or "graph"
-    width = max(width, words.columns(title) * 8.0) + 2 * _MARGIN
+    told = words.clean(told, 120)
+    said = f'<tspan class="faint" dx="10">{escape(told)}</tspan>' if told else ""
+    letters = words.columns(title) + words.columns(told) + 2
+    width = max(width, letters * 8.0) + 2 * _MARGIN
     height += _HEAD + _MARGIN
     size = f'width="{_px(width)}" height="{_px(height)}"'
     view = f'viewBox="0 0 {_px(width)} {_px(height)}"'
@@ -214,7 +242,7 @@ def _frame(snapshot: ir.Snapshot, parts: list[str], width: float, height: float)
             f"<style>\n{_STYLE}\n</style>",
             _ARROW,
             '<rect class="page" width="100%" height="100%"/>',
-            f'<text class="title" x="{_MARGIN:g}" y="24">{escape(title)}</text>',
+            f'<text class="title" x="{_MARGIN:g}" y="24">{escape(title)}{said}</text>',
             f'<g transform="translate({_MARGIN:g} {_HEAD:g})">',
             *parts,
             "</g>",

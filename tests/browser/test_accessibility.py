@@ -188,6 +188,8 @@ def test_a_graph_can_be_read_without_a_mouse(
 ):
     page = show(samples.cnn())
     spoken = page.get_by_test_id("live")
+    page.get_by_role("button", name="Expand all scopes").press("Enter")
+    page.get_by_test_id("graph").focus()
     page.keyboard.press("ArrowUp")
     expect(spoken).to_contain_text("Selected NllLossBackward0")
     page.keyboard.press("ArrowUp")

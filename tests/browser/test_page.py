@@ -153,6 +153,8 @@ def test_arrow_keys_walk_through_the_graph(
 
 def test_a_click_on_the_box_selects_the_convolution(opened: Watched):
     page = opened.page
+    page.get_by_role("button", name="Expand all scopes").click()
+    page.get_by_test_id("graph").press("f")
     box = page.get_by_test_id("graph").bounding_box()
     assert box is not None
     points = (

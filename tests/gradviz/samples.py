@@ -175,6 +175,8 @@ def hostile() -> ir.Snapshot:
         parts=(ir.Part("be\u202efore", (0, 0)), ir.Part("")),
         answers=(ir.Answer(("w", script), "parameter", "none", f"w {rtl}", "GV306"),),
         answer_steps=(ir.AnswerStep(0, "gate", script, 0, 0, True),),
+        loss_terms=(ir.LossTerm(f"fit {rtl}", 0), ir.LossTerm(script)),
+        term_shares=(ir.TermShare(0, 0, 0.25), ir.TermShare(0, 1)),
         flow_steps=(ir.FlowStep(3, 2**40, 7, 5, None, 0, nan, True), ir.FlowStep(-1)),
         flow=(
             ir.FlowPoint(0, 0, nan, inf, 2, 1, 1, 0.0, -1.0, 1e308, 2),

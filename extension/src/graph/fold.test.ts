@@ -41,6 +41,12 @@ class Builder {
     this.last = id;
   }
 
+  /** Cuts what the last op gave; stands at the end of the table, as cuts do. */
+  cut(scope: number, of: number) {
+    const rest = { sequence: null, site: 8, iteration: null, call: "detach" };
+    this.edge(of, this.nodes.push({ name: "detach", kind: "cut", scope, ...rest }) - 1);
+  }
+
   weight(scope: number) {
     const name = "AccumulateGrad";
     const rest = { sequence: null, site: null, iteration: null, call: "weight" };
@@ -117,6 +123,37 @@ test("runs are found with their period, and the longest first", () => {
 
 test("blocks in a list of modules fold under the name of their class", () => {
   expect(folds(foldRepeats(blocks("layers.")))).toEqual(["Block ×12"]);
+});
+
+test("layers that the code calls by names of their own do not fold", () => {
+  const snapshot = blocks();
+  const named = (base: string) => ({
+    ...snapshot,
+    scopes: snapshot.scopes.map((scope, id) =>
+      id === 0 ? scope : { ...scope, name: `${base}${"abcdefghijkl"[id - 1]}` },
+    ),
+  });
+  expect(folds(foldRepeats(named("conv_")))).toEqual([]);
+});
+
+test("a cut stands in the turn of the loop that it cuts", () => {
+  const b = new Builder();
+  const net = b.scope("net", "Net", null);
+  const [cells, muls]: [number[], number[]] = [[], []];
+  for (let t = 0; t < 20; t++) {
+    const cell = b.scope(t === 0 ? "cell" : `cell#${t + 1}`, "Cell", net);
+    for (const call of ["linear", "add", "tanh"]) b.op(call, cell, 1, t);
+    cells.push(b.nodes.length - 1);
+    b.op("mul", net, 4, t);
+    muls.push(b.nodes.length - 1);
+  }
+  for (const of of [...cells, ...muls]) b.cut(net, of);
+  const { nodes, scopes } = foldRepeats(b.build());
+  const homes = nodes.flatMap(({ kind, scope }) =>
+    kind === "cut" ? [scopes[scope ?? -1]?.name] : [],
+  );
+  const turns = Array.from({ length: 20 }, (_, t) => `t = ${t}`);
+  expect(homes).toEqual([...turns, ...turns]);
 });
 
 test("equal blocks in a row become one box that says how many", () => {

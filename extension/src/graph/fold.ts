@@ -5,6 +5,7 @@
 import type { Scope, Snapshot } from "../ir/types.js";
 import { groupBy, type Rows } from "./build.js";
 import { addChunks } from "./chunks.js";
+import { placeCuts } from "./cuts.js";
 import { leavesAtHome, placeLeaves } from "./leaves.js";
 import { type Items, type Parts, partsOf } from "./parts.js";
 import { findRuns, type Run } from "./repeats.js";
@@ -67,6 +68,7 @@ export function foldRepeats(
     for (let owner = -1; owner < snapshot.scopes.length; owner++) {
       foldInside(parts, owner, folds);
     }
+    placeCuts(folds);
     placeLeaves(folds);
     addChunks(parts.order, folds);
   } else placeLeaves(folds);
@@ -171,7 +173,7 @@ function foldInside(parts: Parts, owner: number, folds: Folds): void {
   for (const [index, found] of findRuns(inside.words).entries()) {
     const run = extend(found, inside);
     const size = nodesIn(run, inside);
-    if (size < LEAST_INSIDE) continue;
+    if (size < LEAST_INSIDE || hasOwnNames(run, inside)) continue;
     const title = titleOf(run, inside, parts);
     const group = folds.add(title, owner, `run ${index}`);
     const isLoop = !ownsParameters(run, inside);
@@ -218,6 +220,18 @@ function nodesIn({ start, period, times }: Run, { sizes }: Items): number {
 function ownsParameters({ start, period, times }: Run, { leaves }: Items): boolean {
   const last = start + (times - 1) * period;
   return leaves.subarray(last, last + period).some((count) => count > 0);
+}
+
+/** Blocks that the code calls by names of their own, as `q`, `k` and `v`, are no repetition
+ * to whoever wrote them. */
+function hasOwnNames(run: Run, inside: Items): boolean {
+  const { start, period, times } = run;
+  const last = start + period * (times - 1);
+  const names = inside.names.subarray(start, last);
+  return (
+    ownsParameters(run, inside) &&
+    names.some((name, at) => name !== inside.names[start + at + period])
+  );
 }
 
 /** Turns of a loop count from 0 in every pass. One before the run that made less, and so

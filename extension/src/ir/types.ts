@@ -1,7 +1,7 @@
 // The records of a snapshot, and what a decoder must know about their fields.
 // Generated from gradviz/ir by `python -m tools.ir_typescript`; do not edit.
 
-export const SCHEMA_VERSION = [1, 4] as const;
+export const SCHEMA_VERSION = [1, 5] as const;
 
 export type NodeKind =
   | "op"
@@ -376,6 +376,23 @@ export interface Replacement {
   readonly text: string;
 }
 
+/** One summand of the loss, in the last pass that was looked at. Added in 1.5. */
+export interface LossTerm {
+  /** "kl", or the expression that made it */
+  readonly name: string;
+  readonly site: number | null;
+}
+
+/** A term reaches a parameter, and gives so much of its gradient. Added in 1.5. */
+export interface TermShare {
+  /** row of flow_layers */
+  readonly layer: number;
+  /** row of loss_terms */
+  readonly term: number;
+  /** from 0 to 1; null: below a part that terms share */
+  readonly share: number | null;
+}
+
 /** The tables. Row numbers are the ids used everywhere. */
 export interface Snapshot {
   /** "gradtape 0.1.0" */
@@ -412,6 +429,10 @@ export interface Snapshot {
   readonly answer_steps: readonly AnswerStep[];
   /** of the edits of findings */
   readonly replacements: readonly Replacement[];
+  /** (): one, or not told apart */
+  readonly loss_terms: readonly LossTerm[];
+  /** by layer, then by term */
+  readonly term_shares: readonly TermShare[];
   readonly schema: readonly [number, number];
 }
 
@@ -435,7 +456,9 @@ export type TableName =
   | "processes"
   | "answers"
   | "answer_steps"
-  | "replacements";
+  | "replacements"
+  | "loss_terms"
+  | "term_shares";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
 
@@ -755,6 +778,15 @@ export const TABLES: Readonly<
     end_line: { kind: "int", optional: false },
     end_column: { kind: "int", optional: false },
     text: { kind: "string", optional: false },
+  },
+  loss_terms: {
+    name: { kind: "string", optional: false },
+    site: { kind: "int", optional: true, fallback: null, refers: "sites" },
+  },
+  term_shares: {
+    layer: { kind: "int", optional: false, refers: "flow_layers" },
+    term: { kind: "int", optional: false, refers: "loss_terms" },
+    share: { kind: "float", optional: true, fallback: null },
   },
 };
 

@@ -12,10 +12,10 @@ import type { Arrangement } from "./arrange.js";
 import { type LocalGraph, SHORT, UPWARD, WRAPPED } from "./local.js";
 import { PointList } from "./point-list.js";
 
-/** Levels lower than this can be read as they are. */
-const LEAST_HEIGHT = 2200;
+/** Levels lower than this can be read in a window as they are. */
+const LEAST_HEIGHT = 700;
 /** Only a level that is so many times as high as wide is a ribbon. */
-const RIBBON = 4;
+const RIBBON = 2.2;
 const MOST_COLUMNS = 12;
 /** Between two columns, and between the edges that run there. */
 const GUTTER = 100;
@@ -23,6 +23,8 @@ const LANE = 5;
 const LEAD = 14;
 /** A column may be so much higher than the mean to end where few edges cross. */
 const SLACK = 0.25;
+/** Columns that are hardly lower than the ribbon make it no easier to read. */
+const LEAST_GAIN = 0.3;
 /** Sources whose edges a cut crosses; more of them would be a knot. */
 const MOST_CROSSED = 14;
 
@@ -38,7 +40,8 @@ export function wrapColumns(
   if (style.some((each) => each === UPWARD)) return arrangement;
   const count = Math.min(MOST_COLUMNS, Math.round(Math.sqrt(bottom / stride)));
   const cuts = cutsOf(graph, arrangement, points, count);
-  if (cuts === null) return arrangement;
+  if (cuts === null || highest(cuts, bottom) > (1 - LEAST_GAIN) * bottom)
+    return arrangement;
   const columns = new Columns(cuts, stride, left, bottom);
   const wrapped = new Uint8Array(style);
   const paths = new PointList();
@@ -75,6 +78,11 @@ export function wrapColumns(
     right: left + cuts.length * stride + (right - left),
     bottom: end,
   };
+}
+
+/** The height of the highest column. */
+function highest(cuts: readonly number[], bottom: number): number {
+  return Math.max(...[...cuts, bottom].map((end, at) => end - (cuts[at - 1] ?? 0)));
 }
 
 /** Heights between boxes at which to cut, so that the columns are nearly as high and few

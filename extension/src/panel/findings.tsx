@@ -70,7 +70,7 @@ function Header({ snapshot }: { snapshot: Snapshot }) {
   const { findings } = snapshot;
   const go = (step: 1 | -1) => stepFinding(store, step);
   return (
-    <header class="findings-head">
+    <header class={findings.length > 1 ? "findings-head" : "findings-head single"}>
       <h2>{formatPlural(findings.length, "finding")}</h2>
       <span class="muted" data-testid="finding-count">
         {countSentence(findings)}

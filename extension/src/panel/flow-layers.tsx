@@ -3,7 +3,8 @@ import { showFinding } from "../state/actions.js";
 import { beyond, NORM_DECADES, shareOf, ticksOf, tickText } from "../state/decades.js";
 import { type Flow, TROUBLE_WORDS, type Verdict } from "../state/flow.js";
 import { courseOf, type FlowRow, flowRows } from "../state/flow-rows.js";
-import { formatNumber } from "../state/format.js";
+import { formatNumber, formatPercent } from "../state/format.js";
+import { type TermPart, termParts } from "../state/term-shares.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 import { LayerButton } from "./layer-button.js";
@@ -28,6 +29,7 @@ export function FlowLayers({
   const snapshot = data.snapshot.value;
   if (snapshot === null) return null;
   const hasCourse = flow.steps.length > 1;
+  const terms = termParts(snapshot);
   return (
     <table class="flow-layers" data-testid="flow-layers">
       <caption class="unseen">{`Gradient norms at step ${flow.steps[step] ?? 0}`}</caption>
@@ -44,6 +46,11 @@ export function FlowLayers({
           {flow.hasRatios && (
             <th scope="col" class="number" title="What a step changed of the parameter">
               Update / weight
+            </th>
+          )}
+          {terms.size > 0 && (
+            <th scope="col" title="Which terms of the loss it comes from">
+              By term
             </th>
           )}
           {hasCourse && (
@@ -65,6 +72,7 @@ export function FlowLayers({
             </th>
             {row.why === "" ? <Norm row={row} /> : <Why row={row} />}
             {flow.hasRatios && <Ratio row={row} />}
+            {terms.size > 0 && <Terms parts={terms.get(row.layer) ?? []} />}
             {hasCourse && (
               <td class="flow-course-cell">
                 <Course values={courseOf(flow, row.layer, COURSE.points)} />
@@ -144,6 +152,33 @@ function Ratio({ row: { ratio } }: { row: FlowRow }) {
     </td>
   );
 }
+
+/** The terms by name; where it is told what each gave, as parts of a bar. */
+function Terms({ parts }: { parts: readonly TermPart[] }) {
+  const isTold = parts.length > 1 && parts.every(({ share }) => share !== null);
+  const words = parts.map(({ name, share }) =>
+    isTold ? `${name} ${formatPercent(share ?? 0, 1)}` : name,
+  );
+  return (
+    <td class="flow-terms" title={isTold || parts.length < 2 ? "" : SHARED}>
+      {isTold && (
+        <span class="flow-term-bar" aria-hidden="true">
+          {parts.map(({ term, share }) => (
+            <i
+              key={term}
+              class={`term-${term % TERM_COLOURS}`}
+              style={{ width: `${100 * (share ?? 0)}%` }}
+            />
+          ))}
+        </span>
+      )}
+      <span class="muted">{visibleText(words.join(isTold ? ", " : " + "))}</span>
+    </td>
+  );
+}
+
+const TERM_COLOURS = 6;
+const SHARED = "How much each gives is not told apart: they share what lies between";
 
 /** A line over the steps, on a scale of its own of at least two decades. */
 function Course({ values }: { values: readonly (number | null)[] }) {

@@ -68,6 +68,28 @@ async function opened() {
 }
 
 describe("the gradient flow", () => {
+  test("says by name which terms of the loss each gradient came from", async () => {
+    const snapshot = {
+      ...training(),
+      loss_terms: ["fit", "kl"].map((name) => ({ name, site: null })),
+      term_shares: [
+        { layer: 0, term: 0, share: 0.75 },
+        { layer: 0, term: 1, share: 0.25 },
+        { layer: 1, term: 0, share: null },
+        { layer: 1, term: 1, share: null },
+      ],
+    };
+    const app = await show(snapshot);
+    await app.click(app.root.querySelector("[data-tab=flow]"));
+    const cells = [...app.root.querySelectorAll(".flow-terms")];
+    expect(cells.map((cell) => cell.textContent)).toEqual([
+      "fit 75 %, kl 25 %",
+      "fit + kl",
+    ]);
+    const bars = [...app.root.querySelectorAll<HTMLElement>(".flow-term-bar i")];
+    expect(bars.map(({ style }) => style.width)).toEqual(["75%", "25%"]);
+  });
+
   test("names what vanishes, and lists norms; names are text", async () => {
     const { app } = await opened();
     expect(app.find("flow-counts").textContent).toBe("2 parameters, 2 steps.");

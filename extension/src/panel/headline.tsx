@@ -2,6 +2,7 @@
 import { setPane } from "../state/actions.js";
 import { countSentence, worstOf } from "../state/findings.js";
 import { formatPlural } from "../state/format.js";
+import { countSteps } from "../state/steps.js";
 import { rowAt } from "../state/tables.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { useStore } from "./context.js";
@@ -20,10 +21,15 @@ function Verdict() {
   if (worst === null) {
     const passes = events.filter(({ kind }) => kind === "backward_end").length;
     if (passes === 0) return null;
+    const steps = countSteps(snapshot, []);
+    const looked =
+      steps > passes
+        ? formatPlural(steps, "step")
+        : formatPlural(passes, "backward pass", "backward passes");
     return (
       <p class="verdict fine" data-testid="verdict">
         <CheckIcon />
-        {`no findings in ${formatPlural(passes, "backward pass", "backward passes")}`}
+        {`no findings in ${looked}`}
       </p>
     );
   }

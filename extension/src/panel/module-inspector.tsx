@@ -4,6 +4,7 @@ import { goToNode, showFinding, toggleScope } from "../state/actions.js";
 import {
   formatBytes,
   formatCount,
+  formatLarge,
   formatNanoseconds,
   formatNumber,
   formatPlural,
@@ -38,6 +39,8 @@ function factsOf(details: ModuleDetails): Fact[] {
   ];
   if (elapsedNs !== null)
     facts.push({ label: "Backward time", value: formatNanoseconds(elapsedNs) });
+  if (details.flops !== null)
+    facts.push({ label: "Forward FLOPs", value: formatLarge(details.flops) });
   if (details.nans + details.infs > 0) {
     facts.push({
       label: "Not finite",

@@ -29,7 +29,7 @@ function Leaf({ row: { id, name, shape, gradient } }: { row: LeafRow }) {
       </th>
       <td class="code">{shape === null ? "–" : formatTuple(shape)}</td>
       <td class="number">
-        {formatNumber(gradient?.norm)}{" "}
+        {formatNumber(gradient?.norm ?? store.derived.norms.value.get(id))}{" "}
         {gradient !== null && gradient.nans + gradient.infs > 0 && (
           <Tag tone="bad">NaN or Inf</Tag>
         )}
@@ -117,7 +117,6 @@ export function Overview() {
   return (
     <>
       <Header snapshot={snapshot} />
-      <NoteList notes={snapshot.notes} />
       {wrong.length > 0 && (
         <Section title="To look at" note={formatCount(wrong.length)}>
           <TroubleList list={wrong} />
@@ -132,6 +131,7 @@ export function Overview() {
           )}
         </Section>
       )}
+      <NoteList notes={snapshot.notes} />
     </>
   );
 }

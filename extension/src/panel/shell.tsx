@@ -24,6 +24,7 @@ import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
 import { Legend } from "./legend.js";
 import { LiveProgress } from "./live-progress.js";
 import { NodeTable } from "./node-table.js";
+import { Outline } from "./outline.js";
 import { Pane } from "./pane.js";
 import { StatusLine } from "./status-line.js";
 import { sendStep } from "./stepping-bar.js";
@@ -213,6 +214,7 @@ function Whole() {
         </>
       )}
       <div class="middle">
+        {!isBroken && <Outline />}
         {!derived.graphless.value && <Stage />}
         {!isBroken && <Pane />}
       </div>

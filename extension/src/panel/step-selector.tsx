@@ -1,6 +1,7 @@
 // Which step of a training is drawn: ◀ step 3 of 4 ▶, and what differs from the one before.
 import { compareSteps, stepOn } from "../state/actions-steps.js";
 import { newsWords } from "../state/step-news.js";
+import { countSteps } from "../state/steps.js";
 import { useStore } from "./context.js";
 import { StepBackwardIcon, StepForwardIcon } from "./icons.js";
 
@@ -11,6 +12,8 @@ export function StepSelector() {
   const count = steps.value.length;
   if (at === null || count === 0) return null;
   const differs = news.value;
+  const snapshot = store.data.snapshot.value;
+  const total = snapshot === null ? count : countSteps(snapshot, steps.value);
   return (
     <fieldset class="group steps" aria-label="Steps of the training">
       <button
@@ -34,7 +37,7 @@ export function StepSelector() {
         onClick={() => compareSteps(store)}
       >
         <span>
-          step <b>{at + 1}</b> of {count}
+          step <b>{steps.value[at]?.number ?? at + 1}</b> of {total}
         </span>
         {differs !== null && (
           <span class="muted" data-testid="step-news">

@@ -15,7 +15,7 @@ const SMALLEST_SCALE = 0.02;
 const FIT_MAX_SCALE = 1.15;
 const FIT_MARGIN = 28;
 /** Below this, names cannot be read: the first look is then at the top of the graph. */
-const READABLE_SCALE = 0.78;
+const READABLE_SCALE = 0.7;
 const LEAST_WIDTH_SCALE = 0.42;
 const REVEAL_SCALE = 0.8;
 const REVEAL_MARGIN = 48;

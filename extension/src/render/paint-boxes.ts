@@ -95,7 +95,7 @@ function paintBox(context: Pen, frame: Frame, box: Box): void {
     isFaded(frame, box.item) ? theme.faded(colour) : colour;
   const border = fade(box.isBad ? theme.bad : colours.border);
   const fill = fillOf(frame, box);
-  if (box.shape === "stack") paintSheets(context, box, fill, border);
+  if (box.shape === "stack" && !box.isLayer) paintSheets(context, box, fill, border);
   else if (hasShadow(box) && view.scale >= DETAIL.names) {
     context.fillStyle = theme.shadow;
     outline(context, { ...box, y: box.y + 1.5 }, 0);

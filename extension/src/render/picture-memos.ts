@@ -1,4 +1,5 @@
 // What is worked out of a scene when it is painted, and kept until the scene changes.
+import { layersOf } from "../graph/calls.js";
 import type { ColorBy } from "../graph/color-by.js";
 import { type StorageLink, storageLinks } from "../scene/links.js";
 import { type ItemPlayback, type Playback, playItems } from "../scene/playback.js";
@@ -26,7 +27,12 @@ export interface Memos {
 export function createMemos(): Memos {
   return {
     tones: kept((scene, colorBy: ColorBy) =>
-      toneItems(scene.visible, toneNodes(scene.graph, colorBy), scene.half),
+      toneItems(
+        scene.visible,
+        toneNodes(scene.graph, colorBy),
+        scene.half,
+        layersOf(scene.graph.snapshot),
+      ),
     ),
     playback: kept((scene, playback: Playback | null) => {
       if (playback === null) return null;

@@ -302,7 +302,8 @@ export class Picture {
       if (item < 0) continue;
       const known = marks.get(item);
       if (known === undefined) marks.set(item, mark);
-      else if (known !== mark && signOf(mark) !== null) marks.set(item, "changed");
+      else if (known !== mark && signOf(known) !== null && signOf(mark) !== null)
+        marks.set(item, "changed");
     }
     this.marks = marks;
   }

@@ -175,9 +175,9 @@ describe("camera", () => {
       const { scale, x: shift } = made.view;
       return [Math.round(-shift / scale), Math.round((800 - shift) / scale)];
     };
-    expect(seen(950)).toEqual([487, 1513]);
-    expect(seen(1900)).toEqual([1010, 2036]);
-    expect(seen(0)).toEqual([-36, 990]);
+    expect(seen(950)).toEqual([429, 1571]);
+    expect(seen(1900)).toEqual([897, 2040]);
+    expect(seen(0)).toEqual([-40, 1103]);
   });
 
   test("what was seen from afar is fitted again once it is small", () => {

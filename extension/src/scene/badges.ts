@@ -18,6 +18,8 @@ export interface News {
 }
 
 const FREED = "freed";
+/** The family of findings about what lives too long, or ends too early. */
+const LIFETIME = "GV2";
 
 export function newsOf(snapshot: Snapshot): News {
   const findings = new Map<number, Finding[]>();
@@ -40,7 +42,8 @@ export function badgesOf(
 ): Badge[] {
   const findings = news.findings.get(id) ?? [];
   // After a backward pass it holds for almost all: news only where a finding is about it.
-  const words = node.flags.filter((flag) => flag !== FREED || findings.length > 0);
+  const isAboutLife = findings.some(({ code }) => code.startsWith(LIFETIME));
+  const words = node.flags.filter((flag) => flag !== FREED || isAboutLife);
   if (node.hooks.length > 0) words.push(hooksWord(node.hooks.length));
   if (node.kind === "inplace") words.push("in place");
   if (node.order > 0) words.push(orderWord(node.order));

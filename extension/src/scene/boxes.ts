@@ -1,6 +1,7 @@
 // The boxes of a scene: what each shows, and how much room it needs.
 import type { Rect } from "../geometry/rect.js";
 import type { Graph } from "../graph/build.js";
+import { layersOf } from "../graph/calls.js";
 import type { VisibleGraph } from "../graph/collapse.js";
 import type { OpNode } from "../ir/types.js";
 import type { Sizes } from "../layout/index.js";
@@ -23,6 +24,8 @@ export interface BoxContent {
   /** NaN or Inf in here. */
   readonly isBad: boolean;
   readonly isRoot: boolean;
+  /** A closed scope that the code calls as it calls an op: drawn without sheets. */
+  readonly isLayer: boolean;
   /** Of a CopySlices: the part of the tensor that was written. */
   readonly region: Region | null;
 }
@@ -59,6 +62,7 @@ export type Measure = (text: string, size: number, bold: boolean) => number;
 export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[] {
   const { snapshot } = graph;
   const roots = new Set(snapshot.roots);
+  const layers = layersOf(snapshot);
   const news = newsOf(snapshot);
   const scopeBadges = badgesOfScopes(graph, visible, news);
   return Array.from(visible.node, (node, item) => {
@@ -75,6 +79,7 @@ export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[]
         badges,
         isBad: badges.some((badge) => badge.isBad),
         isRoot: false,
+        isLayer: !open && layers.has(scope),
         region: null,
       };
     }
@@ -88,15 +93,17 @@ export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[]
       badges,
       isBad: badges.some((badge) => badge.isBad),
       isRoot: roots.has(node),
+      isLayer: false,
       region: writtenRegion(snapshot, row),
     };
   });
 }
 
 /** All that is drawn of a box, its sheets included. */
-export function drawnArea(box: Rect & Pick<BoxContent, "shape">): Rect {
+export function drawnArea(box: Rect & Pick<BoxContent, "shape" | "isLayer">): Rect {
   const { x, y, width, height } = box;
-  return box.shape === "stack" ? { x, y, width, height: height + METRICS.sheets } : box;
+  if (box.shape !== "stack" || box.isLayer) return box;
+  return { x, y, width, height: height + METRICS.sheets };
 }
 
 /** Between the name and the class of an open scope, the name and the shape of a leaf. */

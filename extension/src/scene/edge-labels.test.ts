@@ -63,8 +63,9 @@ describe("labels of edges", () => {
   });
 
   test("keep clear of the sheets below a closed scope", () => {
-    const [area] = areasOf(closed);
-    const stack = boxOfScope(closed, 1);
+    const scene = sceneOf(graph, [0]);
+    const [area] = areasOf(scene);
+    const stack = boxOfScope(scene, 0);
     expect(area?.y).toBeGreaterThan(stack.y + stack.height + METRICS.sheets);
   });
 

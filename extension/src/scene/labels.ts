@@ -1,5 +1,7 @@
 // The words on boxes and edges.
 import type { Graph } from "../graph/build.js";
+import { layersOf } from "../graph/calls.js";
+import { isSilentModule } from "../graph/cuts.js";
 import { gradientNorm } from "../graph/gradients.js";
 import { codeNames, scopeNames } from "../graph/names.js";
 import type { OpNode, Scope, Snapshot, TensorMeta } from "../ir/types.js";
@@ -15,6 +17,10 @@ export interface Label {
 
 /** The name in the code, else the op; below it the op and the shape. */
 export function nodeLabel(snapshot: Snapshot, node: OpNode, id: number): Label {
+  if (isSilentModule(node)) {
+    const words = [node.name, nodeSubtitle(snapshot, node)];
+    return { title: node.call, subtitle: words.filter(Boolean).join(" · ") };
+  }
   const op = nodeTitle(snapshot, node);
   const name = node.name === COPY_SLICES ? undefined : codeNames(snapshot).get(id);
   const title = name ?? op;
@@ -127,12 +133,21 @@ function shapeLabel(tensor: TensorMeta): string {
   return tensor.shape.length === 0 ? "scalar" : tensor.shape.join("×");
 }
 
-export function scopeLabel(graph: Graph, scope: number): Label {
-  const { name = "", kind = "" } = graph.snapshot.scopes[scope] ?? {};
-  const count = graph.scopeSize[scope] ?? 0;
-  const nodes = formatPlural(count, "node");
-  const own = scopeNames(graph.snapshot).get(scope) ?? name;
-  return { title: own || kind, subtitle: kind ? `${kind} · ${nodes}` : nodes };
+/** A layer says what it gives, like an op, and has the name of that where the code has
+ * none for the module; other modules say how much they hold. */
+export function scopeLabel({ snapshot, scopeSize }: Graph, scope: number): Label {
+  const { name = "", kind = "" } = snapshot.scopes[scope] ?? {};
+  const id = layersOf(snapshot).get(scope)?.result ?? -1;
+  const result = snapshot.nodes[id];
+  const content =
+    result === undefined
+      ? formatPlural(scopeSize[scope] ?? 0, "node")
+      : nodeSubtitle(snapshot, result);
+  const title = (scopeNames(snapshot).get(scope) ?? name) || kind;
+  const given = title === kind ? codeNames(snapshot).get(id) : undefined;
+  const own = given ?? title;
+  const kinds = kind === own ? [] : [kind];
+  return { title: own, subtitle: [...kinds, content].filter(Boolean).join(" · ") };
 }
 
 /** What an open scope says beside its name. */

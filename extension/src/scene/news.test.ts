@@ -80,8 +80,8 @@ describe("badges", () => {
   test("say freed only where a finding is about it", () => {
     const [freed, kept] = [op("exp", { flags: ["freed"] }), op("mul")];
     expect(badges([freed, kept])).toEqual([]);
-    expect(badges([freed, freed], [finding("GV301", "error", [0])])).toEqual([
-      "GV301",
+    expect(badges([freed, freed], [finding("GV201", "error", [0])])).toEqual([
+      "GV201",
       "freed",
     ]);
   });

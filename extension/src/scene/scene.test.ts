@@ -57,7 +57,7 @@ describe("boxes", () => {
     expect(boxOf(closed, 0)).toMatchObject({
       shape: "stack",
       title: "fc1",
-      subtitle: "Linear · 2 nodes",
+      subtitle: "Linear · 64×8",
     });
   });
 

@@ -103,7 +103,8 @@ export function fitsScene({ boxes }: Scene, sizes: Sizes): boolean {
 function placeBox(content: BoxContent, item: number, placement: Placement): Box {
   const width = placement.width[item] ?? 0;
   const height = placement.height[item] ?? 0;
-  const { shape, id, title, subtitle, badges, isBad, isRoot, region } = content;
+  const { shape, id, title, subtitle, badges } = content;
+  const { isBad, isRoot, isLayer, region } = content;
   return {
     shape,
     id,
@@ -112,6 +113,7 @@ function placeBox(content: BoxContent, item: number, placement: Placement): Box 
     badges,
     isBad,
     isRoot,
+    isLayer,
     region,
     item,
     x: (placement.x[item] ?? 0) - width / 2,

@@ -1,4 +1,5 @@
 // Which colour a box asks for. Themes turn tones into colours.
+import type { Layer } from "../graph/calls.js";
 import type { VisibleGraph } from "../graph/collapse.js";
 import type { Family } from "./families.js";
 
@@ -49,15 +50,21 @@ export function shareOf(range: LogRange | null, value: number): number {
   return Math.min(1, Math.max(0, share));
 }
 
-/** The tone of every item; a closed scope takes its strongest ramp or its one series. */
+/** The tone of every item; a closed scope takes its strongest ramp or its one series, and
+ * a layer the family of what it computes. */
 export function toneItems(
   visible: VisibleGraph,
   toning: Toning,
   half = visible.node.length,
+  layers: ReadonlyMap<number, Layer> = new Map(),
 ): readonly Tone[] {
-  const tones: Tone[] = Array.from(visible.node, (node) =>
-    node < 0 ? PLAIN : toning.nodeTone(node),
-  );
+  const tones: Tone[] = Array.from(visible.node, (node, item) => {
+    if (node >= 0) return toning.nodeTone(node);
+    const layer =
+      visible.open[item] === 1 ? undefined : layers.get(visible.scope[item] ?? -1);
+    const tone = toning.nodeTone(layer?.core ?? -1);
+    return tone.kind === "family" ? tone : PLAIN;
+  });
   visible.itemOfNode.forEach((item, node) => {
     if ((visible.scope[item] ?? -1) < 0) return;
     tones[item] = stronger(tones[item] ?? PLAIN, toning.nodeTone(node));

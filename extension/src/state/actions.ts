@@ -20,6 +20,7 @@ import type { Store } from "./store.js";
 import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
 
 const SHARE_LIMITS = [18, 75] as const;
+const WIDE_PX = 1100; // from here on, the outline has room beside both
 const NARROW_PX = 640; // below, graph and inspector do not fit side by side
 
 /** Whether a selection still means the same row after the tables were replaced. */
@@ -105,6 +106,29 @@ export function selectScope({ ui }: Store, id: number): void {
   batch(() => {
     ui.selection.value = { kind: "scope", id };
     ui.pane.value = "inspector";
+  });
+}
+
+/** Select a module from outside of the graph: open what is around it, and bring it into
+ * view. */
+export function goToScope(store: Store, id: number): void {
+  const { data, ui, derived } = store;
+  const nodes = data.snapshot.value?.nodes ?? [];
+  const chain = new Map<number | null, boolean>();
+  const isInside = (scope: number | null): boolean => {
+    const known = chain.get(scope);
+    if (known !== undefined) return known;
+    const found = scopeChain(data.snapshot.value?.scopes ?? [], scope).includes(id);
+    chain.set(scope, found);
+    return found;
+  };
+  const shown = derived.shown.value;
+  const inside = [...nodes.keys()].filter(
+    (node) => shown?.[node] !== 0 && isInside(nodes[node]?.scope ?? null),
+  );
+  batch(() => {
+    selectScope(store, id);
+    ui.revealRequest.value = { nodes: inside };
   });
 }
 
@@ -275,7 +299,15 @@ export function setHelp({ ui }: Store, open: boolean): void {
 
 /** Tell how wide the view is, in CSS pixels; 0 means not laid out yet. */
 export function setWidth({ ui }: Store, width: number): void {
-  if (width > 0) ui.narrow.value = width < NARROW_PX;
+  if (width <= 0) return;
+  batch(() => {
+    ui.narrow.value = width < NARROW_PX;
+    ui.wide.value = width >= WIDE_PX;
+  });
+}
+
+export function setOutline({ ui }: Store, isOpen: boolean): void {
+  ui.outline.value = isOpen;
 }
 
 /** Fold or open a section of the inspector, for every node that follows. */

@@ -1,4 +1,5 @@
 // Which module scopes are closed: at the start, by hand, and when a graph is replaced.
+import { layersOf } from "../graph/calls.js";
 import { isFold } from "../graph/fold.js";
 import { unwantedValues } from "../graph/gradients.js";
 import { shownNodes } from "../graph/shown.js";
@@ -55,10 +56,18 @@ export function firstCollapsed(snapshot: Snapshot): Set<number> {
   const nodes = snapshot.nodes.filter((_, id) => shown?.[id] !== 0);
   const start = startingNodes(snapshot).flatMap((id) => snapshot.nodes[id] ?? []);
   const isFolded = (scope: number) => isFold(snapshot, scope);
-  return initiallyCollapsed(nodes, scopes, FIRST_BOXES, start, isFolded);
+  const closed = initiallyCollapsed(nodes, scopes, FIRST_BOXES, start, isFolded);
+  if (nodes.length <= FIT) return closed;
+  for (const scope of layersOf(snapshot).keys()) closed.add(scope);
+  return closed;
 }
 
-/** A picture of fewer boxes says nothing: it opens further, up to the second number. */
+/** So many boxes fit into a window as they are. Of more, a module that the code calls in
+ * one expression is one box. */
+const FIT = 12;
+
+/** A picture of fewer boxes says nothing: it opens further, up to the second number; but
+ * of what repeats, no more than the budget says more. */
 const FEW = 3;
 const MOST = 400;
 
@@ -88,7 +97,8 @@ export function initiallyCollapsed(
   const open = (group: readonly number[]): boolean => {
     const closed = group.filter((scope) => collapsed.has(scope) && !isSingle(scope));
     const opened = closed.reduce((sum, scope) => sum - 1 + inside(scope), boxes);
-    if (opened > (boxes < FEW ? MOST : budget)) return false;
+    const most = boxes < FEW && !group.some(isFolded) ? MOST : budget;
+    if (opened > most) return false;
     for (const scope of closed) collapsed.delete(scope);
     boxes = opened;
     return true;

@@ -132,6 +132,18 @@ export function normAt(flow: Flow, layer: number, step: number): number | null {
   return Number.isNaN(norm) ? null : norm;
 }
 
+/** What came to each leaf in a step (its number from 1; null: the last), by its node. */
+export function leafNorms(flow: Flow, number: number | null): Map<number, number> {
+  const found = number === null ? -1 : flow.steps.indexOf(number - 1);
+  const step = found >= 0 ? found : flow.steps.length - 1;
+  const norms = new Map<number, number>();
+  flow.layers.forEach(({ node }, layer) => {
+    const norm = normAt(flow, layer, step);
+    if (node !== null && norm !== null) norms.set(node, norm);
+  });
+  return norms;
+}
+
 export function isBadAt(flow: Flow, layer: number, step: number): boolean {
   return at(flow, flow.bad, layer, step) > 0;
 }

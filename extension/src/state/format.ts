@@ -32,6 +32,13 @@ export function formatPlural(count: number, one: string, many = `${one}s`): stri
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
+/** "12.6 M": a large number, in thousands. */
+export function formatLarge(value: number): string {
+  const units = ["", " k", " M", " G", " T", " P"];
+  const unit = Math.max(0, Math.min(5, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  return `${Number((value / 1000 ** unit).toPrecision(3))}${units[unit]}`;
+}
+
 export function formatPercent(part: number, whole: number): string {
   if (whole === 0) return "–";
   const percent = (100 * part) / whole;

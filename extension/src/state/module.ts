@@ -5,6 +5,7 @@ import { incomingGradients, unwantedValues } from "../graph/gradients.js";
 import { scopeNames } from "../graph/names.js";
 import { isLeaf } from "../graph/parts.js";
 import { scopeChain } from "./collapse.js";
+import { flopsOf } from "./flops.js";
 import { type Place, placeOf } from "./inspect.js";
 import { rowAt } from "./tables.js";
 
@@ -32,6 +33,8 @@ export interface ModuleDetails {
   readonly savedBytes: number;
   /** Of its backward functions; null where none was timed. */
   readonly elapsedNs: number | null;
+  /** Of its products of matrices in the forward pass; null: none, or not known. */
+  readonly flops: number | null;
   /** Norms of the gradient that came in from what uses it, and that it handed on. */
   readonly gradientIn: number | null;
   readonly gradientOut: number | null;
@@ -112,6 +115,7 @@ export function moduleDetails(graph: Graph, id: number): ModuleDetails | null {
     parameterBytes,
     savedBytes: sum(storages.values()),
     elapsedNs,
+    flops: flopsOf(snapshot, inside),
     ...crossing(graph, inside),
     ...bad,
     findings: snapshot.findings.flatMap(({ nodes }, at) =>

@@ -15,7 +15,7 @@ import {
   isFailure,
   marksOf,
 } from "./findings.js";
-import { type Flow, flowOf, hasFlow } from "./flow.js";
+import { type Flow, flowOf, hasFlow, leafNorms } from "./flow.js";
 import {
   type EdgeDetails,
   edgeDetails,
@@ -24,6 +24,7 @@ import {
 } from "./inspect.js";
 import { type Lit, litBy } from "./lit.js";
 import { type ModuleDetails, moduleDetails } from "./module.js";
+import { measureFor, type Outline, outlineOf } from "./outline.js";
 import { type PaneName, panesFor } from "./panes.js";
 import { type StepNews, stepNews } from "./step-news.js";
 import { firstStep, nodesOfSteps, type Step, stepOfPass, stepsOf } from "./steps.js";
@@ -57,6 +58,10 @@ export interface Selectors {
   readonly lit: ReadonlySignal<Lit | null>;
   readonly litSet: ReadonlySignal<ReadonlySet<number>>;
   readonly theme: ReadonlySignal<"light" | "dark">;
+  /** What came to the leaves of the step that is drawn, by their nodes. */
+  readonly norms: ReadonlySignal<ReadonlyMap<number, number>>;
+  /** The tree of modules; null where there is no room, or too little to list. */
+  readonly outline: ReadonlySignal<Outline | null>;
   /** Gradients over steps; null where there are none. */
   readonly flow: ReadonlySignal<Flow | null>;
   /** Whether the tools are folded away, as in a small cell. */
@@ -78,6 +83,9 @@ export interface Selectors {
   /** What the live region says. */
   readonly announcement: ReadonlySignal<string>;
 }
+
+/** Fewer modules than this are seen at a glance. */
+const LEAST_MODULES = 3;
 
 export function createSelectors(data: DataState, ui: UiState): Selectors {
   const tables = computed(() => {
@@ -195,9 +203,23 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     if (differs !== null) return changeMarks(differs);
     const found = marksOf(finding.value?.finding ?? null);
     const { marks: changes } = news.value ?? { marks: new Map<number, Mark>() };
-    return changes.size === 0 ? found : new Map([...changes, ...found]);
+    if (changes.size === 0) return found;
+    return new Map([...found, ...[...changes].filter(([node]) => !found.has(node))]);
+  });
+  const norms = computed((): ReadonlyMap<number, number> => {
+    const number = steps.value[step.value ?? -1]?.number ?? null;
+    return flow.value === null ? new Map() : leafNorms(flow.value, number);
+  });
+  const outline = computed(() => {
+    if (graph.value === null || !ui.wide.value || ui.cell.value) return null;
+    const measure = measureFor(ui.colorBy.value);
+    const { value: closed } = ui.collapsed;
+    const found = outlineOf(graph.value, { measure, norms: norms.value }, closed);
+    return found.modules < LEAST_MODULES ? null : found;
   });
   return {
+    norms,
+    outline,
     comparison,
     steps,
     step,

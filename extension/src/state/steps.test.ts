@@ -6,7 +6,7 @@ import { receiveSnapshot, selectNode, toggleScope } from "./actions.js";
 import { compareSteps, followSteps, showStep, stepOn } from "./actions-steps.js";
 import { seek } from "./actions-timeline.js";
 import { newsWords } from "./step-news.js";
-import { firstStep, stepAt, stepsOf } from "./steps.js";
+import { countSteps, firstStep, stepAt, stepsOf } from "./steps.js";
 import { createStore } from "./store.js";
 
 type Row = Record<string, unknown>;
@@ -157,3 +157,34 @@ test("what differs from the step before is marked, and put side by side on deman
   store.ui.pane.value = "inspector";
   expect(drawn()).toEqual([0, 5, 6, 7]);
 });
+
+test("steps have the numbers of the training, of which not all are kept", () => {
+  const kept = training({ ops: [2, 2] });
+  const begun = kept.events.filter(({ kind }) => kind === "backward_begin");
+  const flow = (...times: number[]) => ({
+    ...kept,
+    events: [...kept.events],
+    flow_steps: times.map((time_ns, number) => ({
+      ...EMPTY_FLOW_STEP,
+      number,
+      time_ns,
+    })),
+  });
+  const [first = 0, second = 0] = begun.map(({ time_ns }) => time_ns);
+  const known = flow(first, 1e6, second, 2e6);
+  expect(stepsOf(known).map(({ number }) => number)).toEqual([1, 3]);
+  expect(countSteps(known, stepsOf(known))).toBe(4);
+  const unknown = flow(1e6, 2e6, 3e6);
+  expect(stepsOf(unknown).map(({ number }) => number)).toEqual([1, 2]);
+});
+
+const EMPTY_FLOW_STEP = {
+  number: 0,
+  time_ns: 0,
+  rank: null,
+  step_ns: null,
+  backward_ns: null,
+  wait_ns: null,
+  learning_rate: null,
+  stepped: false,
+};

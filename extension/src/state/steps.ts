@@ -2,6 +2,7 @@
 //
 //   forward  grad()  backward()  optimizer.step()  |  forward  backward()  …
 //   └──────────────── step 1 ────────────────────┘   └─── step 2
+import { isSilentModule } from "../graph/cuts.js";
 import { unfolded } from "../graph/fold.js";
 import { isLeaf } from "../graph/parts.js";
 import type { Shown } from "../graph/shown.js";
@@ -10,7 +11,7 @@ import { type Pass, runsOf, throughEdges } from "./passes.js";
 import { buildTables, rowAt, type Tables } from "./tables.js";
 
 export interface Step {
-  /** Counts from 1. */
+  /** Of the training, from 1; steps between may not be kept. */
   readonly number: number;
   /** Positions of the timeline: events from + 1 to to, counted from 1. */
   readonly from: number;
@@ -108,13 +109,17 @@ function divide(
     ),
   );
   const members = assign(tables, stretches, reached);
+  const numbers = numbersOf(snapshot, stretches);
   return stretches.map(({ from, to }, at): Step => {
     const nodes = members[at] ?? new Uint8Array();
     const gradients = new Map<number, Statistics>();
     for (const run of runs[at] ?? []) {
       for (const [node, row] of run.gradients) gradients.set(node, row);
     }
-    const own = [...snapshot.nodes.keys()].filter((id) => nodes[id] === 1);
+    const walked = reached[at] ?? new Set();
+    const own = [...snapshot.nodes.keys()].filter(
+      (id) => nodes[id] === 1 && isCompared(snapshot.nodes[id], walked.has(id)),
+    );
     const sequence = (id: number) => snapshot.nodes[id]?.sequence ?? -1;
     own.sort((a, b) => sequence(a) - sequence(b) || a - b);
     const events = snapshot.events.slice(from, to);
@@ -122,15 +127,44 @@ function divide(
       events.filter(({ kind }) => kind === wanted).length;
     const [begun, ended] = [count("backward_begin"), count("backward_end")];
     return {
-      number: at + 1,
+      number: numbers[at] ?? at + 1,
       from,
       to,
       nodes,
-      pass: { label: `step ${at + 1}`, nodes: own, gradients },
+      pass: { label: `step ${numbers[at] ?? at + 1}`, nodes: own, gradients },
       passes: (runs[at] ?? []).length,
       isWhole: ended > 0 && ended === begun && (at > 0 || !isTorn(snapshot.events)),
     };
   });
+}
+
+/** What ran beside the graph, and what no pass walks, is kept of the last step alone: that
+ * it is there, or not, is no difference between two steps. */
+function isCompared(node: OpNode | undefined, isWalked: boolean): boolean {
+  if (node === undefined || isWalked) return node !== undefined;
+  return node.kind === "cut" && !isSilentModule(node);
+}
+
+/** Of each stretch: which step of the training it was, by the time of its passes; its place
+ * where that is not known of all. */
+function numbersOf(
+  { events, flow_steps }: Snapshot,
+  stretches: readonly { readonly from: number; readonly to: number }[],
+): number[] {
+  const numberAt = new Map(flow_steps.map((step) => [step.time_ns, step.number + 1]));
+  const numbers = stretches.map(({ from, to }) => {
+    const own = events.slice(from, to);
+    const begun = own.filter(({ kind }) => kind === "backward_begin");
+    return begun.flatMap(({ time_ns }) => numberAt.get(time_ns) ?? []).at(-1) ?? 0;
+  });
+  const isKnown = numbers.every((each, at) => each > (numbers[at - 1] ?? 0));
+  return isKnown ? numbers : stretches.map((_, at) => at + 1);
+}
+
+/** How many steps were recorded, kept or not. */
+export function countSteps({ flow_steps }: Snapshot, steps: readonly Step[]): number {
+  const last = steps.at(-1)?.number ?? 0;
+  return flow_steps.reduce((most, { number }) => Math.max(most, number + 1), last);
 }
 
 /** The nodes of each step: those its passes walked; of the rest, those that its events

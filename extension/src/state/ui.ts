@@ -54,6 +54,9 @@ export interface UiState {
   readonly compare: Signal<CompareView>;
   /** Whether the inspector stands below the graph. */
   readonly narrow: Signal<boolean>;
+  /** Whether there is room for the outline of the modules, and whether it is wanted. */
+  readonly wide: Signal<boolean>;
+  readonly outline: Signal<boolean>;
   /** Whether the view is an output of a notebook, between cells. */
   readonly cell: Signal<boolean>;
   /** Whether the wheel is the view's: in a cell only after a click into the view. */
@@ -120,10 +123,12 @@ export function createUiState(): UiState {
     compare: signal({ before: null, after: -1, show: "differences", text: "" }),
     ledger: signal({ sheet: "saved", saved: "all", fate: "all", text: "" }),
     narrow: signal(false),
+    wide: signal(false),
+    outline: signal(true),
     cell: signal(false),
     held: signal(true),
     tools: signal(false),
-    inspectorShare: signal(42),
+    inspectorShare: signal(38),
     folded: signal(new Set()),
     openedPlace: signal(null),
     cursor: signal(null),

@@ -7,6 +7,7 @@ import flow from "./flow.css";
 import inspector from "./inspector.css";
 import ledger from "./ledger.css";
 import menus from "./menus.css";
+import outline from "./outline.css";
 import shell from "./shell.css";
 import stepping from "./stepping.css";
 import strides from "./strides.css";
@@ -18,6 +19,7 @@ export const styles = [
   shell,
   menus,
   around,
+  outline,
   inspector,
   data,
   strides,

@@ -181,3 +181,76 @@ def test_of_a_line_that_all_layers_share_only_the_neighbours_are_marked(lib: Any
     assert ghost.scope is not None
     assert snapshot.scopes[ghost.scope].kind == "Block"
     assert [snapshot.nodes[row].name for row in finding.nodes[1:]] == ["AddmmBackward0"]
+
+
+class TwoHeads:
+    """A trunk, a head that a loss uses, and one whose result nothing uses."""
+
+    def __new__(cls, lib: Any, frozen: bool = False) -> Any:
+        class Net(lib.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.trunk = lib.nn.Sequential(lib.nn.Linear(3, 3), lib.nn.ReLU())
+                self.used = lib.nn.Linear(3, 1)
+                self.extra = lib.nn.Linear(3, 2)
+
+            def forward(self, x: Any) -> Any:
+                h = self.trunk(x)
+                return self.used(h), self.extra(h)
+
+        net = Net()
+        for parameter in net.trunk.parameters() if frozen else ():
+            parameter.requires_grad_(False)
+        return net
+
+
+def silent(snapshot: ir.Snapshot) -> list[tuple[str, str, tuple[str, ...]]]:
+    validate(snapshot)
+    return [(each.call, each.name, each.flags) for each in ghosts(snapshot)]
+
+
+def test_a_frozen_part_is_drawn_as_one_box_before_who_uses_it(lib: Any):
+    net = TwoHeads(lib, frozen=True)
+    with record(lib) as rec:
+        for _ in range(2):
+            used, _ = net(lib.ones(2, 3))
+            used.sum().backward()
+    snapshot = rec.snapshot()
+    frozen = [each for each in silent(snapshot) if each[0] == "trunk"]
+    assert frozen == 2 * [("trunk", "Sequential", ("frozen",))]
+    assert "trunk" in [source for source, _ in cut_edges(snapshot)]
+    scopes = [snapshot.scopes[each.scope or 0].path for each in ghosts(snapshot)]
+    assert {"Net", "Net#2"} <= set(scopes)
+    outputs = [snapshot.tensors[each.outputs[0]].shape for each in ghosts(snapshot)]
+    assert (2, 3) in outputs
+
+
+def test_a_teacher_without_grad_is_drawn_with_that_reason(lib: Any):
+    teacher, student = lib.nn.Linear(3, 1), lib.nn.Linear(3, 1)
+    with record(lib) as rec:
+        with lib.no_grad():
+            target = teacher(lib.ones(2, 3)) * 2
+        ((student(lib.ones(2, 3)) - target) ** 2).sum().backward()
+    snapshot = rec.snapshot()
+    assert silent(snapshot) == [("teacher", "Linear", ("no_grad",))]
+    assert [target for _, target in cut_edges(snapshot)] == ["sub"]
+
+
+def test_a_module_whose_nodes_are_drawn_is_not_drawn_again(lib: Any):
+    net = TwoHeads(lib)
+    with record(lib) as rec:
+        used, extra = net(lib.ones(2, 3))
+        (used.sum() + extra.sum()).backward()
+    assert silent(rec.snapshot()) == []
+
+
+def test_an_unused_head_is_drawn_where_its_nodes_are_gone():
+    import torch
+
+    net = TwoHeads(torch)
+    with record(torch) as rec:
+        for _ in range(2):
+            net(torch.ones(2, 3))[0].sum().backward()
+    snapshot = rec.snapshot()
+    assert silent(snapshot)[0] == ("extra", "Linear", ("no gradient",))
+    assert ("relu", "extra") in cut_edges(snapshot)

@@ -43,7 +43,9 @@ def test_boxes_and_links_are_drawn_once():
 
 def test_bad_gradients_are_marked():
     root = parse(samples.hostile())
-    boxes = [e for e in root.iter(f"{SVG}rect") if e.attrib["class"] == "box bad"]
+    boxes = [
+        e for e in root.iter(f"{SVG}rect") if e.attrib["class"].startswith("box bad")
+    ]
     assert len(boxes) == 3
     assert "grad NaN×6" in texts(root)
 
@@ -55,6 +57,7 @@ def test_nothing_in_the_picture_runs_or_loads(name: str):
     assert tags <= {"svg", "title", "desc", "style", "g", "rect", "path", "text"} | {
         "defs",
         "marker",
+        "tspan",
     }
     for element in root.iter():
         for attribute, value in element.attrib.items():
@@ -207,3 +210,55 @@ def test_a_transposed_weight_stands_just_above_its_use():
     ys = [y for _, y in placed.centres]
     assert ys[5] == ys[3]
     assert ys[4] == ys[2]
+
+
+def step(number: int) -> list[ir.OpNode]:
+    """A weight, what uses it, and its sum; the weight lies in the first call."""
+    scope = 2 * number
+    return [
+        ir.OpNode("TBackward0", "op", "t", scope=scope + 1, sequence=3 * number),
+        ir.OpNode("MmBackward0", "op", "mm", scope=scope + 1, sequence=3 * number + 1),
+        ir.OpNode("SumBackward0", "op", "sum", sequence=3 * number + 2),
+    ]
+
+
+def training(**more: object) -> ir.Snapshot:
+    weight = ir.OpNode("AccumulateGrad", "accumulate", "net.fc.weight", scope=1)
+    nodes = [weight, *step(0), *step(1)]
+    ends = [(0, 1), (1, 2), (2, 3), (0, 4), (4, 5), (5, 6)]
+    scopes = [
+        ir.Scope("net", "net", "Net"),
+        ir.Scope("net.fc", "fc", "Linear", 0),
+        ir.Scope("net#2", "net#2", "Net"),
+        ir.Scope("net#2.fc", "fc", "Linear", 2),
+    ]
+    began = [ir.Event("backward_begin", row, node=row) for row in (3, 6)]
+    ended = [ir.Event("backward_end", row) for row in (3, 6)]
+    events = [each for pair in zip(began, ended, strict=True) for each in pair]
+    made = ir.Snapshot(
+        "test",
+        "train.py",
+        nodes=tuple(nodes),
+        edges=tuple(ir.Edge(source, 0, target, 0) for source, target in ends),
+        scopes=tuple(scopes),
+        events=tuple(events),
+        roots=(6,),
+    )
+    return replace(made, **more)  # pyright: ignore[reportArgumentType]
+
+
+def test_of_several_steps_the_last_is_drawn_and_named():
+    shown = texts(parse(training()))
+    assert shown.count("mm") == 1
+    root = parse(training())
+    assert [each.text for each in root.iter(f"{SVG}tspan")] == ["pass 2 of 2"]
+
+
+def test_the_step_of_the_first_finding_is_drawn_and_its_box_marked():
+    finding = ir.Finding("GV101", "slug", "error", "m", culprit=0, nodes=(2,))
+    site = ir.Site("a.py", 7, 7)
+    root = parse(training(findings=(finding,), sites=(site,)))
+    told = [each.text for each in root.iter(f"{SVG}tspan")]
+    assert told == ["pass 1 of 2, error GV101 slug, line 7"]
+    boxes = [e for e in root.iter(f"{SVG}rect") if "found" in e.attrib["class"]]
+    assert len(boxes) == 1
