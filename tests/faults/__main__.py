@@ -60,8 +60,9 @@ def caught(
     while True:
         with fault.planted(folder):
             failed = _first_failure(folder, names, failing, seconds, workers)
-        test = failed.removeprefix("FAILED ").partition(" - ")[0]
-        if not failed.startswith("FAILED ") or test in failing:
+        how, _, told = failed.partition(" ")
+        test = told.partition(" - ")[0]
+        if how not in ("FAILED", "ERROR") or test in failing:
             return failed
         if not _first_failure(folder, [test], [], seconds, workers=0):
             return failed
