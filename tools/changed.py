@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import os
 import re
 import subprocess
 import sys
@@ -207,7 +206,6 @@ def lanes_for(changed: list[Path], reports: Path) -> list[list[Stage]]:
     """Return the stages for what changed, and say what was chosen."""
     graph, known = Graph(), check.usual()["tests"]
     every = {each.name: each for lane in check.stages(reports) for each in lane}
-    workers = min(os.cpu_count() or 1, 4)
     names = [name for name in map(graph.module, changed) if name is not None]
     reached = {
         graph.files[name].relative_to(ROOT): distance
@@ -218,12 +216,11 @@ def lanes_for(changed: list[Path], reports: Path) -> list[list[Stage]]:
     lanes: list[list[Stage]] = [[], []]
     if names:
         lanes[1] += [every[name] for name in ("ruff check", "ruff format", "pyright")]
-        choice = nearest(python, changed, known, SECONDS * workers)
+        choice = nearest(python, changed, known, SECONDS * check.WORKERS)
         print(choice.said("test file"))
         if choice.chosen:
             files = map(str, choice.chosen)
-            parallel = ["--numprocesses", str(workers), "--dist", "loadgroup"]
-            lanes[0].append(check.pytest("pytest", reports, *parallel, *files))
+            lanes[0].append(check.pytest("pytest", reports, *check.PARALLEL, *files))
     view = [file for file in changed if file.parts[0] == "extension"]
     if view:
         related = [str(file.relative_to("extension")) for file in view]

@@ -25,6 +25,11 @@ TIMES = ROOT / ".pytest_cache" / "seconds.json"
 # A busy machine can keep a browser from acting in time; what a test asserts is final.
 RERUNS = ["--reruns", "1", "--only-rerun", "TimeoutError"]
 
+WORKERS = min(os.cpu_count() or 1, 4)
+
+# Neighbours run in one process until another runs dry: what they share is made once.
+PARALLEL = ["--numprocesses", str(WORKERS), "--dist", "worksteal"]
+
 # The same examples in every run; a developer's own pytest goes on looking for new ones.
 _SAME = ["--hypothesis-seed=0"]
 
@@ -35,11 +40,9 @@ _SHOWN_FAILURES = 20
 def stages(reports: Path) -> list[list[Stage]]:
     """List the stages, lane by lane, in the order in which they run."""
     python = [sys.executable, "-m"]
-    workers = str(min(os.cpu_count() or 1, 4))
-    parallel = ["--numprocesses", workers, "--dist", "loadgroup"]
     vitest = reports / "vitest.json"
     return [
-        [pytest("pytest", reports, "-m", "not browser", *parallel, *_SAME)],
+        [pytest("pytest", reports, "--ignore=tests/browser", *PARALLEL, *_SAME)],
         [
             Stage("ruff check", "lint", [*python, "ruff", "check", "--quiet", "."]),
             Stage("ruff format", "lint", [*python, "ruff", "format", "--check", "."]),

@@ -118,6 +118,8 @@ def _environment() -> dict[str, str]:
     # pyright would take `npm` from PATH, and the one of the PyPI wheel does not start.
     environment["PYRIGHT_PYTHON_GLOBAL_NODE"] = "off"
     environment["PYRIGHT_PYTHON_IGNORE_WARNINGS"] = "1"
+    # Hundreds of processes start; without this each compiles both packages anew.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     for library in ("OMP", "OPENBLAS", "MKL"):  # the cores are taken by the workers
         environment.setdefault(f"{library}_NUM_THREADS", "1")
     return environment

@@ -9,28 +9,29 @@ from pathlib import Path
 import pytest
 
 from tools import imports
-from tools.imports import HEAVY, imports_of
-
-EVERY_IMPORT = imports.all_imports()
-RUNNING = [found for found in EVERY_IMPORT if not found.typing]
+from tools.imports import HEAVY, Import, all_imports, imports_of
 
 
 def belongs(module: str, *packages: str) -> bool:
     return any(module == name or module.startswith(name + ".") for name in packages)
 
 
+def running() -> list[Import]:
+    return [found for found in all_imports() if not found.typing]
+
+
 def broken(importers: tuple[str, ...], targets: tuple[str, ...]) -> list[str]:
     """List the imports, at any depth and for types too, from the one to the other."""
     return [
         str(found)
-        for found in EVERY_IMPORT
+        for found in all_imports()
         if belongs(found.module, *importers) and found.reaches(*targets)
     ]
 
 
 def test_both_packages_were_found():
     assert {"gradtape", "gradviz", "gradviz.ir"} <= imports.modules().keys()
-    assert len(RUNNING) > 50
+    assert len(running()) > 50
 
 
 def test_the_engine_never_imports_the_debugger_or_another_framework():
@@ -68,7 +69,7 @@ def test_captures_of_one_engine_do_not_know_the_other():
         f"{capture}.adapters.pytorch",
     )
     assert broken((f"{capture}.training_loop",), engines) == []
-    own = [found for found in EVERY_IMPORT if found.module.startswith(capture)]
+    own = [found for found in all_imports() if found.module.startswith(capture)]
     assert any(found.reaches("torch") for found in own)
     assert all(
         belongs(
@@ -82,7 +83,7 @@ def test_captures_of_one_engine_do_not_know_the_other():
 def test_the_schema_imports_only_the_standard_library():
     outside = [
         str(found)
-        for found in EVERY_IMPORT
+        for found in all_imports()
         if found.module == "gradviz.ir"
         and found.target.split(".")[0] not in sys.stdlib_module_names
     ]
@@ -93,7 +94,7 @@ def test_only_the_demo_and_capture_and_the_command_line_know_the_engine():
     allowed = ("gradviz._capture", "gradviz.demo", "gradviz.cli")
     others = [
         str(found)
-        for found in EVERY_IMPORT
+        for found in all_imports()
         if belongs(found.module, "gradviz")
         and not belongs(found.module, *allowed)
         and found.reaches("gradtape")
@@ -112,7 +113,7 @@ def test_nothing_heavy_is_imported_at_module_level():
     }
     early = [
         str(found)
-        for found in RUNNING
+        for found in running()
         if not found.late
         and found.reaches(*HEAVY)
         and not found.reaches(*own.get(found.module, ()))

@@ -18,10 +18,9 @@ from tests.architecture.rooms import (
     room_of,
 )
 from tools import imports
-from tools.imports import ROOT, Import
+from tools.imports import ROOT, Import, all_imports
 
 MODULES = imports.modules()
-EVERY_IMPORT = imports.all_imports()
 PACKAGES = sorted(imports.PACKAGES)
 
 UPWARDS = (
@@ -61,7 +60,7 @@ def test_every_module_lies_in_a_room_of_the_list(package: str):
 def test_rooms_import_only_rooms_above_them_in_the_list(package: str):
     rank = ORDER[package]
     upwards: list[str] = []
-    for found in EVERY_IMPORT:
+    for found in all_imports():
         target = module_behind(found)
         if target is None or {found.module.split(".")[0], target.split(".")[0]} != {
             package
@@ -76,7 +75,7 @@ def test_rooms_import_only_rooms_above_them_in_the_list(package: str):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_modules_import_each_other_in_a_circle(package: str):
     graph: dict[str, set[str]] = {}
-    for found in EVERY_IMPORT:
+    for found in all_imports():
         target = module_behind(found)
         if found.module.split(".")[0] == package and target != found.module and target:
             graph.setdefault(found.module, set()).add(target)
@@ -90,7 +89,7 @@ def test_the_debugger_comes_in_by_one_door():
     private = re.compile(r"gradtape\.(ops\b|(.*\.)?_(?!_))")
     inside = [
         PRIVATE.format(found=found)
-        for found in EVERY_IMPORT
+        for found in all_imports()
         if found.module.split(".")[0] == "gradviz"
         and private.match(found.target)
         and not found.reaches("gradtape._debug")
@@ -99,7 +98,7 @@ def test_the_debugger_comes_in_by_one_door():
 
 
 def test_nothing_in_the_engine_goes_through_the_debuggers_door():
-    own = [found for found in EVERY_IMPORT if found.module.startswith("gradtape")]
+    own = [found for found in all_imports() if found.module.startswith("gradtape")]
     assert [str(found) for found in own if found.reaches("gradtape._debug")] == []
 
 

@@ -5,7 +5,8 @@
 Each fault changes one operator, constant, condition or returned value in a copy of the
 working tree; then the tests nearest to that module run there until one fails. With
 ``--suite`` they are those of another commit, for the same faults. What survives is
-printed with its line: a test to write, or a change that makes no difference.
+printed with its line: a test to write, or a change that makes no difference. A test
+that fails without the fault too, as an older one may, catches nothing.
 """
 
 from __future__ import annotations
@@ -50,30 +51,57 @@ def copy_tree(folder: Path, suite: str | None) -> None:
         subprocess.run(["tar", "-x"], cwd=folder, input=archive.stdout, check=True)
 
 
-def caught(fault: Fault, folder: Path, tests: list[Path], seconds: float) -> str:
+def caught(
+    fault: Fault, folder: Path, tests: list[Path], seconds: float, workers: int
+) -> str:
     """Return the test that fails; "" if none does, "time" where they take too long."""
-    there = [str(test) for test in tests if (folder / test).exists()]
+    names = [str(test) for test in tests]
+    failing: list[str] = []  # without the fault
+    while True:
+        with fault.planted(folder):
+            failed = _first_failure(folder, names, failing, seconds, workers)
+        how, _, told = failed.partition(" ")
+        test = told.partition(" - ")[0]
+        if how not in ("FAILED", "ERROR") or test in failing:
+            return failed
+        if not _first_failure(folder, [test], [], seconds, workers=0):
+            return failed
+        failing.append(test)
+
+
+def _first_failure(
+    folder: Path, tests: list[str], without: list[str], seconds: float, workers: int
+) -> str:
     paths = os.pathsep.join((str(folder / "engine"), str(folder)))
     options = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-m", "not browser"]
-    workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
-    with fault.planted(folder):
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, *workers, *there],
-                cwd=folder,
-                env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return "time"
+    options += ["-n", str(workers), "--dist", "worksteal"]
+    options += [f"--deselect={test}" for test in without]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *tests],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "time"
     if not done.returncode:
         return ""
     lines = done.stdout.splitlines()
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
     return failed[0] if failed else f"pytest ended with {done.returncode}"
+
+
+def in_suite(tests: list[Path], folder: Path) -> list[Path]:
+    """Return the same files in a copy, with those that only it has beside them."""
+    there = [test for test in tests if (folder / test).exists()]
+    rooms = dict.fromkeys(test.parent for test in tests)
+    beside = [path for room in rooms for path in (folder / room).glob("test_*.py")]
+    gone = [path.relative_to(folder) for path in sorted(beside)]
+    return there + [test for test in gone if not (ROOT / test).exists()]
 
 
 def main() -> int:
@@ -84,6 +112,7 @@ def main() -> int:
     parser.add_argument(
         "--minutes", type=float, default=3.0, help="the most for one fault (3)"
     )
+    parser.add_argument("--workers", type=int, default=check.WORKERS, metavar="N")
     parser.add_argument("--suite", metavar="COMMIT", help="take its tests")
     options = parser.parse_args()
     graph, known = Graph(), check.usual()["tests"]
@@ -100,10 +129,11 @@ def main() -> int:
                 if graph.files[name].name.startswith("test_")
                 and "browser" not in graph.files[name].parts
             }
-            workers = min(os.cpu_count() or 1, 4)
-            budget = options.minutes * 30 * workers
+            budget = options.minutes * 30 * options.workers
             tests = nearest(reached, [fault.file], known, budget).chosen
-            told = caught(fault, folder, tests, options.minutes * 60)
+            tests = in_suite(tests, folder)
+            seconds = options.minutes * 60
+            told = caught(fault, folder, tests, seconds, options.workers)
             missed += told in ("", "time")
             spent = time.monotonic() - began
             print(f"{number:>3} {told or 'MISSED'} ({spent:.0f} s)", flush=True)

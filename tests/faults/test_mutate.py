@@ -1,4 +1,4 @@
-"""The faults that are planted: each is one valid change in one place."""
+"""The faults that are planted: one valid change in one place; and what catches them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults import __main__ as faults
 from tests.faults import mutate
 from tests.faults.mutate import faults_in, plant
 
@@ -61,3 +62,42 @@ def test_faults_lie_in_both_packages_and_leave_valid_python():
         source = (mutate.ROOT / fault.file).read_bytes()
         changed = source[: fault.start] + fault.after.encode() + source[fault.end :]
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
+
+
+def test_a_test_that_fails_without_the_fault_catches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    source = tmp_path / "a.py"
+    source.write_text(SOURCE, encoding="utf-8")
+    fault = next(faults_in(Path("a.py")))
+
+    def first_failure(
+        folder: Path, tests: list[str], without: list[str], *_: object, **named: object
+    ) -> str:
+        planted = source.read_text("utf-8") != SOURCE
+        failing = {"test_old.py", "test_new.py"} if planted else {"test_old.py"}
+        found = [t for t in tests if t in failing and t not in without]
+        return f"FAILED {found[0]} - assert" if found else ""
+
+    monkeypatch.setattr(faults, "_first_failure", first_failure)
+    tests = [Path("test_old.py"), Path("test_new.py")]
+    assert faults.caught(fault, tmp_path, tests, 1, 0).startswith("FAILED test_new.py")
+    assert faults.caught(fault, tmp_path, tests[:1], 1, 0) == ""
+
+
+def test_an_older_suite_keeps_the_files_that_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(faults, "ROOT", tmp_path / "now")
+    for name in ("now/tests/test_a.py", "now/tests/test_new.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for name in ("then/tests/test_a.py", "then/tests/test_gone.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    chosen = [Path("tests/test_a.py"), Path("tests/test_new.py")]
+    assert faults.in_suite(chosen, tmp_path / "then") == [
+        Path("tests/test_a.py"),
+        Path("tests/test_gone.py"),
+    ]

@@ -17,11 +17,7 @@ import pytest
 
 from tools import frontend
 
-pytestmark = [
-    pytest.mark.slow,
-    # One worker builds; the others would build the same again.
-    pytest.mark.xdist_group("packaging"),
-]
+pytestmark = pytest.mark.slow
 
 SHIPPED = [
     "gradtape/__init__.py",

@@ -10,14 +10,15 @@ from gradviz import ir
 from gradviz._capture.open_log import Engine
 from gradviz.diagnosis.diagnose import Diagnosis
 from gradviz.running.engine_alias import alias
-from tests.rules import untouched
+from tests.rules import edits, untouched
 from tests.rules.harness import Case, executed
 
 
 def check(case: Case, engine: Engine) -> Diagnosis:
     """Record a program and assert that the right line, or none, is blamed first.
 
-    Under PyTorch it runs without a recording too, which must make no difference.
+    Under PyTorch it runs without a recording too, which must make no difference, and
+    with the edit of its first finding, which must end it.
     """
     # In full: which steps are looked at in brief depends on how fast the machine is.
     session = gradviz.record(engine=engine, detail="full")
@@ -26,13 +27,16 @@ def check(case: Case, engine: Engine) -> Diagnosis:
         plain = untouched.left_by(case, nullcontext())
         watched = untouched.left_by(case, session)
         assert untouched.differences(plain, watched) == []
+        error = watched.error
     else:
-        with alias("torch", "gradtape"), executed(case, session):
-            pass
+        with alias("torch", "gradtape"), executed(case, session) as ran:
+            error = ran.error
     diagnosis = session.diagnose()
     judge(case, diagnosis)
     if case.slug is None:
         _refuse_gaps(session.snapshot().notes)
+    elif engine == "torch":
+        edits.check(case, diagnosis, error)
     return diagnosis
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from gradviz._capture.open_log import Engine
+from tests.rules.edits import SECOND_FAULTS
 from tests.rules.harness import Case, programs
 from tests.rules.judge import check
-from tests.rules.tables import FAMILIES, cases_of
+from tests.rules.tables import FAMILIES, FILES, cases_in, cases_of
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -84,3 +85,8 @@ def test_whole(case: Case, engine: Engine) -> None:
 
 def test_no_family_is_left_out() -> None:
     assert {f"test_{family}" for family in FAMILIES} <= globals().keys()
+
+
+def test_the_second_faults_are_of_programs() -> None:
+    known = {each.name for file in FILES for each in cases_in(file)}
+    assert known >= SECOND_FAULTS.keys()

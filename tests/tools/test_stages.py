@@ -54,6 +54,14 @@ def test_the_processor_time_counts_what_a_stage_started(tmp_path: Path):
     assert ran(tmp_path, code).cpu > 0.4
 
 
+def test_what_a_stage_starts_keeps_what_it_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    code = "import sys; exit(sys.dont_write_bytecode)"
+    assert ran(tmp_path, code).report.counts == Counts(passed=1)
+
+
 def test_a_runner_that_dies_before_its_report_is_a_failure(tmp_path: Path):
     assert ran(tmp_path, "exit(0)", reports=True).report.counts == Counts(failed=1)
 

@@ -6,6 +6,7 @@ A variant of an operator is one row of that table.
 
 from __future__ import annotations
 
+import random
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -199,8 +200,11 @@ def applicable(row: Any) -> tuple[str, ...]:
     return tuple(there)
 
 
-def findings(row: Any) -> Iterator[tuple[str, str]]:
-    """Yield (aspect, difference) for every disagreement of a row with PyTorch."""
+def findings(row: Any, most: int | None = None) -> Iterator[tuple[str, str]]:
+    """Yield (aspect, difference) for every disagreement of a row with PyTorch.
+
+    Of more than ``most`` samples a choice is looked at, the same one in every run.
+    """
     torch = theirs().module
     try:
         function = ours_of(row)
@@ -214,6 +218,8 @@ def findings(row: Any) -> Iterator[tuple[str, str]]:
         warnings.simplefilter("ignore")
         drawn = row.sample_inputs("cpu", torch.float64, requires_grad=wants_grad)
         samples = list(islice(drawn, few))
+    if most is not None and len(samples) > most:
+        samples = random.Random(row.name).sample(samples, most)
     for sample in samples:
         if not _is_undetermined(row, sample):
             yield from _sample_findings(row, function, sample)

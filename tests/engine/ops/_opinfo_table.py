@@ -39,10 +39,10 @@ REMARKS = """
 """
 
 
-def statuses(name: str) -> dict[str, str]:
-    """Return, for each aspect of a variant, whether it agrees."""
+def statuses(name: str, most: int | None = None) -> dict[str, str]:
+    """Return, for each aspect of a variant, whether it agrees on ``most`` samples."""
     row = variants()[name]
-    wrong = {aspect for aspect, _ in findings(row)}
+    wrong = {aspect for aspect, _ in findings(row, most)}
     there = applicable(row)
     return {
         aspect: NONE if aspect not in there else NO if aspect in wrong else YES

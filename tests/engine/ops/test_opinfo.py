@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.depth import SAMPLES
+
 from .._engines import needs_torch
 from . import _opinfo_table as page
 from ._opinfo import variants
@@ -14,7 +16,8 @@ WRITTEN = page.read()
 @needs_torch
 @pytest.mark.parametrize("name", WRITTEN)
 def test_the_table_of_operators_is_true(name: str):
-    assert page.statuses(name) == WRITTEN[name], (
+    agrees = page.NO not in WRITTEN[name].values()  # else one sample may be all
+    assert page.statuses(name, SAMPLES if agrees else None) == WRITTEN[name], (
         "run `python -m tests.engine.ops._opinfo_table`, if that is meant"
     )
 
