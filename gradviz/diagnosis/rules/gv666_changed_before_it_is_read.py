@@ -56,7 +56,7 @@ _JOINING = words("cat concat concatenate stack")
 _TURNS = 3  # of one line that are looked at
 
 
-@rule("GV664", "changed-before-it-is-read", "warning")
+@rule("GV666", "changed-before-it-is-read", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per layer or call that does so."""
     turns = Counter[RawSite | None]()

@@ -43,7 +43,7 @@ from gradviz.program import Call, History, RawSite
 _JOINING = words("stack cat concat concatenate vstack")
 
 
-@rule("GV665", "same-tensor-kept", "warning")
+@rule("GV667", "same-tensor-kept", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that joins one tensor with itself."""
     told = set[RawSite | None]()
