@@ -38,6 +38,7 @@ from gradviz.diagnosis.decisions.decision import parting
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, Event, History, Module, Optimizer, RawSite
 
