@@ -23,7 +23,7 @@ How: TypeAlias = Literal[
     "mixed",  # a view put elements of several axes into it
     "scanned",  # a sequence layer went along it, or attention compared along it
     "beside",  # a sequence layer took its elements one by one
-    "dropped",  # an axis beside it is gone: one element was picked, or all were averaged
+    "dropped",  # an axis beside it is gone: one element was picked, or all averaged
     "normalised",  # a softmax made its elements sum to 1
     "kept",  # a window went along it: convolution, pooling
 ]
@@ -150,7 +150,9 @@ def _both(one: Factor, other: Factor) -> Factor:
     if one.size != other.size:
         return one
     axes = dict.fromkeys((*one.axes, *other.axes))
-    return one if len(axes) == len(one.axes) else Factor(tuple(axes)[:MOST_AXES], one.size)
+    return (
+        one if len(axes) == len(one.axes) else Factor(tuple(axes)[:MOST_AXES], one.size)
+    )
 
 
 def axes_in(dim: Dim) -> list[Axis]:

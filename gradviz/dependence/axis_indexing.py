@@ -75,7 +75,7 @@ def indexed(
     if parts is None:
         return None
     picked = Picked(())
-    left, made, place = iter(dims), list[Dim](), 0
+    left, made = iter(dims), list[Dim]()
     gathered: list[tuple[Dim, Any]] = []
     where = 0
     for part in parts:
@@ -90,7 +90,6 @@ def indexed(
         if isinstance(part, int):
             picked.dropped.append((dim, part))
         elif isinstance(part, slice):
-            place = len(made)
             size = _size_after(dim, part)
             if size is None:
                 return None
@@ -100,7 +99,6 @@ def indexed(
                 where = len(made)
             gathered.append((dim, part))
     made += list(left)
-    del place
     if gathered:
         found = _gathered(gathered, call, sources)
         if found is None:
@@ -165,19 +163,15 @@ def _gathered(
     if isinstance(part, Opaque) or not isinstance(part, Value):
         return None
     if part.dtype == "bool":
-        return None if len(part.shape) > 1 else [
-            _chosen(dim, Move("unknown", ("mask", part.tensor), call), _count(call, dim))
-        ]  # fmt: skip
+        if len(part.shape) > 1 or not call.outputs or not call.outputs[0].shape:
+            return None
+        move = Move("unknown", ("mask", part.tensor), call)
+        return [_chosen(dim, move, call.outputs[0].shape[0])]
     known = sources.get(part.tensor)
     return [
         _chosen(dim, order_of(part, known, each, call), size)
         for each, size in enumerate(part.shape)
     ]
-
-
-def _count(call: Call, dim: Dim) -> int:
-    del dim
-    return call.outputs[0].shape[0] if call.outputs and call.outputs[0].shape else 0
 
 
 def _chosen(dim: Dim, move: Move, size: int) -> Dim:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from gradviz.dependence.axes import Axis, Dim, Dims, Factor, Move, joined, new
 from gradviz.dependence.flow import words
 from gradviz.program import Call, Value
 
 Get: TypeAlias = Callable[[Value], Dims]
-Rule: TypeAlias = Callable[[Call, Get], list[Dims | None] | None]
+Result: TypeAlias = Sequence[Dims | None] | None
+Rule: TypeAlias = Callable[[Call, Get], Result]
 """The dimensions of each result; None: not known."""
 
 RESHAPES = words(
@@ -83,7 +84,7 @@ def permutation(call: Call) -> list[int] | None:
     return order
 
 
-def _permuted(call: Call, get: Get) -> list[Dims | None] | None:
+def _permuted(call: Call, get: Get) -> Result:
     order = permutation(call)
     if order is None:
         return None
@@ -91,7 +92,7 @@ def _permuted(call: Call, get: Get) -> list[Dims | None] | None:
     return [tuple([dims[place] for place in order])]
 
 
-def _without(call: Call, get: Get) -> list[Dims | None] | None:
+def _without(call: Call, get: Get) -> Result:
     gone = reduced(call)
     if gone is None:
         return None
@@ -104,7 +105,7 @@ def _without(call: Call, get: Get) -> list[Dims | None] | None:
     return [kept] * len(call.outputs)
 
 
-def _first(call: Call, get: Get) -> list[Dims | None]:
+def _first(call: Call, get: Get) -> Result:
     return [get(call.inputs[0])] * len(call.outputs)
 
 
@@ -112,7 +113,7 @@ def _fresh(call: Call, size: int) -> Dim:
     return (Factor((Axis(size, "made", call),), size),) if size > 1 else ()
 
 
-def _linear(call: Call, get: Get) -> list[Dims | None] | None:
+def _linear(call: Call, get: Get) -> Result:
     """Features in, features out: the last dimension is made anew."""
     if not call.outputs or not call.outputs[0].shape:
         return None
@@ -128,7 +129,7 @@ def data_of(call: Call) -> Value | None:
     return free[0] if free else None
 
 
-def _matmul(call: Call, get: Get) -> list[Dims | None] | None:
+def _matmul(call: Call, get: Get) -> Result:
     if len(call.inputs) < 2 or not call.outputs:
         return None
     left, right = call.inputs[-2:]
@@ -155,7 +156,7 @@ def _broadcast(one: Dims, other: Dims) -> Dims:
     return tuple([joined(a, b) for a, b in zip(one, other, strict=True)])
 
 
-def _windows(call: Call, get: Get) -> list[Dims | None] | None:
+def _windows(call: Call, get: Get) -> Result:
     """Convolution and pooling: places stay in order, channels are made anew."""
     data = data_of(call)
     if data is None or not call.outputs:
@@ -182,14 +183,14 @@ def _window(dim: Dim, size: int, call: Call) -> Dim:
     return dim if dim[0].size == size else (dim[0].each("kept", call, size),)
 
 
-def _embedding(call: Call, get: Get) -> list[Dims | None] | None:
+def _embedding(call: Call, get: Get) -> Result:
     indices = next((each for each in call.inputs if "int" in each.dtype), None)
     if indices is None or not call.outputs:
         return None
     return [(*get(indices), _fresh(call, call.outputs[0].shape[-1]))]
 
 
-def _flipped(call: Call, get: Get) -> list[Dims | None] | None:
+def _flipped(call: Call, get: Get) -> Result:
     dims = list(get(call.inputs[0]))
     given = ints(call, 1)
     if call.op in ("fliplr", "flipud"):
@@ -211,7 +212,7 @@ def _flipped(call: Call, get: Get) -> list[Dims | None] | None:
     return [tuple(dims)]
 
 
-def _pieces(call: Call, get: Get) -> list[Dims | None] | None:
+def _pieces(call: Call, get: Get) -> Result:
     """Split and chunk: ranges, one after the other."""
     given = call.keywords.get("dim")
     rest = [each for each in call.arguments[2:] if type(each) is int]
@@ -235,7 +236,7 @@ def _pieces(call: Call, get: Get) -> list[Dims | None] | None:
     return found
 
 
-def _narrowed(call: Call, get: Get) -> list[Dims | None] | None:
+def _narrowed(call: Call, get: Get) -> Result:
     given = ints(call, 1)
     dims = get(call.inputs[0])
     if len(given) != 3 or not -len(dims) <= given[0] < len(dims):
@@ -249,7 +250,7 @@ def _narrowed(call: Call, get: Get) -> list[Dims | None] | None:
     return [(*dims[:place], dim, *dims[place + 1 :])]
 
 
-def _catted(call: Call, get: Get) -> list[Dims | None] | None:
+def _catted(call: Call, get: Get) -> Result:
     """Return the axes of the first tensor, but for the one they are put along."""
     given = call.keywords.get("dim", call.keywords.get("axis"))
     rest = [each for each in call.arguments[1:] if type(each) is int]
@@ -270,13 +271,13 @@ def _catted(call: Call, get: Get) -> list[Dims | None] | None:
     return [tuple(out)]
 
 
-def _one_hot(call: Call, get: Get) -> list[Dims | None] | None:
+def _one_hot(call: Call, get: Get) -> Result:
     if not call.outputs:
         return None
     return [(*get(call.inputs[0]), _fresh(call, call.outputs[0].shape[-1]))]
 
 
-def _expanded(call: Call, get: Get) -> list[Dims | None] | None:
+def _expanded(call: Call, get: Get) -> Result:
     """Repeated elements are an axis that came with nothing."""
     if not call.outputs:
         return None
@@ -290,11 +291,15 @@ def _expanded(call: Call, get: Get) -> list[Dims | None] | None:
     return [tuple(out)]
 
 
-def _gather(call: Call, get: Get) -> list[Dims | None] | None:
+def _gather(call: Call, get: Get) -> Result:
     """One element for each of an index: the places are the operand's, but for one."""
     place = call.keywords.get("dim", call.arguments[1] if call.arguments[1:] else None)
     dims = get(call.inputs[0])
-    if type(place) is not int or not call.outputs or not -len(dims) <= place < len(dims):
+    if (
+        type(place) is not int
+        or not call.outputs
+        or not -len(dims) <= place < len(dims)
+    ):
         return None
     shape = call.outputs[0].shape
     out = list(dims)
@@ -302,7 +307,7 @@ def _gather(call: Call, get: Get) -> list[Dims | None] | None:
     return [tuple(out)]
 
 
-def _cell(call: Call, get: Get) -> list[Dims | None] | None:
+def _cell(call: Call, get: Get) -> Result:
     data = data_of(call)
     if data is None:
         return None
@@ -310,7 +315,7 @@ def _cell(call: Call, get: Get) -> list[Dims | None] | None:
     return [(*dims, _fresh(call, made.shape[-1])) for made in call.outputs]
 
 
-def _einsum(call: Call, get: Get) -> list[Dims | None] | None:
+def _einsum(call: Call, get: Get) -> Result:
     text = next((each for each in call.arguments if isinstance(each, str)), "")
     sides = text.replace(" ", "").split("->")
     if len(sides) != 2 or "." in text:
@@ -326,7 +331,7 @@ def _einsum(call: Call, get: Get) -> list[Dims | None] | None:
     return [tuple([known.get(letter) or _fresh(call, size) for letter, size in sizes])]
 
 
-def _padded(call: Call, get: Get) -> list[Dims | None] | None:
+def _padded(call: Call, get: Get) -> Result:
     if not call.outputs:
         return None
     dims, shape = get(call.inputs[0]), call.outputs[0].shape
@@ -337,40 +342,45 @@ def _padded(call: Call, get: Get) -> list[Dims | None] | None:
     ]
 
 
-def _sorted(call: Call, get: Get) -> list[Dims | None] | None:
+def _sorted(call: Call, get: Get) -> Result:
     """An order that follows from values: nothing is known of the dimension."""
     del get
     return [new(each.shape, "made", call, None) for each in call.outputs]
 
 
-def _table() -> Iterator[tuple[str, Rule]]:
-    for names, rule in (
-        ("permute transpose swapaxes swapdims movedim moveaxis t T H mT mH adjoint t_"
-         " transpose_", _permuted),
-        (" ".join(REDUCTIONS), _without),
-        (" ".join(_FIRST_ALONE), _first),
-        ("linear", _linear),
-        ("matmul rmatmul bmm mm mv addmm baddbmm", _matmul),
-        ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
-         "max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d "
-         "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d "
-         "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d convolution",
-         _windows),
-        ("interpolate upsample pad", _padded),
-        ("embedding", _embedding),
-        ("flip fliplr flipud roll", _flipped),
-        ("split chunk tensor_split", _pieces),
-        ("narrow", _narrowed),
-        ("cat concat concatenate", _catted),
-        ("one_hot", _one_hot),
-        ("expand expand_as broadcast_to", _expanded),
-        ("gather", _gather),
-        ("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell", _cell),
-        ("einsum", _einsum),
-        ("sort argsort topk rot90 unique nonzero where_indices", _sorted),
-    ):  # fmt: skip
-        for name in names.split():
-            yield name, rule
+_FAMILIES: tuple[tuple[frozenset[str], Rule], ...] = (
+    (
+        words(
+            "permute transpose swapaxes swapdims movedim moveaxis t T H mT mH adjoint"
+        ),
+        _permuted,
+    ),
+    (REDUCTIONS, _without),
+    (_FIRST_ALONE, _first),
+    (words("linear"), _linear),
+    (words("matmul rmatmul bmm mm mv addmm baddbmm"), _matmul),
+    (
+        words(
+            "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+            "max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d "
+            "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d "
+            "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d convolution"
+        ),
+        _windows,
+    ),
+    (words("interpolate upsample pad"), _padded),
+    (words("embedding"), _embedding),
+    (words("flip fliplr flipud roll"), _flipped),
+    (words("split chunk tensor_split"), _pieces),
+    (words("narrow"), _narrowed),
+    (words("cat concat concatenate"), _catted),
+    (words("one_hot"), _one_hot),
+    (words("expand expand_as broadcast_to"), _expanded),
+    (words("gather"), _gather),
+    (words("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell"), _cell),
+    (words("einsum"), _einsum),
+    (words("sort argsort topk rot90 unique nonzero"), _sorted),
+)
 
-
-RULES: dict[str, Rule] = dict(_table())
+RULES: dict[str, Rule] = {name: rule for names, rule in _FAMILIES for name in names}
+"""The rule of each op, by its plain name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 
 from gradviz.dependence.axes import Axis, Dim, Dims, Factor
@@ -118,7 +119,7 @@ def _source(factor: Factor) -> tuple[Mix, int] | None:
 
 
 def _rejoined(old: list[Factor]) -> Dim:
-    """Return factors as one dimension; all parts of an axis, in order, are that axis."""
+    """Return factors as one dimension; all parts of an axis are that axis."""
     out: list[Factor] = []
     for factor in old:
         out.append(factor)
@@ -165,7 +166,7 @@ def _mixed(
     before = _bounds([each.size for each in old])
     after = _bounds([size for size in sizes if size > 1])
     bounds = sorted({*before, *after})
-    exact = all(b % a == 0 for a, b in zip(bounds, bounds[1:], strict=False))
+    exact = all(b % a == 0 for a, b in pairwise(bounds))
     mix = Mix(call, tuple(old), tuple(size for size in sizes if size > 1), exact=exact)
     mix.swapped = _swapped(old, before, mix.after, after)
     if exact and mix.swapped is None:

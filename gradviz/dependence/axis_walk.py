@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 from gradviz.dependence.axes import (
     Axis,
@@ -19,9 +18,11 @@ from gradviz.dependence.axes import (
     joined,
     new,
 )
+from gradviz.dependence.axis_facts import Axes, Meeting, Padding, Pick, Scan
 from gradviz.dependence.axis_indexing import indexed
 from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES, RULES, ints, reduced
-from gradviz.dependence.axis_views import Mix, mixed_in, reshaped
+from gradviz.dependence.axis_padding import Filling
+from gradviz.dependence.axis_views import mixed_in, reshaped
 from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import plain
 from gradviz.program import Backward, Call, Event, History, ModuleCall, Value
@@ -48,69 +49,6 @@ _PLACED = words(
 _FEATURES = words("linear multi_head_attention_forward lstm gru rnn_tanh rnn_relu")
 _OWN = words("zeros_like ones_like full_like empty_like")
 _MOST_MEETINGS = 4_000
-
-Box: TypeAlias = tuple[range, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """Two tensors that a call compares element by element."""
-
-    call: Call
-    one: Value
-    other: Value
-    pairs: tuple[tuple[Dim, Dim], ...]  # of dimensions that both have
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """A call of a sequence layer, or of attention."""
-
-    call: Call
-    along: Dim  # what it takes for time
-    beside: Dim  # what it takes for the batch
-    attends: bool = False
-    batch_first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """One element of a dimension was taken, by its number."""
-
-    call: Call
-    dim: Dim
-    number: int
-    size: int
-
-
-@dataclass(slots=True, eq=False)
-class Padding:
-    """A dimension in which shorter rows were filled up."""
-
-    call: Call
-    is_right: bool = True  # behind the rows, as opposed to before them
-    fill: float | None = None
-    packed: bool = False  # what is behind the rows is none of a layer's results
-
-
-@dataclass(slots=True, eq=False)
-class Axes:
-    """What the dimensions of a run's tensors are. Get it by ``history.once(axes_of)``."""
-
-    mixes: list[Mix] = field(default_factory=list[Mix])
-    meetings: list[Meeting] = field(default_factory=list[Meeting])
-    scans: list[Scan] = field(default_factory=list[Scan])
-    picks: list[Pick] = field(default_factory=list[Pick])
-    padded: dict[Axis, Padding] = field(default_factory=dict[Axis, Padding])
-    dims: dict[int, Dims] = field(default_factory=dict[int, Dims])  # by tensor
-    written: set[int] = field(default_factory=set[int])  # storages
-
-    def of(self, value: Value) -> Dims:
-        """Return the dimensions of a tensor; one that is not known has its own."""
-        found = self.dims.get(value.tensor)
-        if found is None or not fits(found, value.shape):
-            found = self.dims[value.tensor] = new(value.shape, "given", None, value)
-        return found
 
 
 def over(call: Call) -> int:
@@ -143,13 +81,12 @@ class _Walk:
         self.history = history
         self.axes = Axes()
         self._taken: dict[int, tuple[Dim, int]] = {}  # tensor -> where it was picked
-        self._boxes: dict[int, list[Box]] = defaultdict(list)  # what was filled in
-        self._parts: dict[int, tuple[Value, Box]] = {}  # view -> part of which tensor
+        self._filling = Filling(self.axes)
         self._layers: dict[int, _Layer] = {}  # sequence layers, by event
         self._inside: dict[int, _Layer] = {}  # tensor -> the layer that made it
         self._packed: dict[int, tuple[Dim, Dim]] = {}
 
-    # ---- events -------------------------------------------------------------------
+    # ---- events ----------------------------------------------------------------------
 
     def module(self, event: ModuleCall) -> None:
         """Learn of a sequence layer whose steps are calls of their own."""
@@ -167,7 +104,7 @@ class _Walk:
             self._step(layer, call, name)
             return
         if call.writes:
-            self._fills(call, name)
+            self._filling.learn(call, name)
             self.axes.written.update([each.storage for each in call.writes])
         if not call.outputs:
             return
@@ -205,7 +142,9 @@ class _Walk:
         first = call.inputs[0]
         if name in RESHAPES:
             dims = self.get(first)
-            if prod(first.shape) != prod(call.outputs[0].shape) or not prod(first.shape):
+            if prod(first.shape) != prod(call.outputs[0].shape) or not prod(
+                first.shape
+            ):
                 return [None] * count
             mixes = [] if first.is_parameter else self.axes.mixes
             return [reshaped(dims, call.outputs[0].shape, call, mixes)]
@@ -293,7 +232,7 @@ class _Walk:
         if found.rows is not None:
             dim, beside = found.rows
             self._add(Meeting(call, first, beside, ((dim, self.get(beside)[0]),)))
-        self._note_part(call, first, index)
+        self._filling.note_part(call, first, index)
         for axis in [axis for dim in found.dims for axis in axes_in(dim)]:
             mix = None if axis.parent is None else mixed_in(axis.parent)
             if mix is not None and axis.how == "picked":
@@ -361,7 +300,7 @@ class _Walk:
                 self._taken[call.outputs[0].tensor] = self._taken[each.tensor]
                 return
 
-    # ---- layers that go along an axis -------------------------------------------------
+    # ---- layers that go along an axis ------------------------------------------------
 
     def _sequence(self, call: Call) -> list[Dims | None]:
         """Return what a fused recurrent layer gives."""
@@ -433,7 +372,7 @@ class _Walk:
         beside = layer.out[0 if layer.first else 1]
         return (_new(call, value.shape[0]), beside, last)
 
-    # ---- padding ----------------------------------------------------------------------
+    # ---- padding ---------------------------------------------------------------------
 
     def _packing(self, call: Call, name: str) -> list[Dims | None]:
         made = call.outputs[0]
@@ -469,48 +408,7 @@ class _Walk:
             dims[batch] = known[1]
         return [tuple(dims), *[None] * (len(call.outputs) - 1)]
 
-    def _note_part(self, call: Call, base: Value, index: Any) -> None:
-        """Remember which part of a tensor a view is, for those that write to it."""
-        if not call.outputs[0].is_view and call.outputs[0].storage != base.storage:
-            return
-        whole = self._parts.get(base.tensor)
-        box = _box(base.shape, index)
-        if box is None:
-            return
-        if whole is None:
-            self._parts[call.outputs[0].tensor] = base, box
-        elif (both := _within(whole[1], box)) is not None:
-            self._parts[call.outputs[0].tensor] = whole[0], both
-
-    def _fills(self, call: Call, name: str) -> None:
-        """Learn which part of a tensor a call filled in."""
-        if name == "setitem" and len(call.arguments) > 2 and call.inputs:
-            base = call.inputs[0]
-            box = _box(base.shape, call.arguments[1])
-            if box is not None:
-                self._filled(call, base, box)
-        elif name == "copy" and call.inputs and call.inputs[0].tensor in self._parts:
-            base, box = self._parts[call.inputs[0].tensor]
-            self._filled(call, base, box)
-
-    def _filled(self, call: Call, base: Value, box: Box) -> None:
-        made = any(each.requires_grad for each in call.inputs)
-        boxes = self._boxes[base.tensor]
-        if len(boxes) > _MOST_BOXES:
-            return
-        boxes.append(box)
-        for place, dim in enumerate(self.get(base)):
-            if len(dim) == 1 and len(dim[0].axes) == 1:
-                axis = dim[0].axes[0]
-                begin = _covered(boxes, place, 0)
-                end = _covered(boxes, place, dim[0].size - 1)
-                if len(boxes) > 1 and begin != end and min(begin, end) > 0:
-                    fill = _fill(axis.call)
-                    self.axes.padded[axis] = Padding(call, begin > end, fill, made)
-                else:
-                    self.axes.padded.pop(axis, None)
-
-    # ---- what meets, and where places matter -------------------------------------------
+    # ---- what meets, and where places matter -----------------------------------------
 
     def _meet(self, call: Call, name: str, one: Value, other: Value) -> None:
         a, b = self.get(one), self.get(other)
@@ -568,7 +466,6 @@ class _Layer:
 
 
 _FEW = 64
-_MOST_BOXES = 256
 
 
 def _new(call: Call, size: int) -> Dim:
@@ -595,58 +492,3 @@ def _moves_in(dims: Dims) -> int:
 
 def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return all(a in (1, b) for a, b in zip(shape, to, strict=True))
-
-
-def _box(shape: tuple[int, ...], index: Any) -> Box | None:
-    """Return which part of a tensor plain numbers and slices stand for."""
-    parts = list(index) if isinstance(index, tuple) else [index]
-    if len(parts) > len(shape):
-        return None
-    box: list[range] = []
-    for part, size in zip(parts, shape, strict=False):
-        if type(part) is int:
-            box.append(range(part % size, part % size + 1) if size else range(0))
-        elif isinstance(part, slice):
-            ends = part.start, part.stop, part.step
-            if not all(each is None or type(each) is int for each in ends):
-                return None
-            box.append(range(*part.indices(size)))
-        else:
-            return None
-    return (*box, *[range(size) for size in shape[len(parts) :]])
-
-
-def _within(whole: Box, box: Box) -> Box | None:
-    """Return a part of a part, where picked dimensions are gone."""
-    left = iter(box)
-    made: list[range] = []
-    for each in whole:
-        if len(each) == 1:
-            made.append(each)
-            continue
-        inner = next(left, None)
-        if inner is None or len(each) < len(inner):
-            return None
-        made.append(range(each.start + inner.start, each.start + inner.stop))
-    return tuple(made)
-
-
-def _covered(boxes: list[Box], place: int, number: int) -> int:
-    """Return how many elements were filled in at one place of a dimension."""
-    return sum(
-        prod([len(each) for i, each in enumerate(box) if i != place])
-        for box in boxes
-        if number in box[place]
-    )
-
-
-def _fill(call: Call | None) -> float | None:
-    """Return the number that a tensor was made of."""
-    if call is None:
-        return None
-    if plain(call.op) in ("zeros", "zeros_like", "new_zeros"):
-        return 0.0
-    if plain(call.op) in ("full", "full_like", "new_full"):
-        given = [e for e in call.arguments[1:] if isinstance(e, int | float)]
-        return float(given[-1]) if given else None
-    return None

@@ -2,8 +2,9 @@
 
 What it does
     Finds ``softmax`` and ``log_softmax`` whose result has one target for each element
-    of the dimension that they ran over: in ``nll_loss``, a ``gather`` or an index of one
-    class per row, or where the class chosen by ``argmax`` is compared with the target.
+    of the dimension that they ran over: in ``nll_loss``, a ``gather`` or an index of
+    one class per row, or where the class that ``argmax`` chose is compared with the
+    target.
 
 Why is this bad
     The samples of a batch compete with each other, not the classes. The loss is a
@@ -23,8 +24,8 @@ Use instead
 
 When it stays quiet
     Where the dimension is that of the classes, for targets that are shares rather than
-    classes, for tables of pairs that are compared with a count, and for attention, which
-    may weigh any dimension.
+    classes, for tables of pairs that are compared with a count, and for attention,
+    which may weigh any dimension.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html
@@ -35,7 +36,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.axes import Axis, Dim, axes_in
-from gradviz.dependence.axis_walk import Axes, Meeting, axes_of, over
+from gradviz.dependence.axis_facts import Axes, Meeting
+from gradviz.dependence.axis_walk import axes_of, over
 from gradviz.dependence.flow import dimension
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import layer_or_call
@@ -124,7 +126,8 @@ def _hit(history: History, made: Call, loss: Call, classes: int) -> Hit:
     return Hit(
         f"`{made.op}` runs over dimension {over(made)} of shape {shape}, and "
         f"`{loss.op}` in {history.line(loss.site)} takes the classes from dimension "
-        f"{classes}: the samples of the batch compete with each other, not the classes.",
+        f"{classes}: the samples of the batch compete with each other, not the "
+        "classes.",
         layer_or_call(history, made, _LAYERS),
         f"Write `dim={classes}`, or give the scores to `cross_entropy`, which does "
         "both.",

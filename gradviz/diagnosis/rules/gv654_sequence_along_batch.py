@@ -6,9 +6,9 @@ What it does
     after one element of the other dimension was taken has a target for each.
 
 Why is this bad
-    ``nn.LSTM`` and its like want ``(time, batch, features)`` unless ``batch_first=True``
-    is said. The state of one sample goes on into the next, and what stands for the last
-    step is the last sample's. Nothing fails: every shape fits.
+    ``nn.LSTM`` and its like want ``(time, batch, features)`` unless
+    ``batch_first=True`` is said. The state of one sample goes on into the next, and
+    what stands for the last step is the last sample's. Nothing fails: every shape fits.
 
 Example
     ::
@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.axes import Axis, axes_in
-from gradviz.dependence.axis_walk import Axes, Meeting, Scan, axes_of
+from gradviz.dependence.axis_facts import Axes, Meeting, Scan
+from gradviz.dependence.axis_walk import axes_of
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, ModuleCall, RawSite
@@ -133,7 +134,7 @@ def _hit(
     call, loss = scan.call, meeting.call
     along = axes_in(scan.along)[0].size
     beside = axes_in(scan.beside)[0].size
-    does = "compares" if scan.attends else "goes along"
+    does = "compares the elements of" if scan.attends else "goes along"
     why = (
         "The index that picked them picked the targets, too"
         if reason == "index"
@@ -147,11 +148,10 @@ def _hit(
         else "Give it `x.transpose(0, 1)`, or leave `batch_first=True` out."
     )
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) {does} "
-        f"{'the elements of ' if scan.attends else ''}a dimension of {along}, and these "
-        f"are the samples: `{loss.op}` ({history.line(loss.site)}) has one target for "
-        f"each of them. {why}. So what the layer says of a sample depends on the others "
-        "in the batch.",
+        f"`{history.text(call.site)}` ({history.line(call.site)}) {does} a dimension "
+        f"of {along}, and these are the samples: `{loss.op}` "
+        f"({history.line(loss.site)}) has one target for each of them. {why}. So what "
+        "the layer says of a sample depends on the others in the batch.",
         site,
         fix,
         symptom=call.site,

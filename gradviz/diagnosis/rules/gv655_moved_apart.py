@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from gradviz.dependence.axes import Axis, Dim, Move, axes_in
-from gradviz.dependence.axis_walk import Axes, Meeting, axes_of
+from gradviz.dependence.axis_facts import Axes, Meeting
+from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -65,7 +66,7 @@ def check(history: History) -> Iterator[Hit]:
         if _is_same(a, b)
     }
     told = set[RawSite | None]()
-    for meeting, guess, target, pairs in compared:
+    for meeting, _, target, pairs in compared:
         for one, other in pairs:
             found = _apart(axes, one, other, target)
             if found is None:
@@ -77,7 +78,6 @@ def check(history: History) -> Iterator[Hit]:
             if move.call.site not in told:
                 told.add(move.call.site)
                 yield _hit(history, meeting, target, axis, beside, move)
-            del guess
 
 
 _Sides = tuple[Meeting, Value, Value, tuple[tuple[Dim, Dim], ...]]
@@ -153,7 +153,7 @@ def _is_same(one: Axis, other: Axis) -> bool:
 
 
 def _difference(axis: Axis, beside: Axis, target: Value) -> Move | None:
-    """Return the move of one that the other lacks, if the run shows them to be apart."""
+    """Return the move of one that the other lacks, if they are surely apart."""
     one, other = _order(axis), _order(beside)
     if any(what == "unknown" for what, _ in {*one} ^ {*other}):
         return None

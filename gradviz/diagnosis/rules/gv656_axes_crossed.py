@@ -34,7 +34,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from gradviz.dependence.axes import Axis, Factor
-from gradviz.dependence.axis_walk import Meeting, axes_of
+from gradviz.dependence.axis_facts import Meeting
+from gradviz.dependence.axis_walk import axes_of
 from gradviz.diagnosis._words import tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite

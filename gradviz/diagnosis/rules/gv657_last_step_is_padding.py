@@ -2,8 +2,8 @@
 
 What it does
     Finds ``out[:, -1]`` of what a sequence layer gave for rows that were filled up to
-    one length, by ``pad_sequence`` or row by row, and what ``pad_packed_sequence`` fills
-    up in a result.
+    one length, by ``pad_sequence`` or row by row, and what ``pad_packed_sequence``
+    fills up in a result.
 
 Why is this bad
     Only the longest row ends there. After ``pad_packed_sequence`` the others give
@@ -32,7 +32,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.axes import Axis, axes_in
-from gradviz.dependence.axis_walk import Axes, Padding, axes_of
+from gradviz.dependence.axis_facts import Axes, Padding
+from gradviz.dependence.axis_walk import axes_of
 from gradviz.diagnosis._words import variable
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
@@ -76,8 +77,8 @@ def _hit(history: History, call: Call, padding: Padding) -> Hit:
         f"{history.line(padding.call.site)}: of the shorter ones this is {gives}.",
         call.site,
         "Take the last step of each row by its length: "
-        f"`{name}[torch.arange(len({name})), lengths - 1]`, or the hidden state that the "
-        "layer returns for packed rows.",
+        f"`{name}[torch.arange(len({name})), lengths - 1]`, or the hidden state that "
+        "the layer returns for packed rows.",
         symptom=call.site,
         related=(Related("filled up here", padding.call.site),),
         tensors=(call.inputs[0].tensor,),

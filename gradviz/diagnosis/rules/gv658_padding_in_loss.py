@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.axes import axes_in
-from gradviz.dependence.axis_walk import Axes, Meeting, Padding, axes_of
+from gradviz.dependence.axis_facts import Axes, Meeting, Padding
+from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import layer_or_call, tensor_words
 from gradviz.diagnosis.edits.calls import with_keyword
@@ -95,8 +96,8 @@ def _hit(history: History, call: Call, target: Value, padding: Padding) -> Hit:
     return Hit(
         f"{tensor_words(history, target)} was filled up with {fill} in "
         f"{history.line(padding.call.site)}, to rows of one length, and "
-        f"`{history.text(call.site)}` ({history.line(call.site)}) counts the padding as "
-        f"class {fill}.",
+        f"`{history.text(call.site)}` ({history.line(call.site)}) counts the padding "
+        f"as class {fill}.",
         site,
         f"Leave it out: `ignore_index={fill}`.",
         symptom=call.site,

@@ -45,10 +45,12 @@ from gradviz.program import Call, History, RawSite, Value
 
 _ADDING = words("add sub iadd isub subtract addcmul addcdiv lerp")
 _CHANGING = _ADDING | words(
-    "mul div imul idiv itruediv true_divide divide multiply pow ipow exp log log1p sqrt "
-    "neg square reciprocal floor_divide"
+    "mul div imul idiv itruediv true_divide divide multiply pow ipow exp log log1p "
+    "sqrt neg square reciprocal floor_divide"
 )
-_LAYERS = words("linear conv1d conv2d conv3d convolution lstm gru rnn_tanh matmul addmm")
+_LAYERS = words(
+    "linear conv1d conv2d conv3d convolution lstm gru rnn_tanh matmul addmm"
+)
 _CONSTANTS = words("zeros ones full empty zeros_like ones_like new_zeros new_ones eye")
 _MOST = 4  # writes of a line that are looked into
 
@@ -84,7 +86,7 @@ def check(history: History) -> Iterator[Hit]:
     for line in lines.values():
         found = _found(history, line, renewed)
         if found is not None:
-            yield _hit(history, line, *found)
+            yield _hit(history, found)
 
 
 def _note(line: _Line, call: Call, value: Value, passes: list[int]) -> None:
@@ -97,10 +99,8 @@ def _note(line: _Line, call: Call, value: Value, passes: list[int]) -> None:
             line.again[region] = call
 
 
-def _found(
-    history: History, line: _Line, renewed: set[int]
-) -> tuple[Call, Call] | None:
-    """Return the first and the second change of elements of a data set."""
+def _found(history: History, line: _Line, renewed: set[int]) -> Call | None:
+    """Return the first change of elements that come by again."""
     fed = history.once(_fed)
     several = len(line.again) > 1
     tried = 0
@@ -114,7 +114,7 @@ def _found(
         if not several and not _is_one_batch(history, first, value):
             continue
         if not _learns(history, first) and not _learns(history, again):
-            return first, again
+            return first
     return None
 
 
@@ -162,17 +162,18 @@ def _fed(history: History) -> set[int]:
     return found
 
 
-def _hit(history: History, line: _Line, first: Call, again: Call) -> Hit:
+def _hit(history: History, first: Call) -> Hit:
     value = first.writes[0].value
     name = variable(history, value)
     base = history.producer(value, before=first.index)
-    source = base.inputs[0] if base is not None and value.is_view and base.inputs else None
+    source = (
+        base.inputs[0] if base is not None and value.is_view and base.inputs else None
+    )
     of = history.name(source, "") if source is not None else ""
     what = f"`{name}`" if name else "what it changes"
-    view = f" is a view of {of}, so this" if of and of != what else ""
-    del line, again
+    view = f"It is a view of {of}, so this" if of and of != what else "This"
     return Hit(
-        f"`{history.text(first.site)}` changes {what} in place.{' It' + view if view else ' This'} "
+        f"`{history.text(first.site)}` changes {what} in place. {view} "
         "writes into the data itself: after the next backward pass the same elements "
         "come by again, and are changed once more, from epoch to epoch.",
         first.site,

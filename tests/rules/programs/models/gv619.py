@@ -78,4 +78,73 @@ PROGRAMS: list[Case] = [
         """,
         "softmax-over-batch",
     ),
+    case(
+        "classes_of_a_softmax_by_index",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        net = nn.Linear(4, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+        for _ in range(3):
+            p = torch.softmax(net(x), dim=0)  # CULPRIT
+            loss = -p[torch.arange(8), y].log().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "softmax-over-batch",
+    ),
+    case(
+        "softmax_layer_judged_by_argmax",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.f = nn.Linear(4, 3)
+                self.out = nn.Softmax(dim=0)  # CULPRIT
+            def forward(self, x):
+                return self.out(self.f(x))
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+        onehot = F.one_hot(y, 3).float()
+        for _ in range(3):
+            p = net(x)
+            loss = F.mse_loss(p, onehot)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            acc = (p.argmax(dim=1) == y).float().mean()
+        """,
+        "softmax-over-batch",
+        says=["`eq`"],
+    ),
+    case(
+        "softmax_over_steps_of_a_tagger",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        seq = torch.randn(5, 7, 3)
+        tags = torch.randint(0, 4, (5, 7))
+        o = nn.Linear(3, 4)
+        opt = torch.optim.SGD(o.parameters(), lr=0.1)
+        for _ in range(3):
+            lp = F.log_softmax(o(seq), dim=1)  # CULPRIT
+            loss = F.nll_loss(lp.view(-1, 4), tags.view(-1))
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "softmax-over-batch",
+        says=["dimension 2"],
+    ),
 ]

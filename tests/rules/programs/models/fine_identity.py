@@ -1,0 +1,292 @@
+"""Tensors that are written or kept where it does no harm."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "last_steps_by_length",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        from torch.nn.utils.rnn import (
+            pad_sequence,
+            pack_padded_sequence,
+            pad_packed_sequence,
+        )
+        seqs = [torch.randn(n, 3) for n in (7, 5, 4, 2)]
+        y = torch.randint(0, 2, (4,))
+        lens = torch.tensor([len(s) for s in seqs])
+        rnn, head = nn.LSTM(3, 6, batch_first=True), nn.Linear(6, 2)
+        opt = torch.optim.Adam([*rnn.parameters(), *head.parameters()])
+        x = pad_sequence(seqs, batch_first=True)
+        for _ in range(3):
+            o, (h, _) = rnn(pack_padded_sequence(x, lens, batch_first=True))
+            o, _ = pad_packed_sequence(o, batch_first=True)
+            z = o[torch.arange(4), lens - 1]
+            opt.zero_grad()
+            (F.cross_entropy(head(z), y) + F.cross_entropy(head(h[-1]), y)).backward()
+            opt.step()
+        same = pad_sequence([torch.randn(5, 3) for _ in range(4)], batch_first=True)
+        o, _ = rnn(same)
+        F.cross_entropy(head(o[:, -1]), y).backward()
+        left = torch.zeros(4, 7, 3)
+        for i, s in enumerate(seqs):
+            left[i, 7 - len(s) :] = s
+        o, _ = rnn(left)
+        F.cross_entropy(head(o[:, -1]), y).backward()
+        o, _ = rnn(x)
+        m = (torch.arange(7)[None] < lens[:, None]).float()[..., None]
+        F.cross_entropy(head((o * m).sum(1) / m.sum(1)), y).backward()
+        """,
+    ),
+    case(
+        "padding_left_out_of_losses",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        from torch.nn.utils.rnn import pad_sequence
+        seqs = [torch.randint(1, 9, (n,)) for n in (7, 5, 4, 2)]
+        tags = [torch.randint(1, 4, (len(s),)) for s in seqs]
+        emb, rnn, head = (
+            nn.Embedding(9, 4, padding_idx=0),
+            nn.GRU(4, 6, batch_first=True),
+            nn.Linear(6, 4),
+        )
+        opt = torch.optim.Adam(
+            [*emb.parameters(), *rnn.parameters(), *head.parameters()]
+        )
+        x, t, u = (
+            pad_sequence(seqs, batch_first=True),
+            pad_sequence(tags, batch_first=True),
+            pad_sequence(tags, batch_first=True, padding_value=-100),
+        )
+        for _ in range(3):
+            o, _ = rnn(emb(x))
+            s = head(o)
+            l1 = F.cross_entropy(s.view(-1, 4), t.view(-1), ignore_index=0)
+            l2 = F.cross_entropy(s.transpose(1, 2), u)
+            l3 = F.cross_entropy(s.view(-1, 4), t.view(-1), reduction="none")
+            m = (t.view(-1) != 0).float()
+            l3 = (l3 * m).sum() / m.sum()
+            l4 = F.cross_entropy(s[t != 0], t[t != 0])
+            opt.zero_grad()
+            (l1 + l2 + l3 + l4).backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "states_that_go_on",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class OU:
+            def __init__(self):
+                self.state = torch.zeros(6, 2)
+            def __call__(self):
+                self.state += 0.15 * (0 - self.state) + 0.2 * torch.randn(6, 2)
+                return self.state
+        x = torch.rand(24, 4) * 255
+        x /= 255
+        mean = torch.zeros(4)
+        net = nn.Linear(4, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        ou = OU()
+        decay = torch.ones(24, 4)
+        for epoch in range(4):
+            for xb in x.split(6):
+                mean.mul_(0.9).add_(0.1 * xb.mean(0))
+                z = xb - mean
+                z += 0.1 * torch.randn(6, 4)
+                xb = xb.clone()
+                xb *= 2
+                opt.zero_grad()
+                ((net(z) + ou()).pow(2).mean() + net(xb).mean()).backward()
+                opt.step()
+            decay *= 0.9
+            opt.zero_grad()
+            net(x * decay).pow(2).mean().backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "chains_and_buffers",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        # adversarial noise and Langevin chains are states that learn
+        net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        chain = torch.randn(32, 4)
+        data = torch.randn(32, 4)
+        for step in range(4):
+            idx = torch.randperm(32)[:8]
+            s = chain[idx].requires_grad_()
+            (g,) = torch.autograd.grad(net(s).sum(), s)
+            s = (s - 0.1 * g + 0.01 * torch.randn_like(s)).detach()
+            chain[idx] = s
+            opt.zero_grad()
+            (net(data).mean() - net(s).mean()).backward()
+            opt.step()
+        delta = torch.zeros(8, 4, requires_grad=True)
+        for step in range(3):
+            loss = net(data[:8] + delta).mean()
+            loss.backward()
+            with torch.no_grad():
+                delta.add_(0.1 * delta.grad.sign()).clamp_(-0.3, 0.3)
+            delta.grad = None
+        # buffers refilled for every batch
+        buf = torch.empty(8, 4)
+        for step in range(4):
+            buf.copy_(data[step * 8 : step * 8 + 8])
+            buf.mul_(2).sub_(1)
+            opt.zero_grad()
+            net(buf).mean().backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "residual_blocks_in_place",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Basic(nn.Module):
+            def __init__(self, c):
+                super().__init__()
+                self.conv1, self.bn1 = (
+                    nn.Conv2d(c, c, 3, padding=1, bias=False),
+                    nn.BatchNorm2d(c),
+                )
+                self.conv2, self.bn2, self.relu = (
+                    nn.Conv2d(c, c, 3, padding=1, bias=False),
+                    nn.BatchNorm2d(c),
+                    nn.ReLU(inplace=True),
+                )
+            def forward(self, x):
+                identity = x
+                out = self.relu(self.bn1(self.conv1(x)))
+                out = self.bn2(self.conv2(out))
+                out += identity
+                return self.relu(out)
+        class Pre(nn.Module):
+            def __init__(self, c):
+                super().__init__()
+                self.bn, self.conv = nn.BatchNorm2d(c), nn.Conv2d(c, c, 3, padding=1)
+            def forward(self, x):
+                out = F.relu(self.bn(x), inplace=True)
+                return self.conv(out) + x
+        class Shared(
+            nn.Module
+        ):  # wide resnets: the activated input is the skip, on purpose
+            def __init__(self, c):
+                super().__init__()
+                self.bn, self.conv, self.relu = (
+                    nn.BatchNorm2d(c),
+                    nn.Conv2d(c, c, 3, padding=1),
+                    nn.ReLU(inplace=True),
+                )
+            def forward(self, x):
+                x = self.relu(self.bn(x))
+                return self.conv(x) + x
+        net = nn.Sequential(
+            nn.Conv2d(1, 4, 3, padding=1),
+            nn.ReLU(inplace=True),
+            Basic(4),
+            Pre(4),
+            Shared(4),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Dropout(0.1, inplace=True),
+            nn.Linear(4, 2),
+        )
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(4, 1, 6, 6), torch.randint(0, 2, (4,))
+        for _ in range(3):
+            opt.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "skips_that_are_activated",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        # pix2pix: the skip is the activated map, known and kept
+        class Skip(nn.Module):
+            def __init__(self, inner=None):
+                super().__init__()
+                layers = [nn.LeakyReLU(0.2, True), nn.Conv2d(4, 4, 4, 2, 1)]
+                if inner is not None:
+                    layers.append(inner)
+                layers += [
+                    nn.ReLU(True),
+                    nn.ConvTranspose2d(8 if inner is not None else 4, 4, 4, 2, 1),
+                ]
+                self.model = nn.Sequential(*layers)
+            def forward(self, x):
+                return torch.cat([x, self.model(x)], 1)
+        net = nn.Sequential(
+            nn.Conv2d(1, 4, 3, padding=1), Skip(Skip()), nn.Conv2d(8, 1, 1)
+        )
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(2, 1, 8, 8), torch.randn(2, 1, 8, 8)
+        for _ in range(3):
+            opt.zero_grad()
+            F.l1_loss(net(x), y).backward()
+            opt.step()
+        class R(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.f = nn.Linear(1, 4)
+                self.g = nn.Linear(4, 4)
+            def forward(self, x):
+                h = self.f(x)
+                h.relu_()
+                z = self.g(h)
+                h = h + z
+                a = F.relu(h, inplace=True)
+                return a * 2
+        r = R()
+        r(torch.randn(3, 1)).sum().backward()
+        """,
+    ),
+    case(
+        "copies_in_a_memory",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        state = torch.zeros(3)
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        memory = []
+        for step in range(12):
+            state += 0.1 * torch.randn(3)
+            memory.append(state.clone())
+            if len(memory) >= 4:
+                batch = torch.stack(memory[-4:])
+                opt.zero_grad()
+                net(batch).pow(2).mean().backward()
+                opt.step()
+        noise = torch.zeros(3)
+        noise.normal_()
+        z = torch.stack([noise] * 4)
+        net(z).sum().backward()
+        """,
+    ),
+]

@@ -1,0 +1,152 @@
+"""GV653: view-mixes-axes."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "scores_viewed_as_classes_first",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Tagger(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.emb = nn.Embedding(20, 8)
+                self.rnn = nn.GRU(8, 8, batch_first=True)
+                self.out = nn.Linear(8, 5)
+            def forward(self, x):
+                h, _ = self.rnn(self.emb(x))
+                s = self.out(h)
+                b, t, c = s.shape
+                return s.view(b, c, t)  # CULPRIT
+        net = Tagger()
+        opt = torch.optim.Adam(net.parameters())
+        x, y = torch.randint(0, 20, (4, 7)), torch.randint(0, 5, (4, 7))
+        for _ in range(3):
+            opt.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+        says=["cut"],
+    ),
+    case(
+        "heads_split_off_without_transpose",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Att(nn.Module):
+            def __init__(self, d, h):
+                super().__init__()
+                self.h, self.q, self.k, self.v, self.o = (
+                    h,
+                    nn.Linear(d, d),
+                    nn.Linear(d, d),
+                    nn.Linear(d, d),
+                    nn.Linear(d, d),
+                )
+            def split(self, x):
+                b, t, d = x.shape
+                return x.view(b, self.h, t, d // self.h)  # CULPRIT
+            def forward(self, x):
+                b, t, d = x.shape
+                q, k, v = (
+                    self.split(self.q(x)),
+                    self.split(self.k(x)),
+                    self.split(self.v(x)),
+                )
+                a = (q @ k.transpose(-2, -1) / 2).softmax(-1)
+                return self.o((a @ v).transpose(1, 2).reshape(b, t, d))
+        net = Att(8, 2)
+        head = nn.Linear(8, 3)
+        opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        x, y = torch.randn(4, 6, 8), torch.randint(0, 3, (4,))
+        for _ in range(3):
+            opt.zero_grad()
+            F.cross_entropy(head(net(x).mean(1)), y).backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+    ),
+    case(
+        "images_viewed_as_channels_first",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        images = torch.rand(6, 12, 10, 3)  # HWC as a decoder gives them
+        labels = torch.randint(0, 4, (6,))
+        net = nn.Sequential(
+            nn.Conv2d(3, 4, 3, padding=1),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(4, 4),
+        )
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            x = images.view(6, 3, 12, 10)  # CULPRIT
+            opt.zero_grad()
+            F.cross_entropy(net(x), labels).backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+        says=["permute(0, 3, 1, 2)"],
+    ),
+    case(
+        "patches_flattened_channels_last",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Patch(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 16, 4, stride=4)
+                self.att = nn.MultiheadAttention(16, 2, batch_first=True)
+                self.out = nn.Linear(16, 5)
+            def forward(self, x):
+                x = self.conv(x)
+                b, c, h, w = x.shape
+                x = x.reshape(b, h * w, c)  # CULPRIT
+                x, _ = self.att(x, x, x)
+                return self.out(x.mean(1))
+        net = Patch()
+        opt = torch.optim.Adam(net.parameters())
+        x, y = torch.randn(4, 3, 16, 12), torch.randint(0, 5, (4,))
+        for _ in range(3):
+            opt.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+    ),
+    case(
+        "hidden_states_of_layers_viewed_by_sample",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        lstm = nn.LSTM(4, 6, num_layers=2, batch_first=True)
+        head = nn.Linear(12, 2)
+        opt = torch.optim.SGD([*lstm.parameters(), *head.parameters()], lr=0.1)
+        x, y = torch.randn(5, 7, 4), torch.randint(0, 2, (5,))
+        for _ in range(3):
+            _, (h, _) = lstm(x)
+            z = h.view(5, -1)  # CULPRIT
+            opt.zero_grad()
+            F.cross_entropy(head(z), y).backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+    ),
+]

@@ -1,0 +1,77 @@
+"""GV659: data-changed-in-place."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "scaled_by_the_dataset",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        from torch.utils.data import Dataset, DataLoader
+        class Data(Dataset):
+            def __init__(self):
+                self.x = torch.rand(12, 4) * 255
+                self.y = torch.randint(0, 2, (12,))
+            def __len__(self):
+                return 12
+            def __getitem__(self, i):
+                x = self.x[i]
+                x /= 255  # CULPRIT
+                return x, self.y[i]
+        net = nn.Linear(4, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        loader = DataLoader(Data(), batch_size=6, shuffle=True)
+        for epoch in range(3):
+            for x, y in loader:
+                opt.zero_grad()
+                F.cross_entropy(net(x), y).backward()
+                opt.step()
+        """,
+        "data-changed-in-place",
+    ),
+    case(
+        "standardised_batches_of_a_list",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        batches = [
+            (torch.rand(6, 4) * 255, torch.randint(0, 2, (6,))) for _ in range(3)
+        ]
+        net = nn.Linear(4, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(3):
+            for x, y in batches:
+                x.sub_(127.0).div_(64.0)  # CULPRIT
+                opt.zero_grad()
+                F.cross_entropy(net(x), y).backward()
+                opt.step()
+        """,
+        "data-changed-in-place",
+    ),
+    case(
+        "all_images_scaled_every_epoch",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        images = torch.rand(8, 1, 6, 6) * 255
+        labels = torch.randint(0, 3, (8,))
+        net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Linear(64, 3))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(3):
+            images /= 255  # CULPRIT
+            opt.zero_grad()
+            F.cross_entropy(net(images), labels).backward()
+            opt.step()
+        """,
+        "data-changed-in-place",
+    ),
+]
