@@ -40,6 +40,8 @@ class Filling:
     def learn(self, call: Call, name: str) -> None:
         """Learn which part of a tensor a call filled in."""
         if name == "setitem" and len(call.arguments) > 2 and call.inputs:
+            if not isinstance(call.arguments[2], Value):
+                return  # painted with one number: no row of a sequence
             base = call.inputs[0]
             box = _box(base.shape, call.arguments[1])
             if box is not None:
@@ -57,11 +59,10 @@ class Filling:
         for place, dim in enumerate(self._axes.of(base)):
             if len(dim) == 1 and len(dim[0].axes) == 1:
                 axis = dim[0].axes[0]
-                begin = _covered(boxes, place, 0)
-                end = _covered(boxes, place, dim[0].size - 1)
-                if len(boxes) > 1 and begin != end and min(begin, end) > 0:
+                is_right = _is_right(boxes, place, base.shape, made)
+                if is_right is not None:
                     fill = _fill(axis.call)
-                    self._axes.padded[axis] = Padding(call, begin > end, fill, made)
+                    self._axes.padded[axis] = Padding(call, is_right, fill, made)
                 else:
                     self._axes.padded.pop(axis, None)
 
@@ -98,6 +99,40 @@ def _within(whole: Box, box: Box) -> Box | None:
             return None
         made.append(range(each.start + inner.start, each.start + inner.stop))
     return tuple(made)
+
+
+def _is_right(
+    boxes: list[Box], place: int, shape: tuple[int, ...], made: bool
+) -> bool | None:
+    """Tell whether what was not filled in lies behind the rows; None: it is no padding.
+
+    Rows of several lengths begin, or end, at one place. What a layer made is filled in
+    by steps instead, of which the later ones are shorter.
+    """
+    if made:
+        begin = _covered(boxes, place, 0)
+        end = _covered(boxes, place, shape[place] - 1)
+        is_some = begin != end and min(begin, end) > 0
+        return begin > end if is_some else None
+    rows = {tuple([r for i, r in enumerate(box) if i != place]) for box in boxes}
+    lengths = {len(box[place]) for box in boxes}
+    if (
+        len(rows) < 2
+        or len(lengths) < 2
+        or not all(_is_row(e, place, shape) for e in boxes)
+    ):
+        return None
+    if all(box[place].start == 0 for box in boxes):
+        return True
+    return False if all(box[place].stop == shape[place] for box in boxes) else None
+
+
+def _is_row(box: Box, place: int, shape: tuple[int, ...]) -> bool:
+    """Tell whether a part is one row, with all that belongs to its elements."""
+    return all(
+        len(each) in (1, size) or i == place
+        for i, (each, size) in enumerate(zip(box, shape, strict=True))
+    )
 
 
 def _covered(boxes: list[Box], place: int, number: int) -> int:

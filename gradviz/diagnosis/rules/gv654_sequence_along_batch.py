@@ -63,6 +63,8 @@ def check(history: History) -> Iterator[Hit]:
         site = _layer(history, call)
         if scan is None or site in told or not _several(scan):
             continue
+        if scan.attends and _is_meant(axes, scan):
+            continue
         told.add(site)
         yield _hit(history, meeting, scan, site, reason)
 
@@ -72,6 +74,20 @@ def _several(scan: Scan) -> bool:
         any(axis.size > 1 for axis in axes_in(dim))
         for dim in (scan.along, scan.beside)
     )  # fmt: skip
+
+
+def _is_meant(axes: Axes, scan: Scan) -> bool:
+    """Tell whether other attention of the run goes along what this takes for a batch.
+
+    Then one goes along rows and the other along columns, samples among them.
+    """
+    beside = {id(axis.root) for axis in axes_in(scan.beside)}
+    return any(
+        id(axis.root) in beside
+        for each in axes.scans
+        if each.attends
+        for axis in axes_in(each.along)
+    )
 
 
 def _taken(axes: Axes) -> Iterator[tuple[Meeting, Call, str]]:

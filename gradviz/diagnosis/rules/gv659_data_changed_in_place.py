@@ -113,9 +113,17 @@ def _found(history: History, line: _Line, renewed: set[int]) -> Call | None:
         value = first.writes[0].value
         if not several and not _is_one_batch(history, first, value):
             continue
+        if _is_state(history, first, value):
+            continue
         if not _learns(history, first) and not _learns(history, again):
             return first
     return None
+
+
+def _is_state(history: History, call: Call, value: Value) -> bool:
+    """Tell whether a tensor of its own began as a constant: a state that goes on."""
+    maker = history.producer(value, before=call.index)
+    return maker is not None and plain(maker.op) in _CONSTANTS
 
 
 def _is_one_batch(history: History, call: Call, value: Value) -> bool:
@@ -126,7 +134,7 @@ def _is_one_batch(history: History, call: Call, value: Value) -> bool:
     if plain(call.op) in _ADDING and len(call.inputs) > 1:
         return False
     maker = history.producer(value, before=call.index)
-    if maker is None or plain(maker.op) in _CONSTANTS or prod(value.shape) < 2:
+    if maker is None or prod(value.shape) < 2:
         return False
     uses = history.uses(value.tensor)
     return any(plain(each.op) in _LAYERS for each in uses) and len(value.shape) > 1
