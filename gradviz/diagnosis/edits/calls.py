@@ -297,3 +297,19 @@ def renamed_all(
     if draft is None:
         raise NoEditError("there is no place")
     return draft.edit(safe=False)
+
+
+@remedy
+def listed_anew(history: History, site: RawSite | None) -> Edit:
+    """Make each entry of a list anew: ``[f() for _ in range(3)]`` for ``[f()] * 3``."""
+    found = place(history, site)
+    for each in ast.walk(found.statement):
+        match each:
+            case ast.BinOp(ast.List([entry]), ast.Mult(), count) if entry is found.node:
+                source = found.source
+                made, number = source.of(entry), source.of(count)
+                text = f"[{made} for _ in range({number})]"
+                return Draft(source).replace(each, text).edit(safe=False)
+            case _:
+                pass
+    raise NoEditError("no list is multiplied here")

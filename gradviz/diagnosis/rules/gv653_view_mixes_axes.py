@@ -73,7 +73,8 @@ def _is_known(mix: Mix) -> bool:
     axes = [axis for factor in mix.before for axis in factor.axes]
     if all(axis.how == "given" for axis in axes):
         value = axes[0].root.value
-        return value is not None and len(value.shape) > len(mix.before)
+        beside = value is not None and len(value.shape) > len(mix.before)
+        return beside or any(each.op.startswith("conv") for each in mix.uses)
     return not any(axis.value is not None and axis.value.is_parameter for axis in axes)
 
 

@@ -40,6 +40,7 @@ from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._loop_helpers import loader_of
 from gradviz.program import Call, History, RawSite, Value
 
 _CONSTANTS = (
@@ -237,6 +238,9 @@ def _decided(
     sites = _lineage(history, target, meeting.call.index)
     codes = {site[0] for site in sites}
     others = {each.call.site for each in kept.moves}
+    line = loader_of(history, call.site) if call.op == "stack" else None
+    if line is not None and call.site is not None:
+        return history.places.at_line(call.site[0], line)  # two loaders shuffle apart
     for site in (call.site, *call.stack):
         if site is not None and site[0] in codes and site not in others:
             return site

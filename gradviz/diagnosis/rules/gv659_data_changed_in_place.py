@@ -78,6 +78,8 @@ def check(history: History) -> Iterator[Hit]:
     for call in history.calls:
         for write in call.writes:
             value = write.value
+            if plain(call.op) in ("setitem", "copy") and _is_itself(call):
+                continue  # ``x[i] += 1`` puts the view back
             changes = plain(call.op) in _CHANGING and call.site is not None
             if not changes or value.requires_grad or value.is_parameter:
                 renewed.add(write.storage)
@@ -87,6 +89,11 @@ def check(history: History) -> Iterator[Hit]:
         found = _found(history, line, renewed)
         if found is not None:
             yield _hit(history, found)
+
+
+def _is_itself(call: Call) -> bool:
+    """Tell whether a call writes memory with what it holds already."""
+    return len({each.storage for each in call.inputs}) == 1 < len(call.inputs)
 
 
 def _note(line: _Line, call: Call, value: Value, passes: list[int]) -> None:

@@ -523,4 +523,139 @@ PROGRAMS: list[Case] = [
         F.nll_loss(o(seq).log_softmax(-1).flatten(0, 1), tags.flatten()).backward()
         """,
     ),
+    case(
+        "painted_masks_and_steps",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        masks = torch.zeros(6, 8, 8, dtype=torch.long)
+        for i in range(6):
+            masks[i, : i + 1, : 8 - i] = 1
+            masks[i, i : i + 2, 1:4] = torch.ones(min(2, 8 - i), 3, dtype=torch.long)
+        steps = torch.zeros(6, 10, dtype=torch.long)
+        for i in range(6):
+            steps[i, : i + 2] = 1
+        net, head = nn.Conv2d(1, 2, 3, padding=1), nn.Linear(4, 2)
+        opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(3):
+            l1 = F.cross_entropy(net(torch.randn(6, 1, 8, 8)), masks)
+            l2 = F.cross_entropy(head(torch.randn(6, 10, 4)).transpose(1, 2), steps)
+            opt.zero_grad()
+            (l1 + l2).backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "attention_along_columns_and_rows",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        # attention among the columns of a row, then among the rows of a batch
+        class Table(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.emb = nn.Linear(1, 8)
+                self.columns = nn.MultiheadAttention(8, 2, batch_first=True)
+                self.rows = nn.MultiheadAttention(8, 2)
+                self.out = nn.Linear(8, 3)
+            def forward(self, x):
+                h = self.emb(x.unsqueeze(-1))
+                h = h + self.columns(h, h, h)[0]
+                h = h + self.rows(h, h, h)[0]
+                return self.out(h.mean(1))
+        net = Table()
+        opt = torch.optim.Adam(net.parameters())
+        X, Y = torch.randn(40, 5), torch.randint(0, 3, (40,))
+        for _ in range(3):
+            i = torch.randperm(40)[:8]
+            opt.zero_grad()
+            F.cross_entropy(net(X[i]), Y[i]).backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "cut_and_turned_mixtures",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        X, Y = torch.randn(12, 3, 8, 8), torch.randint(0, 4, (12,))
+        net = nn.Sequential(
+            nn.Conv2d(3, 4, 3),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(4, 4),
+        )
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):  # CutMix, then mixing with the batch turned round
+            perm = torch.randperm(12)
+            x = X.clone()
+            x[:, :, 2:6, 2:6] = x[perm, :, 2:6, 2:6]
+            out = net(x)
+            opt.zero_grad()
+            (
+                0.75 * F.cross_entropy(out, Y) + 0.25 * F.cross_entropy(out, Y[perm])
+            ).backward()
+            opt.step()
+            out = net(0.7 * X + 0.3 * X.flip(0))
+            opt.zero_grad()
+            (
+                0.7 * F.cross_entropy(out, Y) + 0.3 * F.cross_entropy(out, Y.flip(0))
+            ).backward()
+            opt.step()
+            target = 0.7 * F.one_hot(Y, 4) + 0.3 * F.one_hot(Y[perm], 4)
+            opt.zero_grad()
+            F.cross_entropy(net(0.7 * X + 0.3 * X[perm]), target).backward()
+            opt.step()
+        envs = [torch.zeros(2) for _ in range(3)]
+        policy = nn.Linear(2, 1)
+        for _ in range(4):
+            for s in envs:
+                s += 0.1 * torch.randn(2)
+                policy.zero_grad()
+                policy(s).sum().backward()
+        """,
+    ),
+    case(
+        "pairs_views_and_splits",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        # siamese, equivariance, denoising by hand; a teacher that sees the other view
+        enc = nn.Conv1d(2, 4, 3, padding=1)
+        dec = nn.Conv1d(4, 2, 3, padding=1)
+        opt = torch.optim.SGD([*enc.parameters(), *dec.parameters()], lr=0.1)
+        X = torch.randn(16, 2, 12)
+        for _ in range(3):
+            i, j = torch.randint(0, 16, (6,)), torch.randint(0, 16, (6,))
+            a, b = enc(X[i]).mean(-1), enc(X[j]).mean(-1)
+            d = (X[i] - X[j]).pow(2).mean((1, 2))
+            l1 = ((a - b).pow(2).sum(1) - d).pow(2).mean()
+            with torch.no_grad():
+                t = enc(X).flip(-1)
+            l2 = (enc(X.flip(-1)) - t).pow(2).mean()
+            l3 = F.mse_loss(dec(enc(X + 0.1 * torch.randn_like(X))), X)
+            l4 = F.mse_loss(dec(enc(X)).roll(1, -1), X.roll(1, -1))
+            opt.zero_grad()
+            (l1 + l2 + l3 + l4).backward()
+            opt.step()
+        x, y = torch.randn(30, 4), torch.randn(30)
+        order = torch.randperm(30)
+        train, test = order[:20], order[20:]
+        lin = nn.Linear(4, 1)
+        F.mse_loss(lin(x[train]).squeeze(1), y[train]).backward()
+        F.mse_loss(lin(x[test]).squeeze(1), y[test]).backward()
+        z = torch.randn(5, 6, requires_grad=True)
+        s = z.sort(0).values
+        F.mse_loss(s, torch.randn(5, 6).sort(0).values).backward()
+        """,
+    ),
 ]

@@ -289,4 +289,28 @@ PROGRAMS: list[Case] = [
         net(z).sum().backward()
         """,
     ),
+    case(
+        "one_block_called_by_its_name",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Shared(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.block = nn.Linear(4, 4)
+                self.steps = nn.ModuleList([nn.ReLU()] * 3)
+                self.each = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+            def forward(self, x):
+                for step, layer in zip(self.steps, self.each):
+                    x = x + step(self.block(x)) + layer(x)
+                return x
+        net = Shared()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            net(torch.randn(4, 4)).pow(2).mean().backward()
+            opt.step()
+        """,
+    ),
 ]

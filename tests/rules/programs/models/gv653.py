@@ -149,4 +149,30 @@ PROGRAMS: list[Case] = [
         """,
         "view-mixes-axes",
     ),
+    case(
+        "one_picture_viewed_as_channels_first",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        net = nn.Sequential(
+            nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2)
+        )
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        pictures = [torch.randint(0, 255, (9, 7, 3)) for _ in range(4)]
+        def load(i):
+            img = pictures[i].float() / 255
+            return img.view(3, 9, 7)  # CULPRIT
+        for epoch in range(2):
+            for i in range(4):
+                loss = F.cross_entropy(
+                    net(load(i).unsqueeze(0)), torch.tensor([i % 2])
+                )
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+        """,
+        "view-mixes-axes",
+    ),
 ]

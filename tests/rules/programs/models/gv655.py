@@ -122,4 +122,28 @@ PROGRAMS: list[Case] = [
         """,
         "moved-apart",
     ),
+    case(
+        "two_loaders_that_shuffle",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        X = torch.randn(40, 5)
+        Y = (X.sum(1) > 0).long()
+        lx = DataLoader(TensorDataset(X), batch_size=10, shuffle=True)  # CULPRIT
+        ly = DataLoader(TensorDataset(Y), batch_size=10, shuffle=True)  # CULPRIT
+        net = nn.Linear(5, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(2):
+            for (x,), (y,) in zip(lx, ly):
+                loss = F.cross_entropy(net(x), y)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+        """,
+        "moved-apart",
+        engines=("torch",),
+    ),
 ]

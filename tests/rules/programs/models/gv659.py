@@ -74,4 +74,22 @@ PROGRAMS: list[Case] = [
         """,
         "data-changed-in-place",
     ),
+    case(
+        "noise_added_to_rows_by_index",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        X, Y = torch.rand(6, 4), torch.rand(6, 1)
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(3):
+            for i in range(6):
+                X[i] += 0.1 * torch.randn(4)  # CULPRIT
+                opt.zero_grad()
+                (net(X[i]) - Y[i]).pow(2).mean().backward()
+                opt.step()
+        """,
+        "data-changed-in-place",
+    ),
 ]

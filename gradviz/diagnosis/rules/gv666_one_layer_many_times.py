@@ -1,0 +1,82 @@
+"""A list is multiplied, and holds one layer many times instead of many layers.
+
+What it does
+    Finds ``[nn.Linear(8, 8)] * 3`` whose layer has parameters and runs several times in
+    one forward pass.
+
+Why is this bad
+    ``*`` repeats references. All places of the list are one layer with one set of
+    weights: the model is as wide as it looks and has a third of its parameters.
+
+Example
+    ::
+
+        self.layers = nn.ModuleList([nn.Linear(8, 8)] * 3)
+
+Use instead
+    ::
+
+        self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(3)])
+
+When it stays quiet
+    Layers without parameters, a layer that is called in a loop by its own name, and one
+    that was given a name before it was repeated.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+from gradviz.diagnosis.edits.calls import listed_anew
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History, Module, ModuleCall
+from gradviz.program.places import over_lines
+
+
+@rule("GV666", "one-layer-many-times", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per layer that a list holds several times."""
+    runs = Counter[tuple[int | None, int]]()
+    for call in history.of(ModuleCall):
+        runs[call.parent, call.module] += 1
+    most = Counter[int]()
+    for (_, module), count in runs.items():
+        most[module] = max(most[module], count)
+    for key, module in history.program.modules.items():
+        if most[key] > 1 and module.parameters and _is_repeated(history, module):
+            yield _hit(history, module, most[key])
+
+
+def _is_repeated(history: History, module: Module) -> bool:
+    """Tell whether a layer was made as the only one of a list that is multiplied."""
+    if module.site is None:
+        return False
+    marked = history.places.site(module.site)
+    for each in over_lines(
+        history.places.tree(marked.file), marked.line, marked.end_line
+    ):
+        if not isinstance(each, ast.BinOp) or not isinstance(each.op, ast.Mult):
+            continue
+        for side in (each.left, each.right):
+            if isinstance(side, ast.List) and len(side.elts) == 1:
+                made = side.elts[0]
+                if isinstance(made, ast.Call) and made.lineno == marked.line:
+                    return True
+    return False
+
+
+def _hit(history: History, module: Module, count: int) -> Hit:
+    code = history.text(module.site)
+    return Hit(
+        f"`{code}` makes one {module.kind}, and the list holds it several times: it "
+        f"runs {count} times in one pass, each time with the same weights.",
+        module.site,
+        f"Make each anew: `[{code} for _ in range({count})]`.",
+        edit=listed_anew(module.site),
+        certainty=0.8,
+    )
