@@ -1,4 +1,4 @@
-"""GV666: one-layer-many-times."""
+"""GV666: changed-before-it-is-read."""
 
 from __future__ import annotations
 
@@ -6,30 +6,100 @@ from tests.rules.harness import Case, case
 
 PROGRAMS: list[Case] = [
     case(
-        "hidden_layers_by_multiplication",
+        "body_begins_in_place",
         """
         import torch
         from torch import nn
+        import torch.nn.functional as F
         torch.manual_seed(0)
-        class Net(nn.Module):
-            def __init__(self, n, d):
+        class Block(nn.Module):
+            def __init__(self, c):
                 super().__init__()
-                self.first = nn.Linear(3, n)
-                self.hidden = nn.ModuleList([nn.Linear(n, n)] * d)  # CULPRIT
-                self.last = nn.Linear(n, 1)
+                first = nn.ReLU(inplace=True)  # CULPRIT
+                convs = [nn.Conv2d(c, c, 3, padding=1) for _ in range(2)]
+                self.body = nn.Sequential(first, convs[0], nn.ReLU(), convs[1])
             def forward(self, x):
-                x = torch.relu(self.first(x))
-                for layer in self.hidden:
-                    x = torch.relu(layer(x))
-                return self.last(x)
-        net = Net(8, 3)
+                return self.body(x) + x
+        net = nn.Sequential(
+            nn.Conv2d(1, 4, 3, padding=1),
+            Block(4),
+            Block(4),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(4, 2),
+        )
         opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(4, 1, 6, 6), torch.randint(0, 2, (4,))
         for _ in range(3):
             opt.zero_grad()
-            net(torch.randn(4, 3)).pow(2).mean().backward()
+            F.cross_entropy(net(x), y).backward()
             opt.step()
         """,
-        "one-layer-many-times",
-        says=["runs 3 times"],
+        "changed-before-it-is-read",
+        says=["reads `x`"],
+    ),
+    case(
+        "activation_under_another_name",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Block(nn.Module):
+            def __init__(self, c):
+                super().__init__()
+                self.conv1 = nn.Conv1d(c, c, 3, padding=1)
+                self.conv2 = nn.Conv1d(c, c, 3, padding=1)
+                self.relu = nn.ReLU(inplace=True)  # CULPRIT
+            def forward(self, x):
+                out = self.relu(x)
+                out = self.conv1(out)
+                out = self.conv2(F.relu(out))
+                return out + x
+        net = nn.Sequential(
+            nn.Conv1d(1, 4, 3, padding=1),
+            Block(4),
+            nn.AdaptiveAvgPool1d(1),
+            nn.Flatten(),
+            nn.Linear(4, 2),
+        )
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(4, 1, 6), torch.randint(0, 2, (4,))
+        for _ in range(3):
+            opt.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            opt.step()
+        """,
+        "changed-before-it-is-read",
+    ),
+    case(
+        "gate_reads_the_activated",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b, self.c = (
+                    nn.Linear(4, 6),
+                    nn.Linear(6, 6),
+                    nn.Linear(6, 2),
+                )
+            def forward(self, x):
+                h = self.a(x)
+                g = F.relu(h, inplace=True)  # CULPRIT
+                g = self.b(g)
+                return self.c(g * torch.sigmoid(h))
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(8, 4), torch.randint(0, 2, (8,))
+        for _ in range(3):
+            opt.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            opt.step()
+        """,
+        "changed-before-it-is-read",
     ),
 ]

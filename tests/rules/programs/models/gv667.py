@@ -1,4 +1,4 @@
-"""GV665: same-tensor-kept."""
+"""GV667: same-tensor-kept."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from gradviz.program import History, Module, ModuleCall
 from gradviz.program.places import over_lines
 
 
-@rule("GV666", "one-layer-many-times", "warning")
+@rule("GV668", "one-layer-many-times", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per layer that a list holds several times."""
     runs = Counter[tuple[int | None, int]]()

@@ -1,0 +1,35 @@
+"""GV668: one-layer-many-times."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "hidden_layers_by_multiplication",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Net(nn.Module):
+            def __init__(self, n, d):
+                super().__init__()
+                self.first = nn.Linear(3, n)
+                self.hidden = nn.ModuleList([nn.Linear(n, n)] * d)  # CULPRIT
+                self.last = nn.Linear(n, 1)
+            def forward(self, x):
+                x = torch.relu(self.first(x))
+                for layer in self.hidden:
+                    x = torch.relu(layer(x))
+                return self.last(x)
+        net = Net(8, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        "one-layer-many-times",
+        says=["runs 3 times"],
+    ),
+]
