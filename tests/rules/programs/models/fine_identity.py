@@ -290,6 +290,30 @@ PROGRAMS: list[Case] = [
         """,
     ),
     case(
+        "painted_masks_and_steps",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        masks = torch.zeros(6, 8, 8, dtype=torch.long)
+        for i in range(6):
+            masks[i, : i + 1, : 8 - i] = 1
+            masks[i, i : i + 2, 1:4] = torch.ones(min(2, 8 - i), 3, dtype=torch.long)
+        steps = torch.zeros(6, 10, dtype=torch.long)
+        for i in range(6):
+            steps[i, : i + 2] = 1
+        net, head = nn.Conv2d(1, 2, 3, padding=1), nn.Linear(4, 2)
+        opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(3):
+            l1 = F.cross_entropy(net(torch.randn(6, 1, 8, 8)), masks)
+            l2 = F.cross_entropy(head(torch.randn(6, 10, 4)).transpose(1, 2), steps)
+            opt.zero_grad()
+            (l1 + l2).backward()
+            opt.step()
+        """,
+    ),
+    case(
         "one_block_called_by_its_name",
         """
         import torch
