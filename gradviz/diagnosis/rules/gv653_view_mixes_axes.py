@@ -38,7 +38,6 @@ from collections.abc import Iterator
 from gradviz.dependence.axes import Axis
 from gradviz.dependence.axis_views import Mix
 from gradviz.dependence.axis_walk import axes_of
-from gradviz.diagnosis._words import variable
 from gradviz.diagnosis.edits.shapes import permuted
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite
@@ -81,22 +80,22 @@ def _is_known(mix: Mix) -> bool:
 def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
     call, use = mix.call, mix.uses[0]
     before, after = call.inputs[0], call.outputs[0]
-    name = variable(history, before) or "the tensor"
     made = axis.call if axis.how != "given" else None
     order = _order(before.shape, after.shape)
-    moved = (
-        f"`{name}.permute({', '.join(map(str, order))})`"
+    numbers = ", ".join(map(str, order))
+    fix = (
+        f"Move the dimensions instead: `.permute({numbers})`."
         if order
-        else f"Move the dimensions of `{name}` first, then merge neighbours: "
-        "`.transpose(…)` before the view"
+        else "Move the dimensions with `.transpose(…)` first, so that the view only "
+        "merges neighbours or takes one apart."
     )
     return Hit(
         f"`{history.text(call.site)}` makes {tuple(after.shape)} of "
-        f"{tuple(before.shape)}, and moves no element: the dimension of {axis.size} is "
-        "cut, and what has that size afterwards holds elements of several of the "
-        f"others. `{use.op}` ({history.line(use.site)}) takes them for dimensions.",
+        f"{tuple(before.shape)}, and a view moves no element: the dimension of "
+        f"{axis.size} is cut, and what has that size afterwards holds elements of "
+        f"several of the others. `{use.op}` ({history.line(use.site)}) takes them for dimensions.",
         call.site,
-        f"{moved}." if not order else f"Move the dimensions: {moved}.",
+        fix,
         symptom=use.site,
         related=(
             Related("taken for dimensions here", use.site),

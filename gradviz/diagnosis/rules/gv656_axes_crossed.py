@@ -36,7 +36,6 @@ from itertools import combinations
 from gradviz.dependence.axes import Axis, Factor
 from gradviz.dependence.axis_facts import Meeting
 from gradviz.dependence.axis_walk import axes_of
-from gradviz.diagnosis._words import tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite
 
@@ -103,7 +102,7 @@ def _hit(history: History, meeting: Meeting, first: Factor, second: Factor) -> H
     return Hit(
         f"`{history.text(call.site)}` compares tensors whose dimensions of "
         f"{first.size} and {second.size} stand in opposite orders{how}: the samples of "
-        f"one meet the steps of the other, {tensor_words(history, target)}.",
+        "one meet the steps of the other.",
         call.site,
         "Bring both into one order first: `.transpose(0, 1)` of one of them, before it "
         "is flattened.",

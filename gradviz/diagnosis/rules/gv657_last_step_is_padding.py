@@ -52,7 +52,7 @@ def check(history: History) -> Iterator[Hit]:
         )
         if padding is not None and pick.call.site not in told:
             told.add(pick.call.site)
-            yield _hit(history, pick.call, padding)
+            yield _hit(history, pick.call, pick.size, padding)
 
 
 def _padded(axes: Axes, axis: Axis) -> Padding | None:
@@ -64,7 +64,7 @@ def _padded(axes: Axes, axis: Axis) -> Padding | None:
     return found if scanned or found.packed else None
 
 
-def _hit(history: History, call: Call, padding: Padding) -> Hit:
+def _hit(history: History, call: Call, size: int, padding: Padding) -> Hit:
     name = variable(history, call.inputs[0]) or "out"
     gives = (
         "zeros, which no step of theirs gave"
@@ -72,7 +72,7 @@ def _hit(history: History, call: Call, padding: Padding) -> Hit:
         else "what the layer made of the padding"
     )
     return Hit(
-        f"`{history.text(call.site)}` takes the last of {call.inputs[0].shape} steps, "
+        f"`{history.text(call.site)}` takes the last of {size} steps, "
         f"and the rows were filled up to that length in "
         f"{history.line(padding.call.site)}: of the shorter ones this is {gives}.",
         call.site,

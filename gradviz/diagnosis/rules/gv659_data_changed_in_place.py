@@ -192,7 +192,8 @@ def _hit(history: History, first: Call) -> Hit:
         "writes into the data itself: after the next backward pass the same elements "
         "come by again, and are changed once more, from epoch to epoch.",
         first.site,
-        "Make a new tensor instead: `x = x + …`, or change a `.clone()`.",
+        "Make a new tensor and leave the data as it is: `x = x + …` instead of "
+        "`x += …`, or change a `.clone()`.",
         symptom=first.site,
         related=(
             *([Related("view made here", base.site)] if base is not None else []),
