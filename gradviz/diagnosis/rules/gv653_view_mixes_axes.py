@@ -93,7 +93,8 @@ def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
         f"`{history.text(call.site)}` makes {tuple(after.shape)} of "
         f"{tuple(before.shape)}, and a view moves no element: the dimension of "
         f"{axis.size} is cut, and what has that size afterwards holds elements of "
-        f"several of the others. `{use.op}` ({history.line(use.site)}) takes them for dimensions.",
+        f"several of the others. `{use.op}` ({history.line(use.site)}) takes them for "
+        "dimensions.",
         call.site,
         fix,
         symptom=use.site,
