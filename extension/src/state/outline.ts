@@ -235,12 +235,22 @@ function treeOf(graph: Graph) {
   });
   const inside = (scope: number) => {
     const drawn = rowOf(children, scope + 1).filter((each) => scopeSize[each] !== 0);
-    drawn.sort((a, b) => (first[a] ?? 0) - (first[b] ?? 0));
-    return [...(silent.get(scope) ?? []), ...drawn];
+    const when = (item: number) =>
+      item < 0 ? ranAt(graph, -1 - item) : (first[item] ?? 0);
+    return [...drawn, ...(silent.get(scope) ?? [])].sort((a, b) => when(a) - when(b));
   };
   const drawn = graph.scopeSize.reduce((sum, size) => sum + (size > 0 ? 1 : 0), 0);
   const beside = [...silent.values()].reduce((sum, { length }) => sum + length, 0);
   return { tops: inside(-1), inside, count: drawn + beside };
+}
+
+/** When a module beside the graph ran: after what it took, or before who used it. */
+function ranAt({ snapshot, incoming, outgoing, source, target }: Graph, node: number) {
+  const at = (ends: Int32Array, edges: Int32Array) =>
+    Array.from(edges, (edge) => snapshot.nodes[ends[edge] ?? -1]?.sequence ?? -1);
+  const taken = at(source, rowOf(incoming, node));
+  if (taken.length > 0) return Math.max(...taken) + 0.5;
+  return Math.min(...at(target, rowOf(outgoing, node))) - 0.5;
 }
 
 const RANK: readonly Severity[] = ["info", "warning", "error"];
