@@ -178,7 +178,7 @@ function Terms({ parts }: { parts: readonly TermPart[] }) {
 }
 
 const TERM_COLOURS = 6;
-const SHARED = "How much each gives is not told apart: they share what lies between";
+const SHARED = "How much each of them gives is not told apart here";
 
 /** A line over the steps, on a scale of its own of at least two decades. */
 function Course({ values }: { values: readonly (number | null)[] }) {
