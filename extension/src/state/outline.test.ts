@@ -45,7 +45,7 @@ function made() {
         flags: ["frozen"],
       },
     ],
-    edges: [{ source: 6, target: 5, output: 0, input: 0, kind: "cut" }],
+    edges: [{ source: 4, target: 6, output: 0, input: 0, kind: "cut" }],
     findings: [
       { code: "GV401", slug: "x", severity: "error", message: "m", nodes: [5] },
     ],

@@ -244,13 +244,10 @@ function treeOf(graph: Graph) {
   return { tops: inside(-1), inside, count: drawn + beside };
 }
 
-/** When a module beside the graph ran: after what it took, or before who used it. */
-function ranAt({ snapshot, incoming, outgoing, source, target }: Graph, node: number) {
-  const at = (ends: Int32Array, edges: Int32Array) =>
-    Array.from(edges, (edge) => snapshot.nodes[ends[edge] ?? -1]?.sequence ?? -1);
-  const taken = at(source, rowOf(incoming, node));
-  if (taken.length > 0) return Math.max(...taken) + 0.5;
-  return Math.min(...at(target, rowOf(outgoing, node))) - 0.5;
+/** When a module beside the graph ran: after what it took; without that, first of all. */
+function ranAt({ snapshot, incoming, source }: Graph, node: number): number {
+  const taken = Array.from(rowOf(incoming, node), (edge) => source[edge] ?? -1);
+  return Math.max(-1, ...taken.map((id) => snapshot.nodes[id]?.sequence ?? -1)) + 0.5;
 }
 
 const RANK: readonly Severity[] = ["info", "warning", "error"];
