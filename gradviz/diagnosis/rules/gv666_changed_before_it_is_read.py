@@ -124,7 +124,12 @@ def _reads(history: History, use: RawSite, write: RawSite, name: str) -> bool:
 
 
 def _hit(
-    history: History, call: Call, site: RawSite | None, at: RawSite, name: str, use: Call
+    history: History,
+    call: Call,
+    site: RawSite | None,
+    at: RawSite,
+    name: str,
+    use: Call,
 ) -> Hit:
     return Hit(
         f"`{history.text(at)}` ({history.line(at)}) works in place on `{name}`, and "
