@@ -50,7 +50,11 @@ export function FlowLayers({
             </th>
           )}
           {terms.size > 0 && (
-            <th scope="col" title="Which terms of the loss it comes from">
+            <th
+              scope="col"
+              class="flow-terms-head"
+              title="Which terms of the loss it comes from"
+            >
               By term
             </th>
           )}
