@@ -128,9 +128,12 @@ class _Finder:
                     waiting.append(self.history.last_producer(value, call.index))
 
     def _cut(self, call: Call) -> _Cut | None:
-        """Return the call as a cut if it took from the graph and gave no gradient."""
+        """Return the call as a cut if it took from the graph and gave no gradient.
+
+        ``randn_like`` and its kin take a shape alone, and cut nothing.
+        """
         gives = call.nodes or any(value.requires_grad for value in call.outputs)
-        if gives or call.op in _ASKING:
+        if gives or call.op in _ASKING or call.op.endswith("_like"):
             return None
         sources = dict.fromkeys(
             (self.rows[value.node], value.output)

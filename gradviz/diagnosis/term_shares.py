@@ -15,6 +15,7 @@ MOST_TERMS = 6
 MOST_SHARES = 4_000
 MOST_NODES = 20_000  # of a pass that is taken apart
 _LONGEST = 32  # characters of a name
+_EXACT = 1e-3
 _MOST_CALLS = 50  # between a term and the loss
 
 
@@ -80,12 +81,20 @@ def _shares(
     ]
     for row, layer in enumerate(snapshot.flow_layers):
         leaf = latest.get(layer.name)
-        for number, part in enumerate(parts):
-            if leaf is not None and leaf in reached[number]:
-                shares = [account.share(term, leaf) for term in part.terms]
-                known = [share for share in shares if share is not None]
-                is_known = len(known) == len(shares)
-                yield ir.TermShare(row, number, sum(known) if is_known else None)
+        if leaf is None:
+            continue
+        given = [_share(account, part, leaf) for part in parts]
+        # What began where the terms meet is given by no term: then nothing is told.
+        is_told = abs(sum(each or 0 for each in given) - 1) < _EXACT
+        for number, share in enumerate(given):
+            if leaf in reached[number]:
+                yield ir.TermShare(row, number, share if is_told else None)
+
+
+def _share(account: Account, part: _Part, leaf: int) -> float | None:
+    shares = [account.share(term, leaf) for term in part.terms]
+    known = [share for share in shares if share is not None]
+    return sum(known) if len(known) == len(shares) else None
 
 
 def _name(term: Term, account: Account) -> str:

@@ -292,7 +292,7 @@ class TermShare:
 
     layer: int  # row of flow_layers
     term: int  # row of loss_terms
-    share: float | None = None  # from 0 to 1; None: below a part that terms share
+    share: float | None = None  # from 0 to 1, where they meet; None: not told apart
 
 
 @dataclass(frozen=True, slots=True)

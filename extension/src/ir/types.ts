@@ -389,7 +389,7 @@ export interface TermShare {
   readonly layer: number;
   /** row of loss_terms */
   readonly term: number;
-  /** from 0 to 1; null: below a part that terms share */
+  /** from 0 to 1, where they meet; null: not told apart */
   readonly share: number | null;
 }
 

@@ -1,4 +1,5 @@
 // Every parameter at one step: what reached it on an axis of fixed decades, or why nothing.
+import type { LossTerm } from "../ir/types.js";
 import { showFinding } from "../state/actions.js";
 import { beyond, NORM_DECADES, shareOf, ticksOf, tickText } from "../state/decades.js";
 import { type Flow, TROUBLE_WORDS, type Verdict } from "../state/flow.js";
@@ -9,7 +10,7 @@ import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 import { LayerButton } from "./layer-button.js";
 import { Sentence } from "./sentence.js";
-import { Tag } from "./text.js";
+import { Name, Tag } from "./text.js";
 
 const SHORTEST = 1; // percent: the smallest norm is a bar too
 const TICKS = ticksOf(NORM_DECADES, 4);
@@ -30,7 +31,7 @@ export function FlowLayers({
   if (snapshot === null) return null;
   const hasCourse = flow.steps.length > 1;
   const terms = termParts(snapshot);
-  return (
+  const table = (
     <table class="flow-layers" data-testid="flow-layers">
       <caption class="unseen">{`Gradient norms at step ${flow.steps[step] ?? 0}`}</caption>
       <thead>
@@ -49,7 +50,11 @@ export function FlowLayers({
             </th>
           )}
           {terms.size > 0 && (
-            <th scope="col" title="Which terms of the loss it comes from">
+            <th
+              scope="col"
+              class="flow-terms-head"
+              title="Which terms of the loss it comes from"
+            >
               By term
             </th>
           )}
@@ -82,6 +87,12 @@ export function FlowLayers({
         ))}
       </tbody>
     </table>
+  );
+  return (
+    <>
+      {terms.size > 0 && <TermLegend terms={snapshot.loss_terms} />}
+      {table}
+    </>
   );
 }
 
@@ -153,32 +164,45 @@ function Ratio({ row: { ratio } }: { row: FlowRow }) {
   );
 }
 
-/** The terms by name; where it is told what each gave, as parts of a bar. */
+/** A bar of what each term gave; where that is not told, the terms alone. */
 function Terms({ parts }: { parts: readonly TermPart[] }) {
-  const isTold = parts.length > 1 && parts.every(({ share }) => share !== null);
+  const isTold = parts.every(({ share }) => share !== null);
   const words = parts.map(({ name, share }) =>
     isTold ? `${name} ${formatPercent(share ?? 0, 1)}` : name,
   );
+  const said = visibleText(words.join(isTold ? ", " : " + "));
   return (
-    <td class="flow-terms" title={isTold || parts.length < 2 ? "" : SHARED}>
-      {isTold && (
-        <span class="flow-term-bar" aria-hidden="true">
-          {parts.map(({ term, share }) => (
-            <i
-              key={term}
-              class={`term-${term % TERM_COLOURS}`}
-              style={{ width: `${100 * (share ?? 0)}%` }}
-            />
-          ))}
-        </span>
-      )}
-      <span class="muted">{visibleText(words.join(isTold ? ", " : " + "))}</span>
+    <td class="flow-terms" title={isTold ? said : `${said}. ${UNTOLD}`}>
+      <span class={isTold ? "flow-term-bar" : "flow-term-dots"} aria-hidden="true">
+        {parts.map(({ term, share }) => (
+          <i
+            key={term}
+            class={`term-${term % TERM_COLOURS}`}
+            style={isTold ? { width: `${100 * (share ?? 0)}%` } : {}}
+          />
+        ))}
+      </span>
+      <span class="unseen">{said}</span>
     </td>
   );
 }
 
+/** Which colour is which term. */
+function TermLegend({ terms }: { terms: readonly LossTerm[] }) {
+  return (
+    <ul class="flow-term-legend" aria-label="Terms of the loss">
+      {terms.map(({ name }, term) => (
+        <li key={term}>
+          <i class={`term-${term % TERM_COLOURS}`} />
+          <Name text={name} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 const TERM_COLOURS = 6;
-const SHARED = "How much each gives is not told apart: they share what lies between";
+const UNTOLD = "How much each of them gives is not told apart here";
 
 /** A line over the steps, on a scale of its own of at least two decades. */
 function Course({ values }: { values: readonly (number | null)[] }) {

@@ -82,6 +82,7 @@ describe("the gradient flow", () => {
     const app = await show(snapshot);
     await app.click(app.root.querySelector("[data-tab=flow]"));
     const cells = [...app.root.querySelectorAll(".flow-terms")];
+    expect(app.root.querySelector(".flow-term-legend")?.textContent).toBe("fitkl");
     expect(cells.map((cell) => cell.textContent)).toEqual([
       "fit 75 %, kl 25 %",
       "fit + kl",

@@ -126,7 +126,6 @@ function summaryFacts(details: NodeDetails, norm: number | null): Fact[] {
 
 /** Each hook with the line that defines it. */
 function Hooks({ hooks }: { hooks: NodeDetails["hooks"] }) {
-  if (hooks.length === 0) return <Empty>No hook is registered on this node.</Empty>;
   return (
     <ul class="hooks">
       {hooks.map(({ name, place }, position) => (
@@ -216,18 +215,6 @@ export function NodeInspector({ snapshot, details }: Props) {
         <SourceView place={details.place} />
         <StackView stack={details.stack} />
       </Section>
-      <Section title="Operation">
-        <CallView details={details} />
-        <CheckDerivative id={details.id} node={details.node} />
-      </Section>
-      <TensorSections details={details} onPick={pick} />
-      <Section title="Gradient">
-        <GradientSection
-          gradients={details.gradients}
-          series={tables === null ? [] : gradientSeries(tables, details.id)}
-        />
-        <WaitingValues node={details.id} />
-      </Section>
       <div ref={layout}>
         <Section title={LAYOUT}>
           <Boundary what="the memory layout" attempt={chosen}>
@@ -240,6 +227,18 @@ export function NodeInspector({ snapshot, details }: Props) {
           </Boundary>
         </Section>
       </div>
+      <Section title="Operation">
+        <CallView details={details} />
+        <CheckDerivative id={details.id} node={details.node} />
+      </Section>
+      <TensorSections details={details} onPick={pick} />
+      <Section title="Gradient">
+        <GradientSection
+          gradients={details.gradients}
+          series={tables === null ? [] : gradientSeries(tables, details.id)}
+        />
+        <WaitingValues node={details.id} />
+      </Section>
       <Section title="Storage" note={formatPlural(details.storages.length, "storage")}>
         <StorageSection uses={details.storages} />
       </Section>
@@ -251,9 +250,11 @@ export function NodeInspector({ snapshot, details }: Props) {
         </Section>
       )}
       <NeighbourSection details={details} />
-      <Section title="Hooks" note={String(details.hooks.length)}>
-        <Hooks hooks={details.hooks} />
-      </Section>
+      {details.hooks.length > 0 && (
+        <Section title="Hooks" note={String(details.hooks.length)}>
+          <Hooks hooks={details.hooks} />
+        </Section>
+      )}
     </>
   );
 }

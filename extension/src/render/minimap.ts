@@ -7,8 +7,8 @@ import { paintOverview } from "./paint.js";
 import type { FrameParts } from "./picture.js";
 import type { TextMetrics } from "./text-metrics.js";
 
-const LARGEST = { width: 150, height: 220 }; // CSS pixels
-const LARGEST_SHARE = { width: 0.22, height: 0.42 }; // of the view
+const LARGEST = { width: 110, height: 2000 }; // CSS pixels
+const LARGEST_SHARE = { width: 0.16, height: 0.94 }; // of the view: it has a column
 const LEAST = { width: 34, height: 34 };
 const PADDING = 6;
 const CORNER = 8; // from the corner of the graph

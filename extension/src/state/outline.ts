@@ -235,12 +235,19 @@ function treeOf(graph: Graph) {
   });
   const inside = (scope: number) => {
     const drawn = rowOf(children, scope + 1).filter((each) => scopeSize[each] !== 0);
-    drawn.sort((a, b) => (first[a] ?? 0) - (first[b] ?? 0));
-    return [...(silent.get(scope) ?? []), ...drawn];
+    const when = (item: number) =>
+      item < 0 ? ranAt(graph, -1 - item) : (first[item] ?? 0);
+    return [...drawn, ...(silent.get(scope) ?? [])].sort((a, b) => when(a) - when(b));
   };
   const drawn = graph.scopeSize.reduce((sum, size) => sum + (size > 0 ? 1 : 0), 0);
   const beside = [...silent.values()].reduce((sum, { length }) => sum + length, 0);
   return { tops: inside(-1), inside, count: drawn + beside };
+}
+
+/** When a module beside the graph ran: after what it took; without that, first of all. */
+function ranAt({ snapshot, incoming, source }: Graph, node: number): number {
+  const taken = Array.from(rowOf(incoming, node), (edge) => source[edge] ?? -1);
+  return Math.max(-1, ...taken.map((id) => snapshot.nodes[id]?.sequence ?? -1)) + 0.5;
 }
 
 const RANK: readonly Severity[] = ["info", "warning", "error"];

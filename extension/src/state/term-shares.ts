@@ -4,7 +4,7 @@ import type { Snapshot } from "../ir/types.js";
 export interface TermPart {
   readonly term: number;
   readonly name: string;
-  /** From 0 to 1; null: terms share what lies between. */
+  /** From 0 to 1, where the terms meet; null: not told apart. */
   readonly share: number | null;
 }
 

@@ -220,5 +220,7 @@ def _related(history: History, given: tuple[Value, ...]) -> tuple[Related, ...]:
         for what in ("shape", "dtype"):
             text = shape_text(value) if what == "shape" else value.dtype
             said.setdefault(origin(history, value, what), []).append(text)
-        found += [Related(f"{', '.join(t)} since here", site) for site, t in said.items()]
+        found += [
+            Related(f"{', '.join(t)} since here", site) for site, t in said.items()
+        ]
     return tuple(each for each in found if each.site is not None)

@@ -128,7 +128,9 @@ def _is_outside(made: Call, target: Value) -> bool:
 def _hit(history: History, loss: Call, made: Call, target: Value) -> Hit:
     chosen, found = of_function(history, made, _LAYERS), target.summary
     low, high = _RANGES[name_of(made)]
-    gives = "nothing below 0" if high == inf else f"values from {low:g} to {high:g} only"
+    gives = (
+        "nothing below 0" if high == inf else f"values from {low:g} to {high:g} only"
+    )
     assert found is not None
     name = history.name(target, "the target")
     return Hit(

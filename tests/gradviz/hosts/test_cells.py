@@ -137,6 +137,14 @@ def test_what_explains_an_error_is_one_in_its_card(cells: Cells):
     assert card["events"][-1]["text"].startswith("TypeError: unsupported operand")
 
 
+def test_the_graph_of_a_card_knows_the_bytes_of_its_tensors(cells: Cells):
+    cells.run("%gradviz on")
+    cells.run("y = x.exp()\ny += 1\ny.sum().backward()")
+    (card,) = cells.graphs
+    assert card["storages"]
+    assert all(each["nbytes"] > 0 for each in card["storages"])
+
+
 def test_the_card_has_the_graph_that_the_cell_had_built(cells: Cells, engine: str):
     cells.run(f"import {engine} as lib\n%gradviz on")
     cells.run("w = lib.tensor([1.0, 2.0], requires_grad=True)\nearlier = w * 2")
