@@ -55,9 +55,10 @@ def check(history: History) -> Iterator[Hit]:
     for leaf in sorted(learning.trained(history) - known):
         call = history.producer(leaf) or learning.births(history).get(leaf)
         inside = call and isinstance(history.at(call.module), ModuleCall)
-        if call and inside and call.site and seen[leaf].is_parameter:
-            if _makes(call, seen[leaf].storage):  # else it is the first that reads it
-                made[call.site].append(leaf)
+        if call is None or not inside or not _makes(call, seen[leaf].storage):
+            continue  # nobody saw its making: that call is the first that reads it
+        if call.site and seen[leaf].is_parameter:
+            made[call.site].append(leaf)
     for site, leaves in made.items():
         if len(leaves) >= _LEAST:
             passes = [each for each in history.backwards if leaves[0] in each.leaves]
