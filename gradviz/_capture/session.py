@@ -20,6 +20,7 @@ from gradviz._capture.open_log import (
     recorded_engine,
     usable,
 )
+from gradviz._capture.recorder.gc_pause import collector_paused
 from gradviz._capture.recorder.live import FirstSource
 from gradviz._capture.recorder.live_log import LogSource
 from gradviz._capture.recorder.recorder import Recorder
@@ -81,6 +82,8 @@ def recordings() -> list[Session]:
     """Return the recorders that were used and still live, newest first."""
     return [_RECORDINGS[key] for key in sorted(_RECORDINGS.keys(), reverse=True)]
 
+
+_MOST_AT_ONCE = 2_000  # events that a repr has diagnosed, if nobody has before
 
 _NO_GRAPH = (
     "No graph was recorded: the recorder was not used in a `with` yet, or it was made "
@@ -155,9 +158,16 @@ class Session:
         return f"<recorder{title} of {engines}: {passes}{state}>"
 
     def _verdict(self) -> str:
-        """Return the first finding in a few words; a repr never raises."""
+        """Return the first finding in a few words; a repr never raises.
+
+        A debugger asks for it at every stop: of a long run it says what is known.
+        """
         if not self._wants_findings:
             return "findings were not asked for"
+        logs = [part.log for part in self._parts if part.log is not None]
+        events = sum(len(log.program.raw) for log in logs)
+        if self._diagnosis is None and events > _MOST_AT_ONCE:
+            return f"{events:,} events, not diagnosed yet"
         try:
             diagnosis = self.diagnose()
         except Exception as failure:
@@ -306,6 +316,10 @@ class Session:
 
         Of a block that used both engines, the larger graph.
         """
+        with collector_paused():
+            return self._snapshot()
+
+    def _snapshot(self) -> ir.Snapshot:
         from gradviz.answers.saved import with_answers
         from gradviz.diagnosis.attach import with_findings
         from gradviz.diagnosis.cuts import with_cuts
@@ -373,7 +387,8 @@ class Session:
 
         if self._diagnosis is not None:
             return self._diagnosis
-        found = list(map(diagnose, histories))
+        with collector_paused():
+            found = list(map(diagnose, histories))
         together = _together(found) if found else Diagnosis((), (), ())
         if not self._open:
             self._diagnosis = together

@@ -45,6 +45,7 @@ class Run:
         self.history = history
         self.diagnosis = diagnosis
         self.known: dict[tuple[int, str], Why] = {}  # answers about parameters
+        self._root_lines: dict[int, str] = {}  # by index of a pass
 
     @property
     def visited(self) -> int:
@@ -116,6 +117,12 @@ class Run:
 
     def root_line(self, backward: Backward) -> str:
         """Return "line 11": where what a pass began at was made, and got its name."""
+        known = self._root_lines.get(backward.index)
+        if known is None:
+            known = self._root_lines[backward.index] = self._root_line(backward)
+        return known
+
+    def _root_line(self, backward: Backward) -> str:
         root = backward.roots[0] if backward.roots else None
         made = (
             None if root is None else self.history.last_producer(root, backward.index)

@@ -50,19 +50,16 @@ _LEAST = 2  # leaves of one line
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such leaves."""
     seen, made = learning.last_seen(history), defaultdict[RawSite, list[int]](list)
-    first: dict[RawSite, bool] = {}  # whether the call of a line makes the memory
     known = learning.managed(history) | learning.parameters(history).keys()
     known |= by_hand(history) | read_gradients(history)
     for leaf in sorted(learning.trained(history) - known):
         call = history.producer(leaf) or learning.births(history).get(leaf)
         inside = call and isinstance(history.at(call.module), ModuleCall)
-        if call and inside and call.site and seen[leaf].is_parameter:
+        if call is None or not inside or not _makes(call, seen[leaf].storage):
+            continue  # nobody saw its making: that call is the first that reads it
+        if call.site and seen[leaf].is_parameter:
             made[call.site].append(leaf)
-            first.setdefault(call.site, _makes(call, seen[leaf].storage))
-    known_makers = any(first.values())  # a call that reads it may be the first seen
     for site, leaves in made.items():
-        if known_makers and not first[site]:
-            continue
         if len(leaves) >= _LEAST:
             passes = [each for each in history.backwards if leaves[0] in each.leaves]
             yield Hit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -56,3 +57,15 @@ def test_a_repr_never_raises(lib: Any, monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(session.Session, "diagnose", fail)
     assert repr(recorder).endswith("no verdict: ValueError>")
+
+
+def test_a_repr_of_a_long_run_says_what_is_known(lib: Any):
+    x = lib.ones(2, requires_grad=True)
+    with gradviz.record(engine=lib.__name__) as recorder:
+        for _ in range(800):
+            (x * 2).sum().backward()
+    assert re.search(
+        r"800 backward passes, 2,\d+ events, not diagnosed", repr(recorder)
+    )
+    recorder.diagnose()
+    assert repr(recorder).endswith("800 backward passes, no findings>")
