@@ -94,7 +94,7 @@ def _entry(table: ast.AST, key: object) -> ast.expr | None:
 
 
 def _of_call(where: Spot, call: ast.Call) -> Spot | None:
-    """Return what a call of the program's own returned, or what chose what it looked up."""
+    """Return what a call of the program's own returned, or what it looked up."""
     match call:
         case ast.Call(ast.Attribute(table, "get"), [key, *rest]):
             found = _of_item(where, table, key, rest[0] if rest else None)
@@ -115,7 +115,7 @@ def _of_call(where: Spot, call: ast.Call) -> Spot | None:
     return None
 
 
-# ---- attributes -----------------------------------------------------------------------
+# ---- attributes ----------------------------------------------------------------------
 
 
 def _of_attribute(where: Spot, node: ast.Attribute) -> Spot | None:
@@ -214,7 +214,7 @@ def _field_once(where: Spot, name: str) -> Spot | None:
     return Spot(where.source, values[0]) if len(values) == 1 else None
 
 
-# ---- branches -------------------------------------------------------------------------
+# ---- branches ------------------------------------------------------------------------
 
 
 def _asked_for(where: Spot) -> Spot | None:
@@ -240,9 +240,9 @@ def _literal(where: Spot, wanted: ast.expr | None) -> Spot | None:
     if isinstance(asked.node, ast.IfExp) and isinstance(wanted, ast.Constant):
         for branch in (asked.node.body, asked.node.orelse):
             found = choice(asked.at(branch))
-            if isinstance(found.node, ast.Constant):
-                if found.node.value == wanted.value:
-                    return found
+            literal = isinstance(found.node, ast.Constant)
+            if literal and found.node.value == wanted.value:
+                return found
     return asked if isinstance(asked.node, ast.Constant) else None
 
 

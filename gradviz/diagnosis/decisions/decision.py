@@ -23,7 +23,9 @@ class Decision:
 
     site: RawSite | None
     text: str = ""  # the expression that was chosen
-    made: RawSite | None = None  # what was made or called by it, where that is elsewhere
+    made: RawSite | None = (
+        None  # what was made or called by it, where that is elsewhere
+    )
     line: int | None = None  # where no instruction marks the expression alone
 
     @property
@@ -126,9 +128,7 @@ def _at(history: History, where: Spot, made: RawSite | None) -> Decision:
     return Decision(found, text, made, None if whole else where.line)
 
 
-def of_elements(
-    history: History, site: RawSite | None, stack: Frames = ()
-) -> Decision:
+def of_elements(history: History, site: RawSite | None, stack: Frames = ()) -> Decision:
     """Return the line that chose for what a statement runs: the loop that it fills.
 
     What is done to each element of a loop, and nothing else, is decided by what the
@@ -198,7 +198,7 @@ def called_function(history: History, where: Spot) -> ast.FunctionDef | None:
     return None
 
 
-# ---- from syntax back to sites --------------------------------------------------------
+# ---- from syntax back to sites -------------------------------------------------------
 
 
 def site_of(history: History, where: Spot) -> RawSite | None:

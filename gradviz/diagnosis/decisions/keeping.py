@@ -37,7 +37,9 @@ def _attributes_read(history: History, reader: Frames) -> Iterator[Spot]:
     for place, site in enumerate(reader):
         where = spot(history, site, reader[place + 1 :])
         for each in () if where is None else ast.walk(where.node):
-            if where is None or not isinstance(each, ast.Name | ast.Attribute | ast.Call):
+            if where is None or not isinstance(
+                each, ast.Name | ast.Attribute | ast.Call
+            ):
                 continue
             if not _is_called(where, each) and each is not where.node:
                 for step in path(where.at(each)):

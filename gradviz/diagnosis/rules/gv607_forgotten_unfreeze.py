@@ -217,9 +217,7 @@ def _frozen_hit(
         fix,
         symptom=backward.site,
         edit=None if alias is None else copied_model(culprit, alias.lineno),
-        related=_body(chosen)
-        if alias is None
-        else (Related("frozen here", site),),
+        related=_body(chosen) if alias is None else (Related("frozen here", site),),
         line=chosen.line if alias is None else alias.lineno,
         tensors=tuple(sorted(tensors)),
         severity="error",

@@ -66,8 +66,10 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         else f"but {given} holds probabilities, of `{history.text(made.site)}` "
         f"({history.line(made.site)})"
     )
-    chosen = of_function(history, call, _CRITERIA) if made is None else of_step(
-        history, made, _LAYERS
+    chosen = (
+        of_function(history, call, _CRITERIA)
+        if made is None
+        else of_step(history, made, _LAYERS)
     )
     instead = "F.cross_entropy(logits, target)"
     other = "`log_softmax` in place of `softmax`" if made else "`log_softmax` first"

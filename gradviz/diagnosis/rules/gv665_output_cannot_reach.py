@@ -22,8 +22,8 @@ Use instead
         net = nn.Sequential(nn.Linear(3, 32), nn.ReLU(), nn.Linear(32, 1))
 
 When it stays quiet
-    Targets in range, but for a few at most; targets that were computed from parameters,
-    as those of a teacher; and activations whose result is changed before it is compared.
+    Targets in range; targets that were computed from parameters, as those of a
+    teacher; and activations whose result is changed before it is compared.
 
 References
     https://discuss.pytorch.org/t/model-predicts-only-positive-values/58938
@@ -128,7 +128,9 @@ def _is_outside(made: Call, target: Value) -> bool:
 def _hit(history: History, loss: Call, made: Call, target: Value) -> Hit:
     chosen, found = of_function(history, made, _LAYERS), target.summary
     low, high = _RANGES[name_of(made)]
-    gives = "nothing below 0" if high == inf else f"values from {low:g} to {high:g} only"
+    gives = (
+        "nothing below 0" if high == inf else f"values from {low:g} to {high:g} only"
+    )
     assert found is not None
     name = history.name(target, "the target")
     return Hit(

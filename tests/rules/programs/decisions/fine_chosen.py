@@ -20,7 +20,10 @@ PROGRAMS: list[Case] = [
             hidden_act: str = "relu"
             head_act: str = "none"
         def build(cfg):
-            return nn.Sequential(nn.Linear(4, cfg.width), ACTS[cfg.hidden_act](), nn.Linear(cfg.width, 1), ACTS[cfg.head_act]())
+            return nn.Sequential(
+                nn.Linear(4, cfg.width), ACTS[cfg.hidden_act](),
+                nn.Linear(cfg.width, 1), ACTS[cfg.head_act](),
+            )
         cfg = Config(
             width=8,
             head_act="sigmoid",
@@ -184,7 +187,10 @@ PROGRAMS: list[Case] = [
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()
-                self.net = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 2))
+                self.net = nn.Sequential(
+                    nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5),
+                    nn.Linear(16, 2),
+                )
             def forward(self, x):
                 return self.net(x)
         def evaluate(model, x, y):
