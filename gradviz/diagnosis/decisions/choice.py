@@ -34,6 +34,16 @@ def choice(where: Spot) -> Spot:
     return path(where)[-1]
 
 
+def function_at(where: Spot) -> Spot | None:
+    """Return the definition of the function that an expression names or is."""
+    last = choice(where)
+    if isinstance(last.node, ast.Lambda):
+        return last
+    name = last.node.id if isinstance(last.node, ast.Name) else ""
+    found = definition(last.source, name)
+    return Spot(last.source, found) if isinstance(found, Function) else None
+
+
 def path(where: Spot) -> list[Spot]:
     """Return the expressions on the way back to a choice, the first one included."""
     found = [where]
