@@ -150,7 +150,9 @@ def _both(one: Factor, other: Factor) -> Factor:
     if one.size != other.size:
         return one
     axes = dict.fromkeys((*one.axes, *other.axes))
-    return one if len(axes) == len(one.axes) else Factor(tuple(axes)[:MOST_AXES], one.size)
+    return (
+        one if len(axes) == len(one.axes) else Factor(tuple(axes)[:MOST_AXES], one.size)
+    )
 
 
 def axes_in(dim: Dim) -> list[Axis]:

@@ -294,7 +294,11 @@ def _gather(call: Call, get: Get) -> list[Dims | None] | None:
     """One element for each of an index: the places are the operand's, but for one."""
     place = call.keywords.get("dim", call.arguments[1] if call.arguments[1:] else None)
     dims = get(call.inputs[0])
-    if type(place) is not int or not call.outputs or not -len(dims) <= place < len(dims):
+    if (
+        type(place) is not int
+        or not call.outputs
+        or not -len(dims) <= place < len(dims)
+    ):
         return None
     shape = call.outputs[0].shape
     out = list(dims)

@@ -205,7 +205,9 @@ class _Walk:
         first = call.inputs[0]
         if name in RESHAPES:
             dims = self.get(first)
-            if prod(first.shape) != prod(call.outputs[0].shape) or not prod(first.shape):
+            if prod(first.shape) != prod(call.outputs[0].shape) or not prod(
+                first.shape
+            ):
                 return [None] * count
             mixes = [] if first.is_parameter else self.axes.mixes
             return [reshaped(dims, call.outputs[0].shape, call, mixes)]

@@ -182,9 +182,12 @@ def returned(function: Function) -> list[ast.expr]:
 
 def definition(source: Source, name: str) -> ast.stmt | None:
     """Return the only function or class of this name in a file."""
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    every = [each for each in ast.walk(source.tree) if isinstance(each, kinds)]
-    found = [each for each in every if each.name == name]
+    found = [
+        each
+        for each in ast.walk(source.tree)
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and each.name == name
+    ]
     return found[0] if len(found) == 1 else None
 
 

@@ -250,8 +250,8 @@ def _literal(where: Spot, wanted: ast.expr | None) -> Spot | None:
     if isinstance(asked.node, ast.IfExp) and isinstance(wanted, ast.Constant):
         for branch in (asked.node.body, asked.node.orelse):
             found = choice(asked.at(branch))
-            literal = isinstance(found.node, ast.Constant)
-            if literal and found.node.value == wanted.value:
+            literal = found.node
+            if isinstance(literal, ast.Constant) and literal.value == wanted.value:
                 return found
     return asked if isinstance(asked.node, ast.Constant) else None
 

@@ -79,11 +79,28 @@ def of_argument(
     placed = call.args[place : place + 1]
     if any(isinstance(each, ast.Starred) for each in call.args[: place + 1]):
         placed = []
-    for given in (*named, *placed):
+    for given in (named or placed)[:1]:
         way = path(where.at(given))
         if len(way) > 1:
             return _at(history, way[-1], module.site)
     return Decision(module.site)
+
+
+def of_setting(
+    history: History,
+    call: Call,
+    kinds: Collection[str],
+    place: int,
+    names: Collection[str],
+) -> Decision:
+    """Return the line that chose how a step computes: the argument of its layer.
+
+    ``kinds`` are the classes of layers that do nothing else. Of another call, its own.
+    """
+    module = module_around(history, call.module)
+    if module is not None and module.kind in kinds and module.site is not None:
+        return of_argument(history, module, place, names)
+    return Decision(call.site)
 
 
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:

@@ -110,7 +110,9 @@ def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
 def _order(before: tuple[int, ...], after: tuple[int, ...]) -> list[int]:
     """Return where the dimensions were before; [] where sizes do not tell."""
     if sorted(before) != sorted(after) or len(set(before)) < len(before):
-        kept = [i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a == b]
+        kept = [
+            i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a == b
+        ]
         rest = [size for i, size in enumerate(before) if i not in kept]
         if sorted(before) != sorted(after) or len(set(rest)) < len(rest):
             return []

@@ -48,7 +48,9 @@ _CHANGING = _ADDING | words(
     "mul div imul idiv itruediv true_divide divide multiply pow ipow exp log log1p sqrt "
     "neg square reciprocal floor_divide"
 )
-_LAYERS = words("linear conv1d conv2d conv3d convolution lstm gru rnn_tanh matmul addmm")
+_LAYERS = words(
+    "linear conv1d conv2d conv3d convolution lstm gru rnn_tanh matmul addmm"
+)
 _CONSTANTS = words("zeros ones full empty zeros_like ones_like new_zeros new_ones eye")
 _MOST = 4  # writes of a line that are looked into
 
@@ -166,7 +168,9 @@ def _hit(history: History, line: _Line, first: Call, again: Call) -> Hit:
     value = first.writes[0].value
     name = variable(history, value)
     base = history.producer(value, before=first.index)
-    source = base.inputs[0] if base is not None and value.is_view and base.inputs else None
+    source = (
+        base.inputs[0] if base is not None and value.is_view and base.inputs else None
+    )
     of = history.name(source, "") if source is not None else ""
     what = f"`{name}`" if name else "what it changes"
     view = f" is a view of {of}, so this" if of and of != what else ""

@@ -211,7 +211,9 @@ def _named(history: History, site: RawSite, copy: str) -> list[int]:
         each.lineno
         for each in ([] if tree is None else ast.walk(tree))
         if isinstance(each, ast.Assign)
-        and (isinstance(each.value, ast.Name | ast.Attribute) or _is_shallow(each.value))
+        and (
+            isinstance(each.value, ast.Name | ast.Attribute) or _is_shallow(each.value)
+        )
         and copy in map(ast.unparse, each.targets)
     ]
 
