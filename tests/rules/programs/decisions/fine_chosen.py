@@ -211,4 +211,28 @@ PROGRAMS: list[Case] = [
         fit(Net(), x, (x[:, 0] > 0).long())
         """,
     ),
+    case(
+        "monte_carlo_dropout_and_a_decay_in_stairs",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 32), nn.Dropout(0.5), nn.Linear(32, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        stairs = torch.optim.lr_scheduler.LambdaLR(opt, lambda e: 0.5 ** (e // 3))
+        x = torch.ones(8, 4)
+        for epoch in range(6):
+            loss = (net(x) - 1).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            stairs.step()
+        with torch.no_grad():
+            samples = torch.stack([net(x) for _ in range(8)])
+        print(samples.mean(0), samples.std(0))
+        net.eval()
+        with torch.no_grad():
+            print(torch.equal(net(x), net(x)))
+        """,
+    ),
 ]
