@@ -71,6 +71,15 @@ def of_argument(
     By its place among the arguments, or by name. The constructor's own, where it is
     spelt out there or cannot be followed.
     """
+    known, key = _known(history), (module.key, place, *names)
+    if key not in known:
+        known[key] = _given(history, module, place, names)
+    return known[key]
+
+
+def _given(
+    history: History, module: Module, place: int, names: Collection[str]
+) -> Decision:
     where = spot(history, module.site, module.stack)
     if where is None or not isinstance(where.node, ast.Call):
         return Decision(module.site)
@@ -122,6 +131,22 @@ def _called(
 
     Of two that a condition chose from, the one that has this name.
     """
+    known, key = _known(history), (site, stack, kind)
+    if key not in known:
+        known[key] = _followed(history, site, stack, kind)
+    return known[key]
+
+
+@once
+def _known(history: History) -> dict[object, Decision]:
+    """Return what was followed so far: a loop asks for the same again and again."""
+    del history
+    return {}
+
+
+def _followed(
+    history: History, site: RawSite | None, stack: Frames, kind: str
+) -> Decision:
     where = spot(history, site, stack)
     if where is None or not isinstance(where.node, ast.Call):
         return Decision(site)
