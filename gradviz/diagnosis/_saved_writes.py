@@ -16,13 +16,13 @@ from gradviz.diagnosis._memory import numel, overlap
 from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._views import through
 from gradviz.diagnosis._words import (
-    layer_or_call,
     module_around,
     module_words,
     node_words,
     place,
     tensor_words,
 )
+from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.remedy import Remedy, first_of
 from gradviz.diagnosis.edits.writes import copied_first, out_of_place
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -377,7 +377,7 @@ def _culprit(history: History, found: Overwrite) -> RawSite | None:
     """Return the line to change: of a layer with ``inplace=True``, its construction."""
     if found.call is None or found.site != found.call.site:
         return found.site
-    return layer_or_call(history, found.call, _WRITING_LAYERS)
+    return of_setting(history, found.call, _WRITING_LAYERS, 0, ("inplace",)).site
 
 
 def _related(history: History, found: Overwrite) -> Iterable[Related]:

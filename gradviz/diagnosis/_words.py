@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
 
-from gradviz.program import Call, History, Module, ModuleCall, Node, RawSite, Value
+from gradviz.program import History, Module, ModuleCall, Node, RawSite, Value
 
 _LONGEST = 90  # characters of code quoted in a sentence
 
@@ -152,17 +151,3 @@ def ast_text(history: History, site: RawSite, node: ast.expr) -> str:
 def versions(before: int, after: int) -> str:
     """Return "from version 0 to version 1"."""
     return f"from version {before} to version {after}"
-
-
-def layer_or_call(
-    history: History, call: Call, kinds: Collection[str]
-) -> RawSite | None:
-    """Return where the layer around a call was constructed, if it is of these kinds.
-
-    A layer does what its constructor said: that is the line to change. Of another call
-    it is its own.
-    """
-    module = module_around(history, call.module)
-    if module is not None and module.kind in kinds and module.site is not None:
-        return module.site
-    return call.site

@@ -148,17 +148,20 @@ _SAME = (
 )
 
 
-def origin(history: History, value: Value, before: int) -> Call | None:
+def origin(
+    history: History, value: Value, before: int, *, codes: bool = False
+) -> Call | None:
     """Return the call that gave a tensor its contents: its last writer or its maker.
 
-    Reshaping and casting are looked through.
+    Reshaping and casting are looked through; with ``codes``, not that of integers: as
+    pixels are, these are codes, and their size matters from where they became numbers.
     """
     for _ in range(50):
         writes = history.writes(value.storage, before=before)
         call = writes[-1][0] if writes else history.producer(value, before)
         if call is None or writes or plain(call.op) not in _SAME.split():
             return call
-        if not call.inputs:
+        if not call.inputs or (codes and _made_a_float(call)):
             return call
         value, before = call.inputs[0], call.index
     return None
@@ -185,15 +188,21 @@ def largest_source(
         if size < above:
             return site, found
         found = value
-        maker = origin(history, value, call.index)
+        maker = origin(history, value, call.index, codes=True)
         if maker is None:
             facts = history.program.tensors.get(value.tensor)
             return (facts.made if facts and facts.made else site), found
         site = maker.site or site
-        if value.is_leaf or not maker.inputs:
+        if value.is_leaf or not maker.inputs or _made_a_float(maker):
             return site, found
         call = maker
     return site, found
+
+
+def _made_a_float(call: Call) -> bool:
+    """Tell whether a call took integers for numbers to compute with."""
+    (given, *_), result = call.inputs, call.outputs[:1]
+    return "int" in given.dtype and any("float" in each.dtype for each in result)
 
 
 def magnitude(summary: Summary | None) -> float | None:

@@ -56,7 +56,9 @@ class Module:
     kind: str  # "Linear"
     name: str = ""  # path from the outermost module, or its variable
     site: RawSite | None = None  # the user's line that constructed it
-    stack: tuple[RawSite, ...] = ()  # the user's frames around that one, innermost first
+    stack: tuple[
+        RawSite, ...
+    ] = ()  # the user's frames around that one, innermost first
     made: int | None = None  # index of the first event after its construction began
     parameters: dict[str, int] = field(default_factory=dict[str, int])  # own ones
     children: dict[str, int] = field(default_factory=dict[str, int])

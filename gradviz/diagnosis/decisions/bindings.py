@@ -101,9 +101,10 @@ def _reaching(
     statement, value = max(before, key=lambda row: row[0].lineno)  # type: ignore[attr-defined]
     outside = list(source.around(use)) if use is not None else []
     for each in source.around(statement):
-        if isinstance(each, ast.If | ast.Try | ast.Match) and each not in outside:
-            if len(before) > 1 or getattr(each, "orelse", None):
-                return [None]
+        branches = isinstance(each, ast.If | ast.Try | ast.Match)
+        several = len(before) > 1 or bool(getattr(each, "orelse", None))
+        if branches and several and each not in outside:
+            return [None]
         if each is scope:
             break
     return [value]
@@ -181,9 +182,11 @@ def returned(function: Function) -> list[ast.expr]:
 
 def definition(source: Source, name: str) -> ast.stmt | None:
     """Return the only function or class of this name in a file."""
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     found = [
-        e for e in ast.walk(source.tree) if isinstance(e, kinds) and e.name == name
+        each
+        for each in ast.walk(source.tree)
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and each.name == name
     ]
     return found[0] if len(found) == 1 else None
 
@@ -229,8 +232,9 @@ def _set_by(
     if isinstance(target, ast.Attribute) and target.attr == name:
         yield statement, value
     elif isinstance(target, ast.Tuple):
-        same = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
-        values = value.elts if same else [value] * len(target.elts)
+        count = len(target.elts)
+        values = value.elts if isinstance(value, ast.Tuple) else [value] * count
+        values = values if len(values) == count else [value] * count
         for one, other in zip(target.elts, values, strict=True):
             yield from _set_by(statement, one, other, name)
 

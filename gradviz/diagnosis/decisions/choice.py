@@ -34,6 +34,16 @@ def choice(where: Spot) -> Spot:
     return path(where)[-1]
 
 
+def function_at(where: Spot) -> Spot | None:
+    """Return the definition of the function that an expression names or is."""
+    last = choice(where)
+    if isinstance(last.node, ast.Lambda):
+        return last
+    name = last.node.id if isinstance(last.node, ast.Name) else ""
+    found = definition(last.source, name)
+    return Spot(last.source, found) if isinstance(found, Function) else None
+
+
 def path(where: Spot) -> list[Spot]:
     """Return the expressions on the way back to a choice, the first one included."""
     found = [where]
@@ -94,7 +104,7 @@ def _entry(table: ast.AST, key: object) -> ast.expr | None:
 
 
 def _of_call(where: Spot, call: ast.Call) -> Spot | None:
-    """Return what a call of the program's own returned, or what chose what it looked up."""
+    """Return what a call of the program's own returned, or what it looked up."""
     match call:
         case ast.Call(ast.Attribute(table, "get"), [key, *rest]):
             found = _of_item(where, table, key, rest[0] if rest else None)
@@ -115,7 +125,7 @@ def _of_call(where: Spot, call: ast.Call) -> Spot | None:
     return None
 
 
-# ---- attributes -----------------------------------------------------------------------
+# ---- attributes ----------------------------------------------------------------------
 
 
 def _of_attribute(where: Spot, node: ast.Attribute) -> Spot | None:
@@ -214,7 +224,7 @@ def _field_once(where: Spot, name: str) -> Spot | None:
     return Spot(where.source, values[0]) if len(values) == 1 else None
 
 
-# ---- branches -------------------------------------------------------------------------
+# ---- branches ------------------------------------------------------------------------
 
 
 def _asked_for(where: Spot) -> Spot | None:
@@ -240,9 +250,9 @@ def _literal(where: Spot, wanted: ast.expr | None) -> Spot | None:
     if isinstance(asked.node, ast.IfExp) and isinstance(wanted, ast.Constant):
         for branch in (asked.node.body, asked.node.orelse):
             found = choice(asked.at(branch))
-            if isinstance(found.node, ast.Constant):
-                if found.node.value == wanted.value:
-                    return found
+            literal = found.node
+            if isinstance(literal, ast.Constant) and literal.value == wanted.value:
+                return found
     return asked if isinstance(asked.node, ast.Constant) else None
 
 

@@ -71,6 +71,15 @@ def of_argument(
     By its place among the arguments, or by name. The constructor's own, where it is
     spelt out there or cannot be followed.
     """
+    known, key = _known(history), (module.key, place, *names)
+    if key not in known:
+        known[key] = _given(history, module, place, names)
+    return known[key]
+
+
+def _given(
+    history: History, module: Module, place: int, names: Collection[str]
+) -> Decision:
     where = spot(history, module.site, module.stack)
     if where is None or not isinstance(where.node, ast.Call):
         return Decision(module.site)
@@ -79,11 +88,28 @@ def of_argument(
     placed = call.args[place : place + 1]
     if any(isinstance(each, ast.Starred) for each in call.args[: place + 1]):
         placed = []
-    for given in (*named, *placed):
+    for given in (named or placed)[:1]:
         way = path(where.at(given))
         if len(way) > 1:
             return _at(history, way[-1], module.site)
     return Decision(module.site)
+
+
+def of_setting(
+    history: History,
+    call: Call,
+    kinds: Collection[str],
+    place: int,
+    names: Collection[str],
+) -> Decision:
+    """Return the line that chose how a step computes: the argument of its layer.
+
+    ``kinds`` are the classes of layers that do nothing else. Of another call, its own.
+    """
+    module = module_around(history, call.module)
+    if module is not None and module.kind in kinds and module.site is not None:
+        return of_argument(history, module, place, names)
+    return Decision(call.site)
 
 
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
@@ -105,6 +131,22 @@ def _called(
 
     Of two that a condition chose from, the one that has this name.
     """
+    known, key = _known(history), (site, stack, kind)
+    if key not in known:
+        known[key] = _followed(history, site, stack, kind)
+    return known[key]
+
+
+@once
+def _known(history: History) -> dict[object, Decision]:
+    """Return what was followed so far: a loop asks for the same again and again."""
+    del history
+    return {}
+
+
+def _followed(
+    history: History, site: RawSite | None, stack: Frames, kind: str
+) -> Decision:
     where = spot(history, site, stack)
     if where is None or not isinstance(where.node, ast.Call):
         return Decision(site)
@@ -198,7 +240,7 @@ def called_function(history: History, where: Spot) -> ast.FunctionDef | None:
     return None
 
 
-# ---- from syntax back to sites --------------------------------------------------------
+# ---- from syntax back to sites -------------------------------------------------------
 
 
 def site_of(history: History, where: Spot) -> RawSite | None:

@@ -122,7 +122,7 @@ def is_call_of(call: ast.Call, function: Function) -> bool:
     """Tell whether a call can be one of a function, by its name."""
     if isinstance(function, ast.Lambda) or function.name == last_name(call.func):
         return True
-    # A constructor goes by its class, a forward by its module, what is decorated by any.
+    # A constructor goes by its class, a forward by its module; a wrapper by any name.
     special = function.name in ("__init__", "__new__", "__call__", "forward")
     return special or bool(function.decorator_list)
 
@@ -143,7 +143,7 @@ def parameters(function: Function) -> list[str]:
 def _given(
     call: ast.Call, function: Function, name: str, bound: bool
 ) -> tuple[ast.expr | None, bool]:
-    """Return what a call gives to a parameter, and whether it is plain what it gives."""
+    """Return what a call gives to a parameter, and whether that is plain to see."""
     for each in call.keywords:
         if each.arg == name:
             return each.value, True

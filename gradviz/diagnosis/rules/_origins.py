@@ -141,15 +141,15 @@ def origin_call(
 
 
 _AS_IT_IS = words(
-    "view reshape flatten squeeze unsqueeze transpose permute __getitem__ getitem to long int "
-    "float contiguous clone T stack cat concat detach type tolist from_numpy as_tensor "
-    "index_select split chunk unbind repeat expand cpu cuda pin_memory select narrow "
-    "_to_copy squeeze_"
+    "view reshape flatten squeeze unsqueeze transpose permute __getitem__ getitem to "
+    "long int float contiguous clone T stack cat concat detach type from_numpy "
+    "as_tensor index_select split chunk unbind repeat expand cpu cuda pin_memory "
+    "select narrow _to_copy"
 )
 
 
 def made_call(history: History, value: Value) -> Call | None:
-    """Return the call that gave a tensor its numbers, seen through what only moves them.
+    """Return the call that gave a tensor its numbers, through what only moves them.
 
     As far back as they belong to this tensor alone.
     """

@@ -110,12 +110,12 @@ def _of_sum(history: History, found: SecondPass, crossing: Crossing) -> Hit:
     second, added = found.second, crossing.bridge.site
     name = history.name(second.roots[0], "the sum")
     return Hit(
-        f"`{history.text(second.site)}` starts at {name}, to which each turn adds its "
-        f"loss ({history.line(added)}): it walks on into the graphs of the turns before, "
-        "which their own passes have freed.",
+        f"`{history.text(second.site)}` starts at {name}, to which each turn adds "
+        f"its loss ({history.line(added)}): it walks on into the graphs of the "
+        "turns before, which their own passes have freed.",
         second.site,
-        "Call `backward()` on the loss of this turn alone, and add that loss to the sum "
-        "as a number, `loss.item()`; or call it once, behind the loop.",
+        "Call `backward()` on the loss of this turn alone, and add that loss to the "
+        "sum as a number, `loss.item()`; or call it once, behind the loop.",
         symptom=second.site,
         related=(
             Related("added up here", added, _ADD_NUMBERS),

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.decisions.decision import of_function
 from gradviz.diagnosis.edits.calls import renamed_all
 from gradviz.diagnosis.gradient_flow import is_activation
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -65,7 +65,7 @@ def _hits(history: History, second: Backward, first: list[Backward]) -> Iterator
     ]
     calls = filter(None, (history.maker(node) for node in kinks))
     places = dict.fromkeys(
-        layer_or_call(history, call, _LAYERS)
+        of_function(history, call, _LAYERS).site
         for call in sorted(calls, key=lambda call: call.index)
     )
     if not places:

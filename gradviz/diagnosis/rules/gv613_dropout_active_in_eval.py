@@ -23,8 +23,9 @@ Use instead
 
 When it stays quiet
     A layer in training mode under ``no_grad`` is an information only: Monte Carlo
-    dropout, teachers and generated samples look the same. In a checkpoint, which runs
-    its block without gradients and later again.
+    dropout, teachers and generated samples look the same; not so where the program
+    asks whether two of its results are equal. In a checkpoint, which runs its block
+    without gradients and later again.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.Dropout.html
@@ -38,12 +39,15 @@ from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import outermost_module
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
-from gradviz.program import Call, History, ModuleCall, TrainingSwitched
+from gradviz.program import Call, History, ModuleCall, TrainingSwitched, Value
 
 _FUNCTIONS = words(
     "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"
 )
+
+_EQUAL = words("equal allclose isclose")
 
 
 @rule("GV613", "dropout-active-in-eval", "warning")
@@ -54,7 +58,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _layers(history: History) -> Iterator[Hit]:
     switched = {each.module for each in history.of(TrainingSwitched) if each.training}
-    checkpointed = _checkpointed(history)
+    checkpointed, compared = _checkpointed(history), _compared(history)
     for call in history.of(ModuleCall):
         module = history.program.modules.get(call.module)
         if module is None or "Dropout" not in module.kind:
@@ -74,11 +78,35 @@ def _layers(history: History) -> Iterator[Hit]:
             "dropout this is right.",
             symptom=outer.site,
             related=(Related("dropout constructed here", module.site),),
-            severity="warning" if slip else "info",
+            severity="warning" if slip or outer.index in compared else "info",
             line=line,
             edit=called_at(site, line) if line is not None else None,
             certainty=0.6,
         )
+
+
+def _compared(history: History) -> set[int]:
+    """Return the module calls whose results are asked to be equal to another's.
+
+    Who averages results of dropout wants them to differ; who does this does not.
+    """
+    asked = (call for call in history.calls if call.op in _EQUAL)
+    pairs = [
+        (_module_call(history, call.inputs[0]), _module_call(history, call.inputs[1]))
+        for call in asked
+        if len(call.inputs) == 2
+    ]
+    return {
+        each.index
+        for one, other in pairs
+        if one is not None and other is not None and one.module == other.module
+        for each in (one, other)
+    }
+
+
+def _module_call(history: History, value: Value) -> ModuleCall | None:
+    call = history.producer(value)
+    return None if call is None else outermost_module(history, call)
 
 
 def _checkpointed(history: History) -> set[int | None]:

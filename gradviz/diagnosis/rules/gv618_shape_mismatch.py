@@ -110,7 +110,7 @@ def _hit(history: History, call: Call) -> Hit:
 
 
 def _not_flat(given: Value, layer: Value | None) -> int | None:
-    """Return how many inputs a layer has, if its operand has them in several dimensions."""
+    """Return how many inputs a layer takes, if its operand has them not flattened."""
     size = prod(given.shape[1:])
     several = len(given.shape) > 2 and layer is not None and len(layer.shape) == 2
     return size if several and layer is not None and layer.shape[1] == size else None

@@ -40,7 +40,7 @@ from gradviz.dependence.axis_facts import Axes, Meeting
 from gradviz.dependence.axis_walk import axes_of, over
 from gradviz.dependence.flow import dimension
 from gradviz.dependence.op_families import plain
-from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
@@ -123,16 +123,17 @@ def _has(dim: Dim, known: set[Axis]) -> bool:
 
 def _hit(history: History, made: Call, loss: Call, classes: int) -> Hit:
     shape = tuple(made.inputs[0].shape)
+    chosen = of_setting(history, made, _LAYERS, 0, ("dim",))
     return Hit(
         f"`{made.op}` runs over dimension {over(made)} of shape {shape}, and "
         f"`{loss.op}` in {history.line(loss.site)} takes the classes from dimension "
-        f"{classes}: the samples of the batch compete with each other, not the "
-        "classes.",
-        layer_or_call(history, made, _LAYERS),
+        f"{classes}: the samples of the batch compete with each other, not the classes.",
+        chosen.site,
         f"Write `dim={classes}`, or give the scores to `cross_entropy`, which does "
         "both.",
         symptom=loss.site,
-        edit=over_dimension(layer_or_call(history, made, _LAYERS), classes),
+        edit=None if chosen.is_elsewhere else over_dimension(chosen.site, classes),
+        line=chosen.line,
         related=(
             Related("the classes are taken here", loss.site),
             Related("runs here", made.site),

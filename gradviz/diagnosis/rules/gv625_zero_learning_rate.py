@@ -25,10 +25,14 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.choice import function_at
+from gradviz.diagnosis.decisions.decision import site_of
+from gradviz.diagnosis.decisions.frames import call_in, spot
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import History, OptimizerCall, ScheduleCall
+from gradviz.program import History, OptimizerCall, RawSite, ScheduleCall
 
 _MANY = 3
 _FAINT = 1e-5  # of the largest rate so far
@@ -77,6 +81,24 @@ def _faded(history: History) -> Iterator[Hit]:
             yield _faint_hit(history, cause[key], found, len(steps[key]))
 
 
+def _whole_division(history: History, cause: ScheduleCall) -> RawSite | None:
+    """Return the ``//`` of the function that a scheduler was given, if it has one."""
+    made = next(
+        each
+        for each in (*history.of(ScheduleCall), cause)
+        if each.scheduler == cause.scheduler and each.what in ("init", cause.what)
+    )
+    where = spot(history, made.site, made.stack)
+    call = None if where is None else call_in(where)
+    for each in () if call is None else (*call.args, *(k.value for k in call.keywords)):
+        function = None if where is None else function_at(where.at(each))
+        for part in () if function is None else ast.walk(function.node):
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv):
+                assert function is not None
+                return site_of(history, function.at(part))
+    return None
+
+
 def _faint_hit(
     history: History, cause: ScheduleCall, found: list[OptimizerCall], steps: int
 ) -> Hit:
@@ -95,6 +117,21 @@ def _faint_hit(
 
 def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
     begins = "begins with" if cause.what == "init" else "has come to"
+    whole = _whole_division(history, cause) if cause.what == "init" else None
+    if whole is not None:
+        return Hit(
+            f"The {cause.kind} {begins} a learning rate of 0: `{history.text(whole)}` "
+            f"({history.line(whole)}) divides without remainder, which is 0 below the "
+            f"divisor. {history.line(step.site)} goes on stepping, and these steps "
+            "change no parameter.",
+            whole,
+            "Divide with `/`.",
+            symptom=step.site,
+            related=(
+                Related("rate of 0 from here on", cause.site),
+                Related("steps without effect", step.site),
+            ),
+        )
     return Hit(
         f"The {cause.kind} {begins} a learning rate of 0 ({history.line(cause.site)}), "
         f"and {history.line(step.site)} goes on stepping: these steps change no "

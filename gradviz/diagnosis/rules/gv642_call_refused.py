@@ -58,6 +58,7 @@ _COMPARE = (
     "Compare what it is given with what it takes: sizes, dtypes, and the range of "
     "indices."
 )
+_LACKING = "Write a name that it has, or give it that attribute in `__init__`."
 _UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state = …`."
 
 
@@ -72,12 +73,9 @@ def check(history: History) -> Iterator[Hit]:
     given = _operands(history, call, site)
     if site is None or own or (call is None and not _library(history, raised, given)):
         return
-    for bound, role, fix in _bound(history, raised, site):
-        break
-    else:
-        bound, role, fix = None, "", _COMPARE
-        if _of_module(history, raised):
-            fix = "Write a name that it has, or give it that attribute in `__init__`."
+    lacking = _of_module(history, raised) is not None
+    otherwise = None, "", _LACKING if lacking else _COMPARE
+    bound, role, fix = next(_bound(history, raised, site), otherwise)
     yield Hit(
         f"`{history.text(site)}` raised {raised.kind}: {_first_line(raised)}"
         f"{_given(history, call, given)}{_attributes(history, raised, site)}",

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import dimension, name_of, words
-from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
@@ -108,15 +108,17 @@ def _summed(
 def _hit(history: History, made: Call, summed: Call, dim: int) -> Hit:
     given = made.inputs[0].shape
     right = dim if dim < len(given) else len(given) - 1
+    chosen = of_setting(history, made, ("Softmax",), 0, ("dim",))
     return Hit(
         f"`{history.text(made.site)}` gives weights that sum to 1 over dimension 0 of "
         f"{given}, and `{history.text(summed.site)}` ({history.line(summed.site)}) "
         f"adds up what they weigh over dimension {dim}: the samples of the batch "
         "compete for weight, and those of one sample do not sum to 1.",
-        layer_or_call(history, made, ("Softmax",)),
+        chosen.site,
         f"Write `dim={right}`, the dimension that is added up.",
         symptom=summed.site,
-        edit=over_dimension(layer_or_call(history, made, ("Softmax",)), right),
+        edit=None if chosen.is_elsewhere else over_dimension(chosen.site, right),
+        line=chosen.line,
         related=(Related("added up here", summed.site),),
         certainty=0.7,
     )

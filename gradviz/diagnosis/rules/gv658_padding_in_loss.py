@@ -38,7 +38,8 @@ from gradviz.dependence.axes import axes_in
 from gradviz.dependence.axis_facts import Axes, Meeting, Padding
 from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.op_families import plain
-from gradviz.diagnosis._words import layer_or_call, tensor_words
+from gradviz.diagnosis._words import tensor_words
+from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
@@ -92,7 +93,7 @@ def _padding(axes: Axes, meeting: Meeting) -> Padding | None:
 
 def _hit(history: History, call: Call, target: Value, padding: Padding) -> Hit:
     fill = int(padding.fill or 0)
-    site = layer_or_call(history, call, _LAYERS)
+    site = of_setting(history, call, _LAYERS, 2, ("ignore_index",)).site
     return Hit(
         f"{tensor_words(history, target)} was filled up with {fill} in "
         f"{history.line(padding.call.site)}, to rows of one length, and "

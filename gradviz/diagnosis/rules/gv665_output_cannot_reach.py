@@ -22,8 +22,8 @@ Use instead
         net = nn.Sequential(nn.Linear(3, 32), nn.ReLU(), nn.Linear(32, 1))
 
 When it stays quiet
-    Targets in range, but for a few at most; targets that were computed from parameters,
-    as those of a teacher; and activations whose result is changed before it is compared.
+    Targets in range; targets that were computed from parameters, as those of a
+    teacher; and activations whose result is changed before it is compared.
 
 References
     https://discuss.pytorch.org/t/model-predicts-only-positive-values/58938

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
-from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.writes import out_of_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames
@@ -68,7 +68,7 @@ def check(history: History) -> Iterator[Hit]:
             continue
         turns[call.site] += 1
         found = _read_later(history, call)
-        site = layer_or_call(history, call, _LAYERS)
+        site = of_setting(history, call, _LAYERS, 0, ("inplace",)).site
         if found is not None and site not in told:
             told.add(site)
             yield _hit(history, call, site, *found)

@@ -20,7 +20,10 @@ PROGRAMS: list[Case] = [
             hidden_act: str = "relu"
             head_act: str = "none"
         def build(cfg):
-            return nn.Sequential(nn.Linear(4, cfg.width), ACTS[cfg.hidden_act](), nn.Linear(cfg.width, 1), ACTS[cfg.head_act]())
+            return nn.Sequential(
+                nn.Linear(4, cfg.width), ACTS[cfg.hidden_act](),
+                nn.Linear(cfg.width, 1), ACTS[cfg.head_act](),
+            )
         cfg = Config(
             width=8,
             head_act="sigmoid",
@@ -184,7 +187,10 @@ PROGRAMS: list[Case] = [
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()
-                self.net = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 2))
+                self.net = nn.Sequential(
+                    nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5),
+                    nn.Linear(16, 2),
+                )
             def forward(self, x):
                 return self.net(x)
         def evaluate(model, x, y):
@@ -203,6 +209,30 @@ PROGRAMS: list[Case] = [
                 print(evaluate(model, x, y))
         x = torch.randn(64, 4)
         fit(Net(), x, (x[:, 0] > 0).long())
+        """,
+    ),
+    case(
+        "monte_carlo_dropout_and_a_decay_in_stairs",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 32), nn.Dropout(0.5), nn.Linear(32, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        stairs = torch.optim.lr_scheduler.LambdaLR(opt, lambda e: 0.5 ** (e // 3))
+        x = torch.ones(8, 4)
+        for epoch in range(6):
+            loss = (net(x) - 1).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            stairs.step()
+        with torch.no_grad():
+            samples = torch.stack([net(x) for _ in range(8)])
+        print(samples.mean(0), samples.std(0))
+        net.eval()
+        with torch.no_grad():
+            print(torch.equal(net(x), net(x)))
         """,
     ),
 ]

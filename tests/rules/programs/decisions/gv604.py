@@ -20,7 +20,10 @@ PROGRAMS: list[Case] = [
             hidden_act: str = "relu"
             head_act: str = "none"
         def build(cfg):
-            return nn.Sequential(nn.Linear(4, cfg.width), ACTS[cfg.hidden_act](), nn.Linear(cfg.width, 1), ACTS[cfg.head_act]())
+            return nn.Sequential(
+                nn.Linear(4, cfg.width), ACTS[cfg.hidden_act](),
+                nn.Linear(cfg.width, 1), ACTS[cfg.head_act](),
+            )
         cfg = Config(
             width=8,
             head_act="sigmoid",  # CULPRIT

@@ -15,7 +15,10 @@ PROGRAMS: list[Case] = [
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()
-                self.net = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 2))
+                self.net = nn.Sequential(
+                    nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5),
+                    nn.Linear(16, 2),
+                )
             def forward(self, x):
                 return self.net(x)
         def evaluate(model, x, y):

@@ -19,7 +19,8 @@ PROGRAMS: list[Case] = [
             table[:, 4] = np.arange(60) % 3
             return table
         table = load()
-        features, labels = torch.tensor(table[:, :4]), torch.tensor(table[:, 4])  # CULPRIT
+        features = torch.tensor(table[:, :4])
+        labels = torch.tensor(table[:, 4])  # CULPRIT
         loader = DataLoader(TensorDataset(features, labels), batch_size=20)
         model = nn.Linear(4, 3)
         opt = torch.optim.SGD(model.parameters(), lr=0.1)
