@@ -29,5 +29,6 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}"],
     environment: "node",
     css: true,
+    testTimeout: 60_000, // a busy machine is no fault
   },
 });

@@ -173,8 +173,9 @@ def nearest(
     seconds = _seconds_by_file(known)
     choice, spent = Choice(), 0.0
     for test in sorted(tests, key=order):
-        spent += seconds.get(test.as_posix(), unknown)
-        within = spent <= budget or not choice.chosen
+        needed = seconds.get(test.as_posix(), unknown)
+        within = spent + needed <= budget or not choice.chosen
+        spent += needed if within else 0.0
         (choice.chosen if within else choice.left_out).append(test)
     return choice
 
@@ -220,7 +221,7 @@ def lanes_for(changed: list[Path], reports: Path) -> list[list[Stage]]:
         print(choice.said("test file"))
         if choice.chosen:
             files = map(str, choice.chosen)
-            lanes[0].append(check.pytest("pytest", reports, *check.PARALLEL, *files))
+            lanes[0].append(check.pytest("nearest", reports, *check.PARALLEL, *files))
     view = [file for file in changed if file.parts[0] == "extension"]
     if view:
         related = [str(file.relative_to("extension")) for file in view]
@@ -233,7 +234,7 @@ def lanes_for(changed: list[Path], reports: Path) -> list[list[Stage]]:
         choice = nearest(pages, view, known, SECONDS, _UNKNOWN_BROWSER_SECONDS)
         print(choice.said("browser test file"))
         files = map(str, choice.chosen)
-        lanes[1].append(check.pytest("browser", reports, *files, *check.RERUNS))
+        lanes[1].append(check.pytest("pages", reports, *files, *check.RERUNS))
     return lanes
 
 
@@ -243,7 +244,7 @@ def _related(vitest: Stage, files: list[str]) -> Stage:
     npm = [part for part in vitest.command[:at] if part not in ("test", "--silent")]
     command = [*npm, "exec", "--", "vitest", "related", "--run", "--passWithNoTests"]
     return Stage(
-        vitest.name,
+        "related",
         vitest.group,
         [*command, *vitest.command[at + 1 :], *files],
         vitest.folder,

@@ -103,7 +103,15 @@ def from_vitest(path: Path) -> Report:
 
 def _failures(file: dict[str, Any]) -> list[Failure]:
     failed = [each for each in file["assertionResults"] if each["status"] == "failed"]
-    found = [Failure(t["fullName"], "\n".join(t["failureMessages"])) for t in failed]
+    found = [Failure(t["fullName"], _told(t["failureMessages"])) for t in failed]
     if file["status"] == "failed" and not file["assertionResults"]:
         found.append(Failure(file["name"], file.get("message", "")))
     return found
+
+
+def _told(messages: list[str]) -> str:
+    """Return messages without the frames of the runner; it gives timeouts no text."""
+    text = "\n".join(messages).replace("Error: STACK_TRACE_ERROR", "Error: timed out")
+    foreign = ("node_modules", "node:internal")
+    lines = text.splitlines()
+    return "\n".join(ln for ln in lines if not any(part in ln for part in foreign))

@@ -65,6 +65,9 @@ def test_the_nearest_come_first_and_the_others_are_counted(
     assert found.said("test file") == (
         "3 test files; 1 more reach it from further away."
     )
+    slow = {"tests/room/test_c.py::x": 20.0}  # leaves its time to those behind it
+    found = nearest(distances, [thing, edited], slow, 11)
+    assert [test.stem for test in found.chosen] == ["test_d", "test_b", "test_a"]
 
 
 def test_the_view_is_known_by_the_names_that_pages_give_it(

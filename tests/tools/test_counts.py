@@ -102,3 +102,26 @@ def test_broken_reports_are_refused(tmp_path: Path, text: str):
     for read in (counts.from_pytest, counts.from_vitest):
         with pytest.raises(ValueError):  # noqa: PT011  (any of its kinds will do)
             read(report)
+
+
+def test_a_vitest_failure_is_told_without_the_runners_frames(tmp_path: Path):
+    frames = ["Error: STACK_TRACE_ERROR", "    at /src/a.test.ts:74:1"]
+    foreign = "    at task (file:///x/node_modules/@vitest/runner/chunk.js:1:2)"
+    failed = {
+        "fullName": "a",
+        "status": "failed",
+        "failureMessages": ["\n".join([*frames, foreign])],
+    }
+    data = {
+        "numTotalTests": 1,
+        "numPassedTests": 0,
+        "numPendingTests": 0,
+        "numTodoTests": 0,
+        "testResults": [
+            {"name": "a.ts", "status": "failed", "assertionResults": [failed]}
+        ],
+    }
+    report = tmp_path / "report"
+    report.write_text(json.dumps(data), encoding="utf-8")
+    (found,) = counts.from_vitest(report).failures
+    assert found.text == "Error: timed out\n    at /src/a.test.ts:74:1"
