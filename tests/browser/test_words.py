@@ -1,4 +1,4 @@
-"""What the view says of ordinary runs: names of the code, whole numbers, nothing empty."""
+"""What the view says of ordinary runs: names of the code, whole numbers, no blanks."""
 
 from __future__ import annotations
 

@@ -127,7 +127,8 @@ def _hit(history: History, made: Call, loss: Call, classes: int) -> Hit:
     return Hit(
         f"`{made.op}` runs over dimension {over(made)} of shape {shape}, and "
         f"`{loss.op}` in {history.line(loss.site)} takes the classes from dimension "
-        f"{classes}: the samples of the batch compete with each other, not the classes.",
+        f"{classes}: the samples of the batch compete with each other, not the "
+        "classes.",
         chosen.site,
         f"Write `dim={classes}`, or give the scores to `cross_entropy`, which does "
         "both.",
