@@ -257,6 +257,14 @@ def site_of(history: History, where: Spot) -> RawSite | None:
     return on_line
 
 
+def site_at(history: History, site: RawSite | None, line: int) -> RawSite | None:
+    """Return a site at another line of the file of a site, whatever function has it."""
+    for code in [] if site is None else codes(history, site[0].co_filename):
+        if any(line == first for _, _, first in code.co_lines()):
+            return history.places.at_line(code, line)
+    return None
+
+
 def codes(history: History, file: str) -> Iterator[CodeType]:
     """Yield the functions of a file that the log has seen, then those inside them.
 

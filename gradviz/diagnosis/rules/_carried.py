@@ -99,6 +99,8 @@ def stored_at(
     maker = history.maker(crossing.node)
     if kept is None and maker is not None and not binds_attribute(history, maker.site):
         kept = kept_by(history, frames(bridge), frames(maker))
+        if site is not None and kept == line_of(site)[1]:
+            kept = None  # the pass may need what is put there
     if kept is not None:
         return kept
     passed = [each for each in frames(second) if site and each[0] is site[0]]

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
-from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.decisions.decision import site_at
 from gradviz.diagnosis.edits.training import carried_cut
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -83,12 +83,11 @@ def check(history: History) -> Iterator[Hit]:
             ),
             nodes=(crossing.node.key, found.freed.key),
             explains=history.ended_by(found.second),
-            edit=first_of(
-                kept_without_graph(culprit, history.places.targets(culprit), stored)
-                if stored
-                else None,
-                carried_cut(history, culprit, found.second, bridge),
-            ),
+            edit=kept_without_graph(
+                site_at(history, culprit, stored), [name.strip("`")]
+            )
+            if stored
+            else carried_cut(history, culprit, found.second, bridge),
             line=stored or None,
         )
 
