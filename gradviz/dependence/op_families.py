@@ -38,6 +38,12 @@ _FAMILY: dict[str, Family] = {
     name: family for family, names in _MEMBERS.items() for name in names.split()
 }
 
+CONSTANTS = frozenset(
+    {"zeros", "ones", "full", "empty", "eye", "arange", "linspace"}
+    | {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"}
+)
+"""Calls that make numbers which are no data: all alike, or counted."""
+
 _FACTORIES = (
     "tensor as_tensor asarray from_numpy full full_like new_full new_tensor "
     "scalar_tensor Tensor FloatTensor DoubleTensor load frombuffer from_dlpack empty "

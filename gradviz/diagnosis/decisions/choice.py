@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextvars import ContextVar
 
 from gradviz.diagnosis.decisions.bindings import (
     definition,
@@ -22,6 +23,26 @@ from gradviz.diagnosis.decisions.frames import (
 from gradviz.diagnosis.edits.syntax import dotted
 
 _LONGEST = 24  # steps back that are taken
+_MOST = 2_000  # expressions that one way is looked for in
+
+
+class _Search:
+    """What one question has looked at: code may lead in circles, and fan out."""
+
+    def __init__(self) -> None:
+        self.open: set[int] = set()  # expressions whose way is being looked for
+        self.left = _MOST
+
+    def enters(self, node: ast.AST) -> bool:
+        """Tell whether to look further; then ``open`` has it until it is taken out."""
+        self.left -= 1
+        if self.left < 0 or id(node) in self.open or len(self.open) >= _LONGEST:
+            return False
+        self.open.add(id(node))
+        return True
+
+
+_SEARCH: ContextVar[_Search | None] = ContextVar("_SEARCH", default=None)
 
 
 def choice(where: Spot) -> Spot:
@@ -46,6 +67,27 @@ def function_at(where: Spot) -> Spot | None:
 
 def path(where: Spot) -> list[Spot]:
     """Return the expressions on the way back to a choice, the first one included."""
+    search = _SEARCH.get()
+    if search is None:
+        search = _Search()
+        token = _SEARCH.set(search)
+        try:
+            return _path(where, search)
+        finally:
+            _SEARCH.reset(token)
+    return _path(where, search)
+
+
+def _path(where: Spot, search: _Search) -> list[Spot]:
+    if not search.enters(where.node):
+        return [where]
+    try:
+        return _way(where)
+    finally:
+        search.open.discard(id(where.node))
+
+
+def _way(where: Spot) -> list[Spot]:
     found = [where]
     while len(found) < _LONGEST:
         earlier = _behind(found[-1])

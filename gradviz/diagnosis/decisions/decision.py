@@ -215,11 +215,15 @@ def _arguments(call: ast.Call | None) -> list[ast.expr]:
 def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:
     """Return the two lines of one function, in one call, that led to two events.
 
-    There the program chose which comes first. None where they are one line.
+    There the program chose which comes first. None where they are one line. Of deep
+    stacks only the innermost frames are known: the same ones lie around the two lines.
     """
-    for mine, others in zip(one[::-1], other[::-1], strict=False):
-        if mine != others:
-            return (mine, others) if mine[0] is others[0] else None
+    for place, mine in enumerate(one, 1):
+        for also, others in enumerate(other, 1):
+            around = zip(one[place:], other[also:], strict=False)
+            apart = mine[0] is others[0] and mine != others
+            if apart and all(a == b for a, b in around):
+                return mine, others
     return None
 
 

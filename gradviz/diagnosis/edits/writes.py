@@ -320,7 +320,9 @@ def updated_in_place(
         text = f"with torch.no_grad():\n{space}{source.deeper()}{new}"
         draft.put(source.range(each), text)
     for name, each in last.items() if clear else ():
-        draft.after(each, f"{name}.grad = None")
+        behind = map(source.of, block[block.index(each) + 1 :])
+        if not any(f"{name}.grad" in text for text in behind):  # or that clears it
+            draft.after(each, f"{name}.grad = None")
     return draft.edit(safe=False)
 
 

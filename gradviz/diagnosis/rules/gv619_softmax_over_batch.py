@@ -39,13 +39,14 @@ from gradviz.dependence.axes import Axis, Dim, axes_in
 from gradviz.dependence.axis_facts import Axes, Meeting
 from gradviz.dependence.axis_walk import axes_of, over
 from gradviz.dependence.flow import dimension
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
 _LAYERS = ("Softmax", "LogSoftmax", "Softmin")
+_INDEXING = ("gather", "getitem")
 _PICKING = ("nll_loss", "nll_loss_nd", "nll_loss2d", "gather", "getitem", "eq")
 
 
@@ -62,6 +63,8 @@ def check(history: History) -> Iterator[Hit]:
             turned = tuple([(b, a) for a, b in meeting.pairs])
             sides.append((meeting.other, meeting.one, turned))
         for guess, target, pairs in sides:
+            if _is_constant(axes, target) and plain(meeting.call.op) in _INDEXING:
+                continue
             made = _softmax(axes, guess, target, pairs)
             if made is not None and made.site not in told:
                 told.add(made.site)
@@ -105,6 +108,12 @@ def _is_given(axes: Axes, target: Value) -> bool:
         each.how == "given" and (call is None or call.op != "arange")
         for each, call in zip(roots, made, strict=True)
     )
+
+
+def _is_constant(axes: Axes, index: Value) -> bool:
+    """Tell whether an index holds one number all over: rows, and no classes."""
+    made = [axis.root.call for dim in axes.of(index) for axis in axes_in(dim)]
+    return all(call is not None and plain(call.op) in CONSTANTS for call in made)
 
 
 def _last(axis: Axis) -> Call | None:

@@ -37,16 +37,11 @@ from collections.abc import Hashable, Iterator
 from gradviz.dependence.axes import Axis, Dim, Move, axes_in
 from gradviz.dependence.axis_facts import Axes, Meeting
 from gradviz.dependence.axis_walk import axes_of
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis._words import tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import loader_of
 from gradviz.program import Call, History, RawSite, Value
-
-_CONSTANTS = (
-    "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "eye",
-    "new_zeros", "new_ones", "new_full", "linspace", "empty",
-)  # fmt: skip
 
 _FAR = 200  # tensors behind a target that are looked at
 
@@ -118,7 +113,7 @@ def _is_data(axes: Axes, axis: Axis, beside: Axis) -> bool:
     one, other = axis.root, beside.root
     if one.how != "given" or other.how != "given" or one.size != other.size:
         return False
-    if other.call is None or plain(other.call.op) not in _CONSTANTS:
+    if other.call is None or plain(other.call.op) not in CONSTANTS:
         return True
     return other.value is not None and other.value.storage in axes.written
 

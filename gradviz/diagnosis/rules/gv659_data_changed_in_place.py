@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis._words import variable
 from gradviz.diagnosis.edits.writes import out_of_place
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -51,7 +51,6 @@ _CHANGING = _ADDING | words(
 _LAYERS = words(
     "linear conv1d conv2d conv3d convolution lstm gru rnn_tanh matmul addmm"
 )
-_CONSTANTS = words("zeros ones full empty zeros_like ones_like new_zeros new_ones eye")
 _MOST = 4  # writes of a line that are looked into
 
 
@@ -130,7 +129,7 @@ def _found(history: History, line: _Line, renewed: set[int]) -> Call | None:
 def _is_state(history: History, call: Call, value: Value) -> bool:
     """Tell whether a tensor of its own began as a constant: a state that goes on."""
     maker = history.producer(value, before=call.index)
-    return maker is not None and plain(maker.op) in _CONSTANTS
+    return maker is not None and plain(maker.op) in CONSTANTS
 
 
 def _is_one_batch(history: History, call: Call, value: Value) -> bool:
