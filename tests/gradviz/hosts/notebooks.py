@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -84,6 +85,7 @@ def notebook_shell(*, kernel: bool = True) -> Iterator[Cells]:
     config.HistoryManager.enabled = False
     # Doctests leave their last value here, and IPython respects such a name.
     vars(builtins).pop("_", None)
+    main = sys.modules["__main__"]  # the shell puts its own module there
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance(
         config=config, display_pub_class=CapturingDisplayPublisher, colors="nocolor"
@@ -94,3 +96,4 @@ def notebook_shell(*, kernel: bool = True) -> Iterator[Cells]:
         yield Cells(shell)
     finally:
         InteractiveShell.clear_instance()
+        sys.modules["__main__"] = main

@@ -102,8 +102,7 @@ def test_a_file_answers_as_the_recording_does(parts, tmp_path, capsys):
     assert cli.main(["why", str(path), "encoder.weight"]) == 0
     assert capsys.readouterr().out.startswith("encoder.weight has no gradient.\n")
     assert cli.main(["why", str(path)]) == 0
-    # Not how many there are: a model of another test may be alive still.
-    assert "loss teaches 2 of " in capsys.readouterr().out
+    assert "loss teaches 2 of 4 parameters." in capsys.readouterr().out
     assert cli.main(["why", str(path), "head", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "module"
     assert cli.main(["why", str(path), "hed.weight"]) == 2
