@@ -29,6 +29,7 @@ How: TypeAlias = Literal[
 ]
 
 MOST_AXES = 6  # that one dimension may be at a time
+_PICKING = ("index", "numbers", "unknown")
 _DEEPEST = 40  # links of a chain of axes
 
 
@@ -72,6 +73,11 @@ class Axis:
         while axis is not None:
             yield axis
             axis = axis.parent
+
+    def picked_with(self, other: Axis) -> bool:
+        """Tell whether one index, or one list of numbers, picked from both."""
+        tokens = {each.token for each in self.moves if each.what in _PICKING}
+        return any(e.what in _PICKING and e.token in tokens for e in other.moves)
 
     def derived(
         self,

@@ -18,6 +18,17 @@ class Meeting:
     other: Value
     pairs: tuple[tuple[Dim, Dim], ...]  # of dimensions that both have
 
+    def turned(self) -> Meeting:
+        """Return it with the two exchanged."""
+        pairs = tuple([(other, one) for one, other in self.pairs])
+        return Meeting(self.call, self.other, self.one, pairs)
+
+    def with_target(self) -> Meeting | None:
+        """Return it with what learns first; None where both do, or neither."""
+        if self.one.requires_grad == self.other.requires_grad:
+            return None
+        return self if self.one.requires_grad else self.turned()
+
 
 @dataclass(frozen=True, slots=True)
 class Scan:

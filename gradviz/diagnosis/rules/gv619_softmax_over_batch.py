@@ -58,30 +58,27 @@ def check(history: History) -> Iterator[Hit]:
     for meeting in axes.meetings:
         if plain(meeting.call.op) not in _PICKING:
             continue
-        sides = [(meeting.one, meeting.other, meeting.pairs)]
+        sides = [meeting]
         if plain(meeting.call.op) == "eq":
-            turned = tuple([(b, a) for a, b in meeting.pairs])
-            sides.append((meeting.other, meeting.one, turned))
-        for guess, target, pairs in sides:
-            if _is_constant(axes, target) and plain(meeting.call.op) in _INDEXING:
+            sides.append(meeting.turned())
+        for side in sides:
+            if _is_constant(axes, side.other) and plain(side.call.op) in _INDEXING:
                 continue
-            made = _softmax(axes, guess, target, pairs)
+            made = _softmax(axes, side)
             if made is not None and made.site not in told:
                 told.add(made.site)
                 yield _hit(history, made, meeting.call, _classes(axes, meeting, made))
 
 
-def _softmax(
-    axes: Axes, guess: Value, target: Value, pairs: tuple[tuple[Dim, Dim], ...]
-) -> Call | None:
+def _softmax(axes: Axes, side: Meeting) -> Call | None:
     """Return the softmax over a dimension that has a target for each element."""
-    if "int" not in target.dtype or not _is_given(axes, target):
+    if "int" not in side.other.dtype or not _is_given(axes, side.other):
         return None
-    for factor in [factor for dim, _ in pairs for factor in dim]:
+    for factor in [factor for dim, _ in side.pairs for factor in dim]:
         links = [_last(axis) for axis in factor.axes]
         made = links[0]
         if made is not None and all(link is made for link in links):
-            return made if _is_as_made(axes, guess, made) else None
+            return made if _is_as_made(axes, side.one, made) else None
     return None
 
 

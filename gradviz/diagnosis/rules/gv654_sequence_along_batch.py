@@ -92,18 +92,13 @@ def _is_meant(axes: Axes, scan: Scan) -> bool:
 
 def _taken(axes: Axes) -> Iterator[tuple[Meeting, Call, str]]:
     """Yield the layers along whose time a loss has targets for samples, and why."""
-    for meeting in axes.meetings:
-        pairs = meeting.pairs
-        if meeting.one.requires_grad == meeting.other.requires_grad:
-            continue
-        if meeting.other.requires_grad:
-            pairs = tuple([(b, a) for a, b in pairs])
-        for guess, target in pairs:
+    for meeting in filter(None, map(Meeting.with_target, axes.meetings)):
+        for guess, target in meeting.pairs:
             for axis in axes_in(guess):
                 found = _scanned(axis)
                 if found is None or any(map(_scanned, axes_in(target))):
                     continue
-                if any(_share(axis, each) for each in axes_in(target)):
+                if any(map(axis.picked_with, axes_in(target))):
                     yield meeting, found, "index"
                 elif any(e.how == "dropped" and e.call is found for e in axis.behind()):
                     yield meeting, found, "dropped"
@@ -112,13 +107,6 @@ def _taken(axes: Axes) -> Iterator[tuple[Meeting, Call, str]]:
 def _scanned(axis: Axis) -> Call | None:
     """Return the last sequence layer that went along an axis."""
     return next((each.call for each in axis.behind() if each.how == "scanned"), None)
-
-
-def _share(one: Axis, other: Axis) -> bool:
-    """Tell whether two axes were picked with one index."""
-    picked = ("index", "numbers", "unknown")
-    moves = {each.token for each in one.moves if each.what in picked}
-    return any(each.what in picked and each.token in moves for each in other.moves)
 
 
 def _layer(history: History, call: Call) -> RawSite | None:

@@ -52,19 +52,19 @@ _Order = tuple[tuple[str, Hashable], ...]
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that moves one of two that belong together."""
     axes = history.once(axes_of)
-    compared = [each for each in map(_sides, axes.meetings) if each]
+    compared = [*filter(None, map(Meeting.with_target, axes.meetings))]
     together = {
         (id(a.root), id(b.root))
-        for _, _, _, pairs in compared
-        for one, other in pairs
+        for meeting in compared
+        for one, other in meeting.pairs
         for a in axes_in(one)
         for b in axes_in(other)
         if _is_same(a, b)
     }
     told = set[RawSite | None]()
-    for meeting, _, target, pairs in compared:
-        for one, other in pairs:
-            found = _apart(axes, one, other, target)
+    for meeting in compared:
+        for one, other in meeting.pairs:
+            found = _apart(axes, one, other, meeting.other)
             if found is None:
                 continue
             axis, beside, move = found
@@ -73,20 +73,7 @@ def check(history: History) -> Iterator[Hit]:
                 continue
             if move.call.site not in told:
                 told.add(move.call.site)
-                yield _hit(history, meeting, target, axis, beside, move)
-
-
-_Sides = tuple[Meeting, Value, Value, tuple[tuple[Dim, Dim], ...]]
-
-
-def _sides(meeting: Meeting) -> _Sides | None:
-    """Return a comparison with what learns first."""
-    one, other, pairs = meeting.one, meeting.other, meeting.pairs
-    if one.requires_grad == other.requires_grad:
-        return None
-    if one.requires_grad:
-        return meeting, one, other, pairs
-    return meeting, other, one, tuple([(b, a) for a, b in pairs])
+                yield _hit(history, meeting, axis, beside, move)
 
 
 def _apart(
@@ -172,14 +159,9 @@ def _difference(axis: Axis, beside: Axis, target: Value) -> Move | None:
 
 
 def _hit(
-    history: History,
-    meeting: Meeting,
-    target: Value,
-    axis: Axis,
-    beside: Axis,
-    move: Move,
+    history: History, meeting: Meeting, axis: Axis, beside: Axis, move: Move
 ) -> Hit:
-    call, loss = move.call, meeting.call
+    call, loss, target = move.call, meeting.call, meeting.other
     kept = beside if any(each is move for each in axis.moves) else axis
     others = [each.call for each in kept.moves if each.what in ("index", "numbers")]
     also = next((each for each in reversed(others) if each.site != call.site), None)

@@ -39,8 +39,6 @@ from gradviz.dependence.axis_walk import axes_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite
 
-_PICKING = ("index", "numbers", "unknown")
-
 
 @rule("GV656", "axes-crossed", "warning")
 def check(history: History) -> Iterator[Hit]:
@@ -80,16 +78,12 @@ def _match(one: Factor, other: Factor) -> bool:
 
 
 def _is_one(one: Axis, other: Axis) -> bool:
-    if one.root is other.root and one.root.how == "given":
-        return True
-    picked = {each.token for each in one.moves if each.what in _PICKING}
-    return any(each.what in _PICKING and each.token in picked for each in other.moves)
+    given = one.root is other.root and one.root.how == "given"
+    return given or one.picked_with(other)
 
 
 def _hit(history: History, meeting: Meeting, first: Factor, second: Factor) -> Hit:
-    call, target = meeting.call, meeting.other
-    if meeting.other.requires_grad:
-        target = meeting.one
+    call, target = meeting.call, (meeting.with_target() or meeting).other
     maker = history.producer(target, before=call.index)
     merged = any(len(dim) > 1 for dim, _ in meeting.pairs)
     how = (
