@@ -171,7 +171,8 @@ class TorchBackward:
         log, norm = self.log, self.log.nonfinite.norm
         if not (log.samples and log.program.scanned):
             return
-        known = zip(losses, entry.arguments.roots, strict=True)
+        roots = entry.arguments.roots
+        known = zip(losses or [None] * len(roots), roots, strict=True)
         if all(isfinite(norm(root) if loss is None else loss) for loss, root in known):
             entry.guard = GradientGuard(
                 self.torch, log, self.graph, entry.index, entry.told

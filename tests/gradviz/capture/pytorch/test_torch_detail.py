@@ -11,6 +11,7 @@ from torch import nn
 
 import gradviz
 from gradviz._capture import detail
+from gradviz._capture.adapters.pytorch import backward
 from gradviz.program import Backward, Call
 
 LATE = 40
@@ -412,3 +413,14 @@ def test_relus_that_the_first_steps_killed_are_looked_at_again():
             loss.backward()
             optimizer.step()
     assert "GV503" in [each.code for each in recorder.diagnose().findings]
+
+
+def test_passes_of_more_nodes_than_are_hooked_are_watched_at_their_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(backward, "MOST_HOOKED", 3)
+    recorder = train(4, plain)
+    assert not [each for each in recorder.diagnose().notes if "left out" in each]
+    program = recorder._parts[0].log.program
+    passes = [each for each in program.raw if isinstance(each, Backward)]
+    assert all([*each.at_leaves()] for each in passes)
