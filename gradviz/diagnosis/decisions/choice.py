@@ -69,16 +69,11 @@ def path(where: Spot) -> list[Spot]:
     """Return the expressions on the way back to a choice, the first one included."""
     search = _SEARCH.get()
     if search is None:
-        search = _Search()
-        token = _SEARCH.set(search)
+        token = _SEARCH.set(_Search())
         try:
-            return _path(where, search)
+            return path(where)
         finally:
             _SEARCH.reset(token)
-    return _path(where, search)
-
-
-def _path(where: Spot, search: _Search) -> list[Spot]:
     if not search.enters(where.node):
         return [where]
     try:

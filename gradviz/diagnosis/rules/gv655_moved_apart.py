@@ -193,7 +193,7 @@ def _hit(
         )
     return Hit(
         message,
-        _decided(history, target, meeting, call, kept),
+        _decided(history, meeting, call, kept),
         fix,
         symptom=loss.site,
         related=(
@@ -206,13 +206,13 @@ def _hit(
 
 
 def _decided(
-    history: History, target: Value, meeting: Meeting, call: Call, kept: Axis
+    history: History, meeting: Meeting, call: Call, kept: Axis
 ) -> RawSite | None:
     """Return where one was moved while the other was at hand: the caller of a helper.
 
     A helper that both go through moves each in its own way, and is not to blame.
     """
-    sites = _lineage(history, target, meeting.call.index)
+    sites = _lineage(history, meeting.other, meeting.call.index)
     codes = {site[0] for site in sites}
     others = {each.call.site for each in kept.moves}
     line = loader_of(history, call.site) if call.op == "stack" else None
