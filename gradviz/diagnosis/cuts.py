@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gradviz import ir
-from gradviz.diagnosis.attach import rows_of_nodes, with_places
+from gradviz.diagnosis._drawn import edges_of, tensor_of, with_sites
+from gradviz.diagnosis.attach import rows_of_nodes
 from gradviz.diagnosis.rule import Hit
 from gradviz.diagnosis.silent import with_silent_modules
 from gradviz.program import Call, History, Program, RawSite, Value
@@ -44,7 +45,7 @@ def with_cuts(
             cuts.setdefault(cut.call.index, cut)
         kept = [cuts[index] for index in sorted(cuts)][:MOST_CUTS]
         drawn = _drawn(snapshot, finder.history, kept)
-        return with_silent_modules(drawn, finder.history, set(cuts))
+        return with_silent_modules(drawn, finder.history, finder.rows, set(cuts))
     except Exception as error:  # the graph itself is what counts
         note = f"Cuts were not drawn: {type(error).__name__}: {error}"
         return replace(snapshot, notes=(*snapshot.notes, note))
@@ -160,21 +161,18 @@ def _leaves(snapshot: ir.Snapshot, program: Program) -> dict[int, int]:
 
 
 def _drawn(snapshot: ir.Snapshot, history: History, cuts: list[_Cut]) -> ir.Snapshot:
-    sited = [cut.call.site for cut in cuts if cut.call.site is not None]
-    places = history.places
-    known = [places.site(site) for site in sited]
-    snapshot, rows = with_places(snapshot, known, places.table.sources())
-    row_of = dict(zip(sited, rows, strict=True))
+    sited = [cut.call.site for cut in cuts]
+    snapshot, row_of = with_sites(snapshot, history, sited)
     nodes, edges = list(snapshot.nodes), list(snapshot.edges)
     tensors = list(snapshot.tensors)
     for cut in cuts:
         place = len(nodes)
-        given = [_tensor(value, history) for value in cut.call.outputs]
+        given = [_tensor(value, history.program) for value in cut.call.outputs]
         outputs = tuple(range(len(tensors), len(tensors) + len(given)))
         tensors += given
-        site = None if cut.call.site is None else row_of[cut.call.site]
-        nodes.append(_node(cut, outputs, site, snapshot))
-        edges += _edges(cut, place, outputs[0] if outputs else None, snapshot)
+        first = outputs[0] if outputs else None
+        nodes.append(_node(cut, outputs, row_of[cut.call.site], snapshot))
+        edges += edges_of(snapshot, place, cut.sources, cut.users.items(), first)
     return replace(
         snapshot, nodes=tuple(nodes), edges=tuple(edges), tensors=tuple(tensors)
     )
@@ -202,27 +200,6 @@ def _innermost(inside: list[int | None], scopes: tuple[ir.Scope, ...]) -> int | 
     return next((scope for scope in chains[0] if scope in shared), None)
 
 
-def _edges(
-    cut: _Cut, place: int, given: int | None, snapshot: ir.Snapshot
-) -> Iterator[ir.Edge]:
-    for number, (row, output) in enumerate(cut.sources):
-        made = snapshot.nodes[row].outputs
-        tensor = made[output] if output < len(made) else None
-        yield ir.Edge(row, output, place, number, tensor, kind="cut")
-    for row, position in cut.users.items():
-        yield ir.Edge(place, 0, row, position, given, kind="cut")
-
-
-def _tensor(value: Value, history: History) -> ir.TensorMeta:
-    facts = history.program.tensors.get(value.tensor)
-    return ir.TensorMeta(
-        value.shape,
-        value.strides,
-        value.offset,
-        value.dtype,
-        value.device,
-        version=value.version,
-        requires_grad=value.requires_grad,
-        is_view=value.is_view,
-        name=None if facts is None else facts.name,
-    )
+def _tensor(value: Value, program: Program) -> ir.TensorMeta:
+    facts = program.tensors.get(value.tensor)
+    return tensor_of(value, None if facts is None else facts.name)

@@ -8,11 +8,11 @@ of kind "cut" with the module's name, between what it took and who used what it 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from gradviz import ir
-from gradviz.diagnosis.attach import rows_of_nodes, with_places
+from gradviz.diagnosis._drawn import edges_of, tensor_of, with_sites
 from gradviz.program import Call, History, ModuleCall, Value
 from gradviz.program.history import following
 from gradviz.program.records import Module
@@ -40,15 +40,15 @@ class _Silent:
 
 
 def with_silent_modules(
-    snapshot: ir.Snapshot, history: History, cut: Set[int] = frozenset()
+    snapshot: ir.Snapshot, history: History, rows: Mapping[int, int], cut: Set[int]
 ) -> ir.Snapshot:
     """Return the snapshot with these modules, but for those that hold calls in ``cut``.
 
-    The calls in ``cut`` are drawn by themselves.
+    The calls in ``cut`` are drawn by themselves. ``rows`` are those of the log's nodes.
     """
     if any(node.count > 1 for node in snapshot.nodes):
         return snapshot  # one row stands for many places: who is missing is not known
-    found = _Finder(snapshot, history).found(cut)
+    found = _Finder(snapshot, history, rows).found(cut)
     kept = [each for each in found if each.sources or each.users or each.feeds][:MOST]
     return _drawn(snapshot, history, kept) if kept else snapshot
 
@@ -56,9 +56,11 @@ def with_silent_modules(
 class _Finder:
     """Looks for silent modules in a log, with the rows of its nodes in a snapshot."""
 
-    def __init__(self, snapshot: ir.Snapshot, history: History) -> None:
+    def __init__(
+        self, snapshot: ir.Snapshot, history: History, rows: Mapping[int, int]
+    ) -> None:
         self.history = history
-        self.rows = rows_of_nodes(snapshot, history.program)
+        self.rows = rows
         self.scopes = self._scopes(snapshot)
         self._outermost: dict[int, int | None] = {}  # by the innermost module call
         self._silent: dict[int, _Silent] = {}  # by the event of the outermost call
@@ -182,11 +184,8 @@ class _Finder:
 def _drawn(
     snapshot: ir.Snapshot, history: History, found: list[_Silent]
 ) -> ir.Snapshot:
-    sited = [each.event.site for each in found if each.event.site is not None]
-    places = history.places
-    known = [places.site(site) for site in sited]
-    snapshot, rows = with_places(snapshot, known, places.table.sources())
-    site_row = dict(zip(sited, rows, strict=True))
+    sited = [each.event.site for each in found]
+    snapshot, site_row = with_sites(snapshot, history, sited)
     first, first_tensor = len(snapshot.nodes), len(snapshot.tensors)
     row_of = {each.event.index: first + place for place, each in enumerate(found)}
     results = [each.result for each in found if each.result is not None]
@@ -198,7 +197,7 @@ def _drawn(
             _name(each, history),
             outputs=() if each.result is None else (given[id(each.result)],),
             scope=each.scope,
-            site=None if each.event.site is None else site_row[each.event.site],
+            site=site_row[each.event.site],
             flags=(each.reason,),
         )
         for each in found
@@ -208,7 +207,7 @@ def _drawn(
         snapshot,
         nodes=(*snapshot.nodes, *nodes),
         edges=(*snapshot.edges, *edges),
-        tensors=(*snapshot.tensors, *map(_tensor, results)),
+        tensors=(*snapshot.tensors, *map(tensor_of, results)),
     )
 
 
@@ -218,16 +217,11 @@ def _edges(
     given: dict[int, int],
     snapshot: ir.Snapshot,
 ) -> Iterator[ir.Edge]:
-    place = row_of[silent.event.index]
-    for number, (row, output) in enumerate(silent.sources):
-        made = snapshot.nodes[row].outputs
-        tensor = made[output] if output < len(made) else None
-        yield ir.Edge(row, output, place, number, tensor, kind="cut")
+    users = [*silent.users.items()]
+    users += [(row_of[each], 0) for each in silent.feeds if each in row_of]
     result = given.get(id(silent.result))
-    ends = [*silent.users.items()]
-    ends += [(row_of[each], 0) for each in silent.feeds if each in row_of]
-    for row, position in ends:
-        yield ir.Edge(place, 0, row, position, result, kind="cut")
+    place = row_of[silent.event.index]
+    return edges_of(snapshot, place, silent.sources, users, result)
 
 
 def _name(silent: _Silent, history: History) -> str:
@@ -239,16 +233,3 @@ def _name(silent: _Silent, history: History) -> str:
         if above is not None and above.name:
             own = own.removeprefix(f"{above.name}.")
     return own
-
-
-def _tensor(value: Value) -> ir.TensorMeta:
-    return ir.TensorMeta(
-        value.shape,
-        value.strides,
-        value.offset,
-        value.dtype,
-        value.device,
-        version=value.version,
-        requires_grad=value.requires_grad,
-        is_view=value.is_view,
-    )

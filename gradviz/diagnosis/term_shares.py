@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gradviz import ir
 from gradviz.dependence.terms import Account, Accounts, Term
-from gradviz.diagnosis.attach import with_places
+from gradviz.diagnosis._drawn import with_sites
 from gradviz.program import History
 from gradviz.text.words import clip
 
@@ -43,13 +43,10 @@ def _with_shares(snapshot: ir.Snapshot, history: History) -> ir.Snapshot:
     account, parts = found
     shares = tuple(_shares(snapshot, account, parts))[:MOST_SHARES]
     sited = [part.terms[0].site for part in parts]
-    places = history.places
-    known = [places.site(site) for site in sited if site is not None]
-    snapshot, rows = with_places(snapshot, known, places.table.sources())
-    left = iter(rows)
-    sites = [None if site is None else next(left) for site in sited]
+    snapshot, row_of = with_sites(snapshot, history, sited)
     terms = [
-        ir.LossTerm(part.name, site) for part, site in zip(parts, sites, strict=True)
+        ir.LossTerm(part.name, row_of[site])
+        for part, site in zip(parts, sited, strict=True)
     ]
     return replace(snapshot, loss_terms=tuple(terms), term_shares=shares)
 
