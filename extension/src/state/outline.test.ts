@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { buildGraph } from "../graph/build.js";
 import { parseSnapshot } from "../ir/parse.js";
-import { measureFor, outlineOf } from "./outline.js";
+import { measureFor, modulesOf, outlineOf } from "./outline.js";
 
 /** net { trunk { fc: w, linear; act }, frozen (beside the graph), head: w }, head blamed. */
 function made() {
@@ -53,7 +53,10 @@ function made() {
 }
 
 const rowsOf = (measure: "gradient" | "time" | "memory", closed: number[] = []) =>
-  outlineOf(buildGraph(made()), { measure, norms: new Map() }, new Set(closed)).rows;
+  outlineOf(
+    modulesOf(buildGraph(made()), { measure, norms: new Map() }),
+    new Set(closed),
+  ).rows;
 
 test("the outline has the modules as they ran, those beside the graph too", () => {
   expect(rowsOf("gradient").map(({ name, depth }) => [name, depth])).toEqual([

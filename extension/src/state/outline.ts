@@ -47,8 +47,6 @@ export interface OutlineRow {
 export interface Outline {
   readonly measure: Measure;
   readonly rows: readonly OutlineRow[];
-  /** How many modules there are, open or not. */
-  readonly modules: number;
   /** Rows beyond the most that are listed. */
   readonly more: number;
 }
@@ -65,17 +63,29 @@ export interface Wanted {
   readonly norms: ReadonlyMap<number, number>;
 }
 
+/** The whole tree with its numbers, whatever of it is open. */
+export interface Modules {
+  readonly snapshot: Snapshot;
+  readonly measure: Measure;
+  readonly numbers: readonly Measured[];
+  readonly tree: ReturnType<typeof treeOf>;
+  readonly worst: ReturnType<typeof severities>;
+}
+
+export function modulesOf(graph: Graph, { measure, norms }: Wanted): Modules {
+  return {
+    snapshot: graph.snapshot,
+    measure,
+    numbers: measured(graph, measure, norms),
+    tree: treeOf(graph),
+    worst: severities(graph),
+  };
+}
+
 /** The open part of the tree, in the order in which the modules ran. */
-export function outlineOf(
-  graph: Graph,
-  { measure, norms }: Wanted,
-  collapsed: ReadonlySet<number>,
-): Outline {
-  const { snapshot } = graph;
-  const numbers = measured(graph, measure, norms);
-  const tree = treeOf(graph);
+export function outlineOf(modules: Modules, collapsed: ReadonlySet<number>): Outline {
+  const { snapshot, measure, numbers, tree, worst } = modules;
   const layers = layersOf(snapshot);
-  const worst = severities(graph);
   const names = scopeNames(snapshot);
   const whole = tree.tops.reduce(
     (sum, scope) => plus(sum, at(numbers, scope).value),
@@ -128,7 +138,7 @@ export function outlineOf(
     if (item < 0) addSilent(-1 - item, 0);
     else add(item, 0);
   }
-  return { measure, rows, modules: tree.count, more };
+  return { measure, rows, more };
 }
 
 function describeNumber(measure: Measure, value: number, whole: number) {
@@ -241,7 +251,8 @@ function treeOf(graph: Graph) {
   };
   const drawn = graph.scopeSize.reduce((sum, size) => sum + (size > 0 ? 1 : 0), 0);
   const beside = [...silent.values()].reduce((sum, { length }) => sum + length, 0);
-  return { tops: inside(-1), inside, count: drawn + beside };
+  const count = drawn + beside; // open or not
+  return { tops: inside(-1), inside, count };
 }
 
 /** When a module beside the graph ran: after what it took; without that, first of all. */

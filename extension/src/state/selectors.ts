@@ -24,7 +24,7 @@ import {
 } from "./inspect.js";
 import { type Lit, litBy } from "./lit.js";
 import { type ModuleDetails, moduleDetails } from "./module.js";
-import { measureFor, type Outline, outlineOf } from "./outline.js";
+import { measureFor, modulesOf, type Outline, outlineOf } from "./outline.js";
 import { type PaneName, panesFor } from "./panes.js";
 import { type StepNews, stepNews } from "./step-news.js";
 import { firstStep, nodesOfSteps, type Step, stepOfPass, stepsOf } from "./steps.js";
@@ -210,13 +210,15 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const number = steps.value[step.value ?? -1]?.number ?? null;
     return flow.value === null ? new Map() : leafNorms(flow.value, number);
   });
-  const outline = computed(() => {
+  const modules = computed(() => {
     if (graph.value === null || !ui.wide.value || ui.cell.value) return null;
     const measure = measureFor(ui.colorBy.value);
-    const { value: closed } = ui.collapsed;
-    const found = outlineOf(graph.value, { measure, norms: norms.value }, closed);
-    return found.modules < LEAST_MODULES ? null : found;
+    const found = modulesOf(graph.value, { measure, norms: norms.value });
+    return found.tree.count < LEAST_MODULES ? null : found;
   });
+  const outline = computed(() =>
+    modules.value === null ? null : outlineOf(modules.value, ui.collapsed.value),
+  );
   return {
     norms,
     outline,
