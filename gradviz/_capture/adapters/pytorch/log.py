@@ -59,12 +59,7 @@ class TorchFrames(Log):
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
         """Return the user's innermost frame, and the user's frames around it."""
-        if self.brief:
-            return self.site(), ()
-        frame = self.frame()
-        if frame is None:
-            return None, ()
-        return (frame.f_code, frame.f_lasti), self.around(frame)
+        return (self.site(), ()) if self.brief else self.place_of_pass()
 
     def place_of_pass(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
         """Return the same of a pass, always with the frames around it.
