@@ -60,18 +60,17 @@ _TURNS = 3  # of a line: one batch of odd targets is no pattern
 def check(history: History) -> Iterator[Hit]:
     turns: dict[object, int] = {}
     for call in history.calls:
+        if turns.get(call.site) == _TURNS:
+            continue  # it was told
         found = _compared(history, call)
-        if found is None:
-            continue
-        made, target = found
-        if _is_outside(made, target):
+        if found is not None:
             turns[call.site] = turns.get(call.site, 0) + 1
             if turns[call.site] == _TURNS:
-                yield _hit(history, call, made, target)
+                yield _hit(history, call, *found)
 
 
 def _compared(history: History, call: Call) -> tuple[Call, Value] | None:
-    """Return the activation and the targets whose difference a loss is made of."""
+    """Return the activation and the targets that a loss compares it with in vain."""
     named = name_of(call) in _COMPARES
     if not (named or _is_loss_by_hand(history, call)) or len(call.inputs) < 2:
         return None
@@ -81,7 +80,8 @@ def _compared(history: History, call: Call) -> tuple[Call, Value] | None:
         made = _activation(history, given, call.index)
         if made is not None and not target.requires_grad and given.requires_grad:
             known = history.producer(target, call.index)
-            if target.shape == given.shape and _is_data(history, target, known):
+            alike = target.shape == given.shape and _is_outside(made, target)
+            if alike and _is_data(history, target, known):
                 return made, target
     return None
 
