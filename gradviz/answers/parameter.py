@@ -163,7 +163,7 @@ def _frozen(run: Run, tensor: int) -> list[Step]:
 
 def _apart(run: Run, tensor: int, passes: list[Backward]) -> list[Step]:
     """Say how a parameter missed every loss."""
-    module = run.module_of(tensor)
+    module = learning.module_of(run.history, tensor)
     if tensor in learning.copies(run.history) and (writes := run.updates(tensor)):
         words = (
             f"It is written from other parameters {run.at(writes[-1].site)}: a copy "

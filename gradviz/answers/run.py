@@ -16,7 +16,6 @@ from gradviz.program import (
     Call,
     Event,
     History,
-    Module,
     Optimizer,
     RawSite,
     Summary,
@@ -166,11 +165,6 @@ class Run:
             return []
         found = self.history.writes(value.storage, passes[0].index)
         return [call for call, _ in found]
-
-    def module_of(self, tensor: int) -> Module | None:
-        """Return the module that a parameter is registered in."""
-        key = learning.parameters(self.history).get(tensor)
-        return None if key is None else self.history.program.modules.get(key)
 
     def learnable(self) -> list[int]:
         """Return the parameters of the run that require grad."""

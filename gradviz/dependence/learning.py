@@ -173,6 +173,12 @@ def parameters(history: History) -> dict[int, int]:
     }
 
 
+def module_of(history: History, tensor: int) -> Module | None:
+    """Return the module that a parameter is registered in."""
+    key = parameters(history).get(tensor)
+    return None if key is None else history.program.modules.get(key)
+
+
 def all_parameters(history: History, module: Module) -> set[int]:
     """Return the parameters of a module and of all inside it."""
     modules, met = [module], {module.key}

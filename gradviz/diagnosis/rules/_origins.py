@@ -183,9 +183,9 @@ def _of_parameter(history: History, value: Value, what: Property) -> RawSite | N
 
 def made_at(history: History, parameter: int) -> RawSite | None:
     """Return the line that constructed the module of a parameter, or the tensor."""
-    key = learning.parameters(history).get(parameter)
-    if key is not None and history.program.modules[key].site is not None:
-        return history.program.modules[key].site
+    module = learning.module_of(history, parameter)
+    if module is not None and module.site is not None:
+        return module.site
     facts = history.program.tensors.get(parameter)
     if facts is not None and facts.made is not None:
         return facts.made

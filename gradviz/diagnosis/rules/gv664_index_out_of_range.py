@@ -34,6 +34,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.diagnosis._raised import failing, own_site
 from gradviz.diagnosis.decisions.choice import path
@@ -137,17 +138,11 @@ def _last_layer(history: History, scores: Value) -> Module | None:
         if call is None:
             return None
         for each in call.inputs:
-            module = history.once(_owners).get(each.tensor)
+            module = learning.module_of(history, each.tensor)
             if module is not None and module.kind in _LAST:
                 return module
         value = call.inputs[0] if call.inputs else None
     return None
-
-
-def _owners(history: History) -> dict[int, Module]:
-    """Return the module of each parameter."""
-    rows = history.program.modules.values()
-    return {key: module for module in rows for key in module.parameters.values()}
 
 
 def _of_rows(history: History, call: Call) -> Iterator[Hit]:
@@ -158,7 +153,7 @@ def _of_rows(history: History, call: Call) -> Iterator[Hit]:
     if table is None or indices is None or found is None:
         return
     rows, (least, greatest) = table.shape[0], found
-    layer = history.once(_owners).get(table.tensor)
+    layer = learning.module_of(history, table.tensor)
     sized = None if layer is None else of_argument(
         history, layer, 0, ("num_embeddings",)
     )  # fmt: skip
