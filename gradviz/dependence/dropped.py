@@ -1,9 +1,11 @@
-"""Results with a graph that nothing takes: no call, and no pass."""
+"""Results that nothing takes: no call, no pass, no name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
+from gradviz.dependence.stores import lost
 from gradviz.program import Call, History
 
 
@@ -16,10 +18,36 @@ def dropped(history: History) -> list[Call]:
     return [
         call
         for call in history.calls
-        if len(call.outputs) == 1
-        and call.within is None
+        if call.within is None
+        and _is_new(call)
         and (made := call.outputs[0]).requires_grad
-        and not (made.is_leaf or call.writes or made.tensor in roots)
+        and not (made.is_leaf or made.tensor in roots)
         and prod(made.shape) == 1
         and not history.uses(made.tensor, call.index)
     ]
+
+
+def unbound(history: History) -> Iterator[Call]:
+    """Yield the calls that are a statement of their own, and made a tensor by it.
+
+    The result of such a call is gone with the statement: a call that changes its
+    operand in place was meant, or an assignment. One for each line.
+    """
+    told: dict[object, bool] = {}
+    for call in history.calls:
+        if call.within is not None or not _is_new(call) or told.get(call.site):
+            continue
+        if call.site not in told:
+            how = None if call.site is None else lost(history.places, call.site)
+            told[call.site] = how is None or how.fate != "unbound"
+        if told[call.site] or history.uses(call.outputs[0].tensor, call.index):
+            continue
+        told[call.site] = True
+        yield call
+
+
+def _is_new(call: Call) -> bool:
+    """Tell whether a call gave one tensor that is none of its operands."""
+    if len(call.outputs) != 1 or call.writes or call.error is not None:
+        return False
+    return all(each.tensor != call.outputs[0].tensor for each in call.inputs)

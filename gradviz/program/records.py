@@ -46,6 +46,7 @@ class Optimizer:
     tensors: tuple[int, ...]
     made: int = 0  # index of its init event
     name: str | None = None
+    maximizes: bool = False  # any of its groups
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,15 @@ import ast
 
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
-from gradviz.diagnosis.edits.syntax import Place, Range, Source, called, place
+from gradviz.diagnosis.edits.syntax import (
+    Place,
+    Range,
+    Source,
+    called,
+    dotted,
+    is_module_name,
+    place,
+)
 from gradviz.program import History, RawSite
 
 _SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
@@ -132,3 +140,29 @@ def under_no_grad(history: History, site: RawSite | None) -> Edit:
     return (
         Draft(source).wrap_block([statement], "with torch.no_grad():").edit(safe=True)
     )
+
+
+@remedy
+def bound_to_operand(history: History, site: RawSite | None) -> Edit:
+    """Bind the result of a statement to the name that it reads: ``x = x.relu()``."""
+    found = place(history, site)
+    value = found.statement.value if isinstance(found.statement, ast.Expr) else None
+    name = dotted(_first_operand(value))
+    if value is None or not name:
+        raise NoEditError("it reads no name")
+    draft = Draft(found.source).replace(value, f"{name} = {found.source.of(value)}")
+    return draft.edit(safe=False)
+
+
+def _first_operand(node: ast.expr | None) -> ast.expr | None:
+    """Return what an expression begins with: ``x`` of ``F.relu(x.mean(0) / 2)``."""
+    while isinstance(node, ast.BinOp | ast.Call):
+        if isinstance(node, ast.BinOp):
+            node = node.left
+        elif isinstance(node.func, ast.Attribute) and not (
+            is_module_name(node.func.value) or dotted(node.func.value) == "self"
+        ):
+            node = node.func.value
+        else:
+            node = node.args[0] if node.args else None
+    return node

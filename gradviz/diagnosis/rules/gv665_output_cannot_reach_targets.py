@@ -4,11 +4,13 @@ What it does
     Finds losses of a difference (squared, absolute, Huber) between targets and what an
     activation gave, where many of the targets lie outside of what this activation can
     give: a ReLU's result against negative targets, a sigmoid's or a softmax's against
-    targets beyond 0 and 1, a tanh's against targets beyond -1 and 1.
+    targets beyond 0 and 1, a tanh's against targets beyond -1 and 1, what `clamp` cut.
+    Finds scores of a cross entropy that a ReLU has cut at 0.
 
 Why is this bad
     No weights can give these targets. The loss stays high, and where a ReLU gives 0 for
-    a negative target, its derivative is 0 too: these samples teach nothing.
+    a negative target, its derivative is 0 too: these samples teach nothing. A score of
+    0 says "even" to a sigmoid: what is below it is what says "no".
 
 Example
     ::
@@ -36,21 +38,19 @@ from collections.abc import Iterator
 from math import inf
 
 from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.ranges import Range, Ranges
 from gradviz.diagnosis.decisions.decision import of_function
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History, Value
 
 _COMPARES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
-_RANGES = {
-    "relu": (0.0, inf),
-    "relu_": (0.0, inf),
-    "softplus": (0.0, inf),
-    "sigmoid": (0.0, 1.0),
-    "softmax": (0.0, 1.0),
-    "tanh": (-1.0, 1.0),
-}
-_LAYERS = words("ReLU Softplus Sigmoid Softmax Tanh")
+_SCORED = words("binary_cross_entropy_with_logits cross_entropy cross_entropy_loss")
+_LAYERS = words("ReLU Softplus Sigmoid Softmax Tanh Hardtanh")
+_ENDS = words(
+    "relu relu_ softplus sigmoid softmax tanh hardtanh clamp clamp_ clip clip_ exp abs"
+)
+_SCALING = words("mul div truediv rmul add radd sub rsub neg")
 _VIEWS = words("view reshape flatten squeeze squeeze_ unsqueeze transpose permute")
 _MARGIN = 0.05  # of the range of the targets: so far outside is no rounding
 _TURNS = 3  # of a line: one batch of odd targets is no pattern
@@ -63,26 +63,32 @@ def check(history: History) -> Iterator[Hit]:
         if turns.get(call.site) == _TURNS:
             continue  # it was told
         found = _compared(history, call)
-        if found is not None:
-            turns[call.site] = turns.get(call.site, 0) + 1
-            if turns[call.site] == _TURNS:
-                yield _hit(history, call, *found)
+        scores = _cut_scores(history, call) if found is None else None
+        if found is None and scores is None:
+            continue
+        turns[call.site] = turns.get(call.site, 0) + 1
+        if turns[call.site] == _TURNS and found is not None:
+            yield _hit(history, call, *found)
+        elif turns[call.site] == _TURNS and scores is not None:
+            yield _scores_hit(history, call, scores)
 
 
-def _compared(history: History, call: Call) -> tuple[Call, Value] | None:
-    """Return the activation and the targets that a loss compares it with in vain."""
+def _compared(history: History, call: Call) -> tuple[Call, Value, Range] | None:
+    """Return an activation, what it is compared with in vain, and what it can give."""
     named = name_of(call) in _COMPARES
     if not (named or _is_loss_by_hand(history, call)) or len(call.inputs) < 2:
         return None
     first, second = call.inputs[:2]
     pairs = ((first, second), (second, first))
     for given, target in pairs:
-        made = _activation(history, given, call.index)
-        if made is not None and not target.requires_grad and given.requires_grad:
-            known = history.producer(target, call.index)
-            alike = target.shape == given.shape and _is_outside(made, target)
-            if alike and _is_data(history, target, known):
-                return made, target
+        if target.requires_grad or not given.requires_grad:
+            continue
+        known = history.producer(target, call.index)
+        found = history.once(Ranges).of(given, call.index)
+        alike = target.shape == given.shape and _is_outside(found, target)
+        made = _activation(history, given, call.index) if alike else None
+        if made is not None and _is_data(history, target, known):
+            return made, target, found
     return None
 
 
@@ -98,11 +104,23 @@ def _is_loss_by_hand(history: History, call: Call) -> bool:
 
 
 def _activation(history: History, value: Value, before: int) -> Call | None:
+    """Return what bounded a value, behind its views and its scale."""
     for call in behind(history, value, before):
-        if name_of(call) in _RANGES:
+        name = name_of(call)
+        if name in _ENDS:
             return call
-        if name_of(call) not in _VIEWS:
+        if name not in _VIEWS and not (name in _SCALING and len(call.inputs) == 1):
             return None
+    return None
+
+
+def _cut_scores(history: History, call: Call) -> Call | None:
+    """Return the ReLU that cut the scores of a cross entropy."""
+    if name_of(call) not in _SCORED or not call.inputs:
+        return None
+    for made in behind(history, call.inputs[0], call.index):
+        if name_of(made) not in _VIEWS:
+            return made if name_of(made) in ("relu", "relu_") else None
     return None
 
 
@@ -114,23 +132,23 @@ def _is_data(history: History, target: Value, made: Call | None) -> bool:
     )
 
 
-def _is_outside(made: Call, target: Value) -> bool:
-    """Tell whether the targets reach beyond what the activation gives, by much."""
+def _is_outside(given: Range, target: Value) -> bool:
+    """Tell whether the targets reach beyond what can be given, by much."""
     found = target.summary
     if found is None or found.minimum is None or found.maximum is None:
         return False
-    low, high = _RANGES[name_of(made)]
+    low, high = given
     extent = found.maximum - found.minimum
     below, above = low - found.minimum, found.maximum - high
     return extent > 0 and max(below, above) > max(_MARGIN * extent, 1e-3)
 
 
-def _hit(history: History, loss: Call, made: Call, target: Value) -> Hit:
+def _hit(history: History, loss: Call, made: Call, target: Value, given: Range) -> Hit:
     chosen, found = of_function(history, made, _LAYERS), target.summary
-    low, high = _RANGES[name_of(made)]
-    gives = (
-        "nothing below 0" if high == inf else f"values from {low:g} to {high:g} only"
-    )
+    low, high = given
+    gives = f"values from {low:g} to {high:g} only"
+    if inf in (-low, high):
+        gives = f"nothing below {low:g}" if high == inf else f"nothing above {high:g}"
     assert found is not None
     name = history.name(target, "the target")
     return Hit(
@@ -149,4 +167,28 @@ def _hit(history: History, loss: Call, made: Call, target: Value) -> Hit:
         ),
         tensors=(target.tensor,),
         certainty=0.8,
+    )
+
+
+def _scores_hit(history: History, loss: Call, made: Call) -> Hit:
+    chosen = of_function(history, made, _LAYERS)
+    binary = name_of(loss).startswith("binary")
+    costs = (
+        "no probability can fall below one half"
+        if binary
+        else "all classes whose score it cut are equally likely, and learn nothing"
+    )
+    return Hit(
+        f"The scores that `{history.text(loss.site)}` turns into probabilities come "
+        f"from a `relu`, so none is below 0: {costs}.{chosen.words(history)}",
+        chosen.site,
+        "Leave the activation off after the last layer: the loss takes scores of "
+        "either sign.",
+        line=chosen.line,
+        symptom=loss.site,
+        related=(
+            Related("runs here", made.site),
+            Related("compared here", loss.site),
+        ),
+        certainty=0.7,
     )

@@ -1,0 +1,103 @@
+"""A statement computes a tensor, and nothing takes it: the operand stays as it was.
+
+What it does
+    Finds calls and expressions that are a whole statement, give a new tensor, and read
+    one that the program goes on with: ``scores.masked_fill(mask, -inf)``,
+    ``F.relu(h)``, ``hidden.detach()``, ``loss / steps``.
+
+Why is this bad
+    Only the methods whose names end in ``_`` change the tensor that they are called on.
+    All others give another one. The program runs, without the activation, the mask or
+    the scale that its author sees in it.
+
+Example
+    ::
+
+        scores = q @ k.transpose(1, 2)
+        scores.masked_fill(mask, float("-inf"))
+        return scores.softmax(-1) @ v
+
+Use instead
+    ::
+
+        scores = q @ k.transpose(1, 2)
+        scores = scores.masked_fill(mask, float("-inf"))
+        return scores.softmax(-1) @ v
+
+When it stays quiet
+    The last expression of a notebook's cell; a model that is called for what it does
+    and not for its result; operands that nothing reads any more, as when one tries out
+    or times an operation; results that are one of the operands.
+
+References
+    https://docs.astral.sh/ruff/rules/useless-expression/
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.dependence.dropped import unbound
+from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.statements import bound_to_operand
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.diagnosis.rules._lifetime import name_of, same_line
+from gradviz.program import Call, History, ModuleCall, Value
+
+
+@rule("GV669", "result-not-kept", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per statement whose result is gone."""
+    for call in unbound(history):
+        operand = _operand(history, call) if history.backwards else None
+        if operand is not None and _says(history, call):
+            yield _hit(history, call, operand)
+
+
+def _says(history: History, call: Call) -> bool:
+    """Tell whether a statement is this operation, not something that does it inside."""
+    statement = history.places.statement(call.site)
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(value, ast.BinOp | ast.UnaryOp):
+        return True
+    made = value.func if isinstance(value, ast.Call) else None
+    named = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
+    layer = history.at(call.module)
+    if isinstance(layer, ModuleCall) and layer.site == call.site:
+        module = history.program.modules[layer.module]
+        return not module.parameters and not module.children
+    return plain(call.op) == plain(named)
+
+
+def _operand(history: History, call: Call) -> Value | None:
+    """Return what the statement read and the program still reads, or walks from."""
+    roots = {root.tensor for each in history.backwards for root in each.roots}
+    waiting, seen = [*call.inputs], set[int]()
+    for value in waiting:
+        if value.tensor in seen:
+            continue
+        seen.add(value.tensor)
+        later = history.uses(value.tensor, call.index)
+        if value.tensor in roots or any(
+            not same_line(each.site, call.site) for each in later
+        ):
+            return value
+        made = history.producer(value, call.index)
+        if made is not None and same_line(made.site, call.site):
+            waiting += made.inputs
+    return None
+
+
+def _hit(history: History, call: Call, operand: Value) -> Hit:
+    name = name_of(history, operand, "its operand")
+    text = history.text(call.site)
+    return Hit(
+        f"`{text}` gives a new tensor, and nothing takes it: {name} stays as it was, "
+        "and the program goes on with that.",
+        call.site,
+        f"Keep the result, `{name.strip(chr(96))} = {text}`, or leave the line out.",
+        tensors=(operand.tensor, call.outputs[0].tensor),
+        certainty=0.8,
+        edit=bound_to_operand(call.site),
+    )

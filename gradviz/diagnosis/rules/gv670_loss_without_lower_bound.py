@@ -1,0 +1,125 @@
+"""A loss is never above some number and has no least value: training runs away.
+
+What it does
+    Finds roots of backward passes that cannot be above a number, can fall without end,
+    and are minimised by the optimizer: ``-F.mse_loss(…)``, the mean of log
+    probabilities without the minus, ``F.nll_loss(-log_p, y)``.
+
+Why is this bad
+    An optimizer makes the loss small. What is meant to be made large has to be negated,
+    once: otherwise each step makes the model worse, and never stops to.
+
+Example
+    ::
+
+        log_p = F.log_softmax(model(x), dim=1)
+        loss = log_p[torch.arange(len(y)), y].mean()
+
+Use instead
+    ::
+
+        log_p = F.log_softmax(model(x), dim=1)
+        loss = -log_p[torch.arange(len(y)), y].mean()
+
+When it stays quiet
+    An optimizer that maximises; losses of one side of a game, whose other side other
+    passes train; log probabilities of what was drawn from the model, which may be
+    weighted by a cost; losses that are not bounded above either.
+
+References
+    https://pytorch.org/docs/stable/optim.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf, prod
+
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import blamed
+from gradviz.dependence.flow import Flow
+from gradviz.dependence.ranges import Ranges
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._gradients import applied, is_failed
+from gradviz.diagnosis.rules._terms import accounts
+from gradviz.program import Backward, Call, History, RawSite, Value
+
+_LEAST = 2  # passes of one line
+
+
+@rule("GV670", "loss-without-lower-bound", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line whose root is bounded on the wrong side."""
+    turns: dict[RawSite | None, int] = {}
+    for account in accounts(history):
+        each = account.backward
+        if not _minimises(history, each) or turns.get(each.site) == _LEAST:
+            continue
+        falls = [root for root in each.roots if _falls(history, each, root)]
+        turns[each.site] = turns.get(each.site, 0) + 1 if falls else 0
+        if turns[each.site] == _LEAST:
+            yield _hit(history, each, falls[0])
+
+
+def _minimises(history: History, backward: Backward) -> bool:
+    """Tell whether a pass trains all the parameters that any pass of the run trains."""
+    if is_failed(backward) or backward.api == "grad":
+        return False
+    optimizers = history.program.optimizers.values()
+    if any(each.maximizes for each in optimizers):
+        return False
+    mine = applied(history).get(backward.index, set())
+    whole = learning.managed(history)
+    facts = history.program.tensors
+    known = all((t := facts.get(each)) is not None and t.is_parameter for each in mine)
+    others = {leaf for found in applied(history).values() for leaf in found} - mine
+    return bool(mine) and known and mine <= whole and not others
+
+
+def _falls(history: History, backward: Backward, root: Value) -> bool:
+    found = history.once(Ranges).of(root, backward.index)
+    return found.low == -inf and found.high < inf and not _is_of_a_draw(history, root)
+
+
+def _is_of_a_draw(history: History, root: Value) -> bool:
+    """Tell whether what a model drew or chose is scored, perhaps by a cost."""
+    return any(
+        blamed(history, each)[0] in ("sample", "index")
+        for each in history.once(Flow).crossings(root, len(history.events))
+    )
+
+
+def _hit(history: History, backward: Backward, root: Value) -> Hit:
+    made = _made(history, backward, root)
+    site = backward.site if made is None else made.site
+    high = history.once(Ranges).of(root, backward.index).high
+    name = history.name(root, "The loss")
+    return Hit(
+        f"{name} of {history.line(site)} is never above {high:.3g}, whatever the model "
+        "gives, and has no least value: the optimizer makes it fall without end, which "
+        "makes the model worse in each step.",
+        site,
+        "Turn its sign round, `loss = -loss`, or let the optimizer `maximize=True`.",
+        symptom=backward.site,
+        related=(Related("minimised here", backward.site),),
+        tensors=(root.tensor,),
+        certainty=0.8,
+    )
+
+
+def _made(history: History, backward: Backward, root: Value) -> Call | None:
+    """Return what made the loss one number, behind what only scales it."""
+    ranges, before, found = history.once(Ranges), backward.index, None
+    while (made := history.last_producer(root, before)) is not None:
+        found = made
+        falls = [
+            each
+            for each in made.inputs
+            if prod(each.shape) == 1
+            and each.requires_grad
+            and ranges.of(each, made.index).high < inf
+        ]
+        if not falls:
+            break
+        root, before = falls[0], made.index
+    return found

@@ -1,0 +1,107 @@
+"""GV669: result-not-kept."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "mask_without_underscore",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Attention(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.q, self.k = nn.Linear(width, width), nn.Linear(width, width)
+                self.out = nn.Linear(width, 1)
+            def forward(self, x, mask):
+                scores = self.q(x) @ self.k(x).transpose(1, 2)
+                scores.masked_fill(mask, -1e9)  # CULPRIT
+                return self.out(torch.softmax(scores, -1) @ x)
+        net = Attention(4)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        mask = torch.ones(3, 3).triu(1).bool()
+        for step in range(3):
+            x = torch.randn(2, 3, 4)
+            loss = (net(x, mask) - x.sum(-1, keepdim=True)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "result-not-kept",
+        says=["`scores` stays as it was"],
+    ),
+    case(
+        "activation_called_and_forgotten",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner, self.outer = nn.Linear(3, 8), nn.Linear(8, 1)
+            def forward(self, x):
+                h = self.inner(x)
+                F.relu(h)  # CULPRIT
+                return self.outer(h)
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        x = torch.randn(16, 3)
+        for step in range(3):
+            loss = (net(x) - x[:, :1].abs()).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "result-not-kept",
+    ),
+    case(
+        "layer_without_parameters_called_and_forgotten",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner, self.outer = nn.Linear(3, 8), nn.Linear(8, 1)
+                self.act = nn.Tanh()
+            def forward(self, x):
+                h = self.inner(x)
+                self.act(h)  # CULPRIT
+                return self.outer(h)
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        x = torch.randn(16, 3)
+        for step in range(3):
+            loss = (net(x) - x[:, :1].abs()).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "result-not-kept",
+    ),
+    case(
+        "features_standardised_and_forgotten",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        x = 3 * torch.randn(32, 3) + 2
+        y = x.sum(1, keepdim=True)
+        (x - x.mean(0)) / x.std(0)  # CULPRIT
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        for start in (0, 8, 16):
+            loss = (net(x[start:start + 8]) - y[start:start + 8]).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "result-not-kept",
+    ),
+]

@@ -1,0 +1,48 @@
+"""GV670: loss-without-lower-bound."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "likelihood_without_its_minus",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        net = nn.Linear(4, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(16, 4), torch.randint(0, 3, (16,))
+        for step in range(4):
+            log_p = F.log_softmax(net(x), dim=1)
+            picked = log_p.gather(1, y.unsqueeze(1))
+            loss = picked.mean()  # CULPRIT
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "loss-without-lower-bound",
+        says=["never above 0"],
+    ),
+    case(
+        "error_negated",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        def criterion(prediction, target):
+            return -((prediction - target) ** 2).mean()  # CULPRIT
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        x, y = torch.randn(16, 4), torch.randn(16, 1)
+        for step in range(4):
+            loss = criterion(net(x), y)
+            opt.zero_grad()
+            (loss / 2).backward()
+            opt.step()
+        """,
+        "loss-without-lower-bound",
+    ),
+]
