@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal, get_args
 
 from gradviz.program.values import RawSite
@@ -50,6 +51,9 @@ class Detail:
     _reached: dict[tuple[int, int], set[int]] = field(
         default_factory=dict[tuple[int, int], set[int]]
     )  # by line of a pass: how many leaves it has reached
+    _lowest: dict[tuple[int, int], float] = field(
+        default_factory=dict[tuple[int, int], float]
+    )  # by line of a pass: the least loss that was looked at closely, 0 at first
 
     def __post_init__(self) -> None:
         if self.how not in get_args(How):
@@ -114,13 +118,25 @@ class Detail:
         A `detach()` in one branch of a loop shows itself so. A loop that does this
         all the time is no news for long.
         """
-        line = (id(site[0]), site[1]) if site is not None else (0, 0)
+        line = _line(site)
         known = self._reached.get(line)
         if known is None:
             if len(self._reached) < _MOST_LINES:
                 self._reached[line] = {leaves}
         elif leaves not in known and len(known) < _MOST_COUNTS:
             known.add(leaves)
+            self.noticed()
+
+    def falls(self, site: RawSite | None, loss: float | None) -> None:
+        """Look closer where a loss is below 0, and each time it is twice as far below.
+
+        Few losses are meant to be, and what pulls one down shows only then.
+        """
+        if loss is None or not -inf < loss < 0:
+            return
+        line = _line(site)
+        if loss < 2 * self._lowest.get(line, 0.0) and len(self._lowest) < _MOST_LINES:
+            self._lowest[line] = loss
             self.noticed()
 
     def passed_by(self) -> bool:
@@ -144,3 +160,7 @@ class Detail:
             "leaves' gradients and where a NaN is born are known, no other values. "
             "`--detail full` looks at all."
         )
+
+
+def _line(site: RawSite | None) -> tuple[int, int]:
+    return (id(site[0]), site[1]) if site is not None else (0, 0)

@@ -48,6 +48,7 @@ def unbound(history: History) -> Iterator[Call]:
 
 def _is_new(call: Call) -> bool:
     """Tell whether a call gave one tensor that is none of its operands."""
-    if len(call.outputs) != 1 or call.writes or call.error is not None:
+    in_place = call.op.endswith("_") and not call.op.endswith("__")
+    if len(call.outputs) != 1 or call.writes or in_place or call.error is not None:
         return False
     return all(each.tensor != call.outputs[0].tensor for each in call.inputs)

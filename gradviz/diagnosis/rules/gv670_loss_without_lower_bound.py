@@ -3,7 +3,8 @@
 What it does
     Finds roots of backward passes that cannot be above a number, can fall without end,
     and are minimised by the optimizer: ``-F.mse_loss(…)``, the mean of log
-    probabilities without the minus, ``F.nll_loss(-log_p, y)``.
+    probabilities without the minus, ``F.nll_loss(-log_p, y)``. Finds terms of a loss
+    that count negatively, may grow without end, grew, and took the loss below 0.
 
 Why is this bad
     An optimizer makes the loss small. What is meant to be made large has to be negated,
@@ -32,19 +33,22 @@ References
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from math import inf, prod
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import blamed
 from gradviz.dependence.flow import Flow
-from gradviz.dependence.ranges import Ranges
+from gradviz.dependence.ranges import Range, Ranges
+from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied, is_failed
 from gradviz.diagnosis.rules._terms import accounts
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 _LEAST = 2  # passes of one line
+_GROWN = 4.0  # times as large as at first: the optimizer pulls at it
 
 
 @rule("GV670", "loss-without-lower-bound", "warning")
@@ -59,6 +63,52 @@ def check(history: History) -> Iterator[Hit]:
         turns[each.site] = turns.get(each.site, 0) + 1 if falls else 0
         if turns[each.site] == _LEAST:
             yield _hit(history, each, falls[0])
+    for first, last in _ends(history):
+        if not turns.get(last.backward.site) and _minimises(history, last.backward):
+            yield from _pulling(history, first, last)
+
+
+def _ends(history: History) -> list[tuple[Account, Account]]:
+    """Return the accounts of the first and the last pass of each line."""
+    lines: dict[RawSite | None, list[Account]] = defaultdict(list)
+    for account in accounts(history):
+        lines[account.backward.site].append(account)
+    return [(found[0], found[-1]) for found in lines.values() if len(found) > 1]
+
+
+def _pulling(history: History, first: Account, last: Account) -> Iterator[Hit]:
+    """Yield the term that took a loss below 0 and can take it further without end."""
+    begun, ended = _number(first), _number(last)
+    if begun is None or ended is None or ended >= min(0.0, begun):
+        return
+    before = {term.line: _size(term) for term in first.lines()}
+    grown = [
+        (_size(term) / max(was, 1e-30), index)
+        for index, term in enumerate(last.lines())
+        if (was := before.get(term.line)) is not None and _pulls(history, last, term)
+    ]
+    most, index = max(grown, default=(0.0, 0))
+    if most > _GROWN:
+        yield _term_hit(history, last, last.lines()[index], begun, ended)
+
+
+def _number(account: Account) -> float | None:
+    found = [root.summary for root in account.backward.roots]
+    return found[0].minimum if len(found) == 1 and found[0] is not None else None
+
+
+def _size(term: Term) -> float:
+    found = None if term.value is None else term.value.summary
+    return 0.0 if found is None or found.norm is None else found.norm
+
+
+def _pulls(history: History, account: Account, term: Term) -> bool:
+    """Tell whether what a term adds has no least value and a greatest one."""
+    if term.value is None or not term.has_graph or not term.weight:
+        return False
+    found = history.once(Ranges).of(term.value, account.backward.index)
+    adds = found.times(Range(term.weight, term.weight))
+    return adds.low == -inf and adds.high < inf
 
 
 def _minimises(history: History, backward: Backward) -> bool:
@@ -104,6 +154,23 @@ def _hit(history: History, backward: Backward, root: Value) -> Hit:
         related=(Related("minimised here", backward.site),),
         tensors=(root.tensor,),
         certainty=0.8,
+    )
+
+
+def _term_hit(
+    history: History, account: Account, term: Term, begun: float, ended: float
+) -> Hit:
+    backward = account.backward
+    return Hit(
+        f"The loss fell below 0, from {begun:.3g} to {ended:.3g}, because of its "
+        f"term {account.name(term)}: it counts negatively and may grow without end, so "
+        "the optimizer makes it large instead of small.",
+        term.site,
+        "Turn the sign of this term round, or bound it.",
+        symptom=backward.site,
+        related=(Related("minimised here", backward.site),),
+        tensors=() if term.value is None else (term.value.tensor,),
+        certainty=0.6,
     )
 
 

@@ -131,12 +131,12 @@ class TorchBackward:
         ahead = self.graph.preview_pass(nodes, site)
         if ahead is not None:
             log.detail.reaches(site, len(ahead[1]))
-            losses = self._losses(arguments)
+            losses = self._losses(arguments, site)
             entry = self._note(arguments, ahead, site, stack, losses)
             self._guard(entry, nodes, losses)
             return entry
         log.meets_new()
-        losses = self._losses(arguments)
+        losses = self._losses(arguments, site)
         event = self._event(arguments, site, stack)
         event.roots = with_numbers(event.roots, losses)
         entry = _Pass(arguments, self._peek(), event.index, event)
@@ -151,7 +151,9 @@ class TorchBackward:
             self._guard(entry, nodes, losses)
         return entry
 
-    def _losses(self, arguments: BackwardArguments) -> tuple[float | None, ...]:
+    def _losses(
+        self, arguments: BackwardArguments, site: RawSite | None
+    ) -> tuple[float | None, ...]:
         """Return the numbers that roots hold, where values are looked at now and then.
 
         In a step that is told in brief a pass has no other value of its loss.
@@ -159,7 +161,10 @@ class TorchBackward:
         log = self.log
         if log.scan or not (log.samples and log.program.scanned):
             return ()
-        return tuple(map(log.nonfinite.number_of, arguments.roots))
+        losses = tuple(map(log.nonfinite.number_of, arguments.roots))
+        for loss in losses:
+            log.detail.falls(site, loss)
+        return losses
 
     def _guard(
         self, entry: _Pass, nodes: list[Any], losses: tuple[float | None, ...]

@@ -102,6 +102,23 @@ PROGRAMS: list[Case] = [
         """,
     ),
     case(
+        "clipped_and_told_by_nobody",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        x = torch.randn(16, 4)
+        for step in range(4):
+            loss = (net(x) - x[:, :1]).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            opt.step()
+        """,
+    ),
+    case(
         "scores_from_a_relu_behind_a_layer",
         """
         import torch

@@ -45,4 +45,25 @@ PROGRAMS: list[Case] = [
         """,
         "loss-without-lower-bound",
     ),
+    case(
+        "one_term_with_the_wrong_sign",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(4, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.2)
+        x, y = torch.randn(64, 4), torch.randn(64, 1)
+        for step in range(60):
+            mean, spread = net(x).chunk(2, dim=1)
+            fit = (mean - y).pow(2).mean()
+            size = spread.pow(2).mean()  # CULPRIT
+            loss = fit - 0.9 * size
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "loss-without-lower-bound",
+        says=["counts negatively"],
+    ),
 ]
