@@ -1,0 +1,164 @@
+"""The target of a loss learns as well as the prediction: it comes to meet it.
+
+What it does
+    Finds losses of a difference whose target was made of data and of a discounted
+    guess of the same parameters as the prediction, ``reward + 0.99 * critic(after)``,
+    with its graph. Finds losses whose two sides learn with parameters of their own, and
+    with nothing else in the loss to hold them.
+
+Why is this bad
+    The gradient goes into both sides. Instead of the prediction moving to the target,
+    the target moves to the prediction: guesses are taught by what came before them, and
+    two networks that are only to agree agree best where both are constant.
+
+Example
+    ::
+
+        target = reward + 0.99 * critic(after)
+        loss = F.mse_loss(critic(before), target)
+
+Use instead
+    ::
+
+        with torch.no_grad():
+            target = reward + 0.99 * critic(after)
+        loss = F.mse_loss(critic(before), target)
+
+When it stays quiet
+    Targets without a graph; derivatives, as in a differential equation's residual;
+    sides that share parameters and no discount; other terms that hold both sides; and
+    gradients that no step applies.
+
+References
+    Sutton and Barto, Reinforcement Learning, section 9.3, semi-gradient methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from gradviz.dependence.flow import Flow, name_of, words
+from gradviz.dependence.terms import Account, Term, taken_apart
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._gradients import applied
+from gradviz.diagnosis.rules._lifetime import makers
+from gradviz.diagnosis.rules._terms import accounts
+from gradviz.program import Call, History, RawSite, Value
+
+_COMPARES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
+_DIFFERENCES = _COMPARES | words("sub rsub subtract")
+_CHOICES = words("max amax min amin gather")
+_DISCOUNTS = 0.5, 1.0  # between these; steps of integrators are smaller
+_LEAST = 2  # passes that must agree
+
+
+@rule("GV671", "target-learns", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per difference with a target that learns."""
+    turns: dict[RawSite | None, int] = {}
+    for account in accounts(history):
+        mine = applied(history).get(account.backward.index, set())
+        for call in _differences(history, account) if mine else ():
+            if turns.get(call.site) == _LEAST:
+                continue
+            found = _guess(history, call, mine) or _alone(history, account, call, mine)
+            turns[call.site] = turns.get(call.site, 0) + (found is not None)
+            if turns[call.site] == _LEAST and found is not None:
+                yield _hit(history, account, call, found)
+
+
+def _differences(history: History, account: Account) -> Iterator[Call]:
+    known, told = history.once(makers), set[int]()
+    for term in account.lines():
+        for node in account.nodes(term):
+            call = known.get(node.key)
+            if call is None or call.index in told or len(call.inputs) < 2:
+                continue
+            told.add(call.index)
+            sides = call.inputs[:2]
+            learn = all(each.requires_grad and not each.is_leaf for each in sides)
+            if learn and name_of(call) in _DIFFERENCES:
+                yield call
+
+
+def _guess(history: History, call: Call, mine: set[int]) -> Value | None:
+    """Return the discounted guess that data was added to, if the call compares one."""
+    flow = history.once(Flow)
+    if name_of(call) in _COMPARES:
+        sides = [(call.inputs[0], call.inputs[1]), (call.inputs[1], call.inputs[0])]
+    else:
+        sides = [(call.inputs[1], call.inputs[0]), (call.inputs[0], call.inputs[1])]
+    for given, target in sides:
+        terms = taken_apart(history, [target], call.index)
+        learning = [term for term in terms if term.has_graph]
+        data = [term for term in terms if not term.has_graph and _varies(term)]
+        if len(learning) != 1 or not data or _is_derived(history, target, call):
+            continue
+        value = learning[0].value
+        same = flow.leaves(given, call.index) & mine
+        if value is None or not same or flow.leaves(value, call.index) & mine != same:
+            continue
+        if _is_discounted(history, learning[0]):
+            return value
+    return None
+
+
+def _varies(term: Term) -> bool:
+    """Tell data from a number, or from one number that fills a tensor."""
+    if term.value is None:
+        return False
+    found = term.value.summary
+    one = prod(term.value.shape) == 1
+    return one or found is None or found.minimum != found.maximum
+
+
+def _is_discounted(history: History, term: Term) -> bool:
+    low, high = _DISCOUNTS
+    if term.weight is not None:
+        return low <= term.weight < high
+    return term.made is not None and name_of(term.made) in _CHOICES
+
+
+def _is_derived(history: History, value: Value, call: Call) -> bool:
+    """Tell whether a derivative that a pass gave went into a value."""
+    given = {
+        each.tensor
+        for backward in history.backwards
+        if backward.api == "grad"
+        for each in backward.results
+        if each is not None
+    }
+    return bool(given) and not given.isdisjoint(history.behind([value], call.index))
+
+
+def _alone(
+    history: History, account: Account, call: Call, mine: set[int]
+) -> Value | None:
+    """Return the second side of the only term of a loss, if both sides learn alone."""
+    if len(account.lines()) != 1 or name_of(call) not in _COMPARES:
+        return None
+    flow = history.once(Flow)
+    one, other = [flow.leaves(each, call.index) & mine for each in call.inputs[:2]]
+    apart = one and other and not one & other
+    derived = any(_is_derived(history, each, call) for each in call.inputs[:2])
+    return call.inputs[1] if apart and not derived else None
+
+
+def _hit(history: History, account: Account, call: Call, value: Value) -> Hit:
+    made = history.producer(value, call.index)
+    name = history.name(value, "the target")
+    place = call.site if made is None else made.site
+    return Hit(
+        f"`{history.text(call.site)}` ({history.line(call.site)}) compares a "
+        f"prediction with a target that learns too: the gradient goes into {name} of "
+        f"{history.line(place)}, and moves the target to the prediction.",
+        place,
+        "Make the target a constant: compute it under `torch.no_grad()`, or "
+        "`.detach()` it.",
+        symptom=account.backward.site,
+        related=(Related("compared here", call.site),),
+        nodes=call.nodes,
+        tensors=(value.tensor,),
+        certainty=0.7,
+    )

@@ -1,0 +1,87 @@
+"""Correct programs whose losses compare two sides that learn."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "target_under_no_grad",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        net = nn.Linear(4, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(4):
+            state, after = torch.randn(2, 16, 4)
+            reward = torch.randn(16, 1)
+            with torch.no_grad():
+                target = reward + 0.9 * net(after).amax(1, keepdim=True)
+            loss = F.mse_loss(net(state)[:, :1], target) + F.mse_loss(
+                net(state)[:, 1:], target
+            )
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "residual_of_an_equation",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(4):
+            t = torch.rand(16, 1, requires_grad=True)
+            u = t * net(t) + 1
+            (du,) = torch.autograd.grad(u.sum(), t, create_graph=True)
+            loss = (du - (t.sin() + 0.9 * u)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "one_step_of_an_integrator",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        net = nn.Linear(2, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(4):
+            x = torch.randn(16, 2)
+            ahead = x + 0.1 * net(x)
+            loss = F.mse_loss(ahead - 0.1 * net(ahead), x)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "two_towers_held_by_a_label",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        left, right = nn.Linear(3, 4), nn.Linear(5, 4)
+        both = [*left.parameters(), *right.parameters()]
+        opt = torch.optim.SGD(both, lr=0.05)
+        for step in range(4):
+            a, b = torch.randn(16, 3), torch.randn(16, 5)
+            one, other = left(a), right(b)
+            near = F.mse_loss(one, other)
+            far = F.relu(2 - (one - other.roll(1, 0)).norm(dim=1)).mean()
+            loss = near + far
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+]
