@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 from typing import Literal, get_args
 
 from gradviz.program.values import RawSite
@@ -53,7 +53,7 @@ class Detail:
     )  # by line of a pass: how many leaves it has reached
     _lowest: dict[tuple[int, int], float] = field(
         default_factory=dict[tuple[int, int], float]
-    )  # by line of a pass: the least loss that was looked at closely, 0 at first
+    )  # by line of a pass: the least loss that was looked at closely
 
     def __post_init__(self) -> None:
         if self.how not in get_args(How):
@@ -128,14 +128,15 @@ class Detail:
             self.noticed()
 
     def falls(self, site: RawSite | None, loss: float | None) -> None:
-        """Look closer where a loss is below 0, and each time it is twice as far below.
+        """Look closer where a loss falls below 0, and each time it is twice as low.
 
-        Few losses are meant to be, and what pulls one down shows only then.
+        What pulls it down shows only then. One that begins below 0 is meant to be.
         """
-        if loss is None or not -inf < loss < 0:
-            return
         line = _line(site)
-        if loss < 2 * self._lowest.get(line, 0.0) and len(self._lowest) < _MOST_LINES:
+        if loss is None or not isfinite(loss) or len(self._lowest) > _MOST_LINES:
+            return
+        lowest = self._lowest.setdefault(line, 0.0 if loss >= 0 else -inf)
+        if loss < min(2 * lowest, -1e-6):
             self._lowest[line] = loss
             self.noticed()
 

@@ -31,6 +31,7 @@ class TorchContext(LogContext, Protocol):
     nonfinite: NonfiniteCheck
     whole: bool  # values were looked at since the last pass, or something was noticed
     unusual: bool  # a NaN or Inf was noticed since the last pass
+    leaves_told: tuple[tuple[int, int], ...]  # by the last pass in brief
     here: Here
     loop: LoopLog
     values: TorchValues

@@ -8,7 +8,9 @@ logged as if it had been looked at in full.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from array import array
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz.program.events import Backward
 from gradviz.program.values import NodeRun, Summary
@@ -52,17 +54,31 @@ class OwnHook:
         self.hook: Any = None
 
 
+Leaves: TypeAlias = tuple[tuple[int, int], ...]
+"""Number and elements of leaves that had no gradient before a pass."""
+
+_NO_NORMS = array("d")
+
+
 class LeafGradients:
     """What a pass in brief brought to leaves, told as :class:`Runs`: norms alone."""
 
-    __slots__ = ("found",)
+    __slots__ = ("leaves", "norms")
 
     def __init__(self) -> None:
-        self.found: tuple[tuple[int, int, float], ...] = ()
-        """Number, elements and norm of each leaf that had no gradient before."""
+        self.leaves: Leaves = ()
+        self.norms = _NO_NORMS  # of the leaves, 8 bytes each: many passes are kept
 
     def __repr__(self) -> str:
-        return f"LeafGradients({self.found})"
+        return f"LeafGradients({self.leaves}, {self.norms})"
+
+    def tell(self, leaves: Leaves, norms: Iterable[float], like: Leaves) -> Leaves:
+        """Keep norms of leaves, with those of an earlier pass where they are equal."""
+        self.leaves, self.norms = (
+            (like if like == leaves else leaves),
+            array("d", norms),
+        )
+        return self.leaves
 
     def records(self) -> list[NodeRun]:
         """Return no runs: nobody listened to the nodes."""
@@ -72,7 +88,7 @@ class LeafGradients:
         """Return the leaves' nodes, with as much as is known of their gradients."""
         return [
             (-number, Summary(count, zeros=0 if norm else count, norm=norm))
-            for number, count, norm in self.found
+            for (number, count), norm in zip(self.leaves, self.norms, strict=True)
         ]
 
 
@@ -128,11 +144,15 @@ class GradientGuard:
         if self._event is None:
             norms = self._log.nonfinite.of_leaves([x.grad for x, _ in self._leaves])
             if self._told is not None:
-                number_of = self._log.tensors.of
-                self._told.found = tuple(
-                    (number_of(leaf), leaf.numel(), norm)
+                log, number_of = self._log, self._log.tensors.of
+                found = [
+                    (leaf, norm)
                     for (leaf, had), norm in zip(self._leaves, norms, strict=True)
                     if norm is not None and not had and math.isfinite(norm)
+                ]
+                leaves = tuple([(number_of(leaf), leaf.numel()) for leaf, _ in found])
+                log.leaves_told = self._told.tell(
+                    leaves, [norm for _, norm in found], log.leaves_told
                 )
         self._on, self._event, self._leaves = False, None, []
 

@@ -136,6 +136,7 @@ class TorchLog(TorchFrames):
         self._ending = False  # the next step is to be looked at in brief
         self.whole = True  # values were looked at since the last pass
         self.unusual = False  # something was noticed since
+        self.leaves_told: tuple[tuple[int, int], ...] = ()  # by the last pass in brief
         self.on = False
         self.loop = LoopLog(torch, self)
         self.here = self.loop.here

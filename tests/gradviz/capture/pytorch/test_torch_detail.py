@@ -385,6 +385,17 @@ def test_a_loop_whose_leaves_vary_is_not_looked_at_in_full_for_long():
     assert recorder._parts[0].log.detail.steps_in_full < 30
 
 
+def test_steps_whose_loss_falls_below_zero_are_looked_at_in_full():
+    def sinking(out: Any, step: int) -> Any:
+        return out.pow(2).mean() - max(0, step - LATE)
+
+    above, below = [train(2 * LATE, each)._parts[0].log for each in (plain, sinking)]
+    events = [each for each in below.program.events if isinstance(each, Backward)]
+    assert any(each.whole for each in events[LATE:])
+    assert below.detail.steps_in_full < LATE  # each time that it is twice as low
+    assert above.detail.steps_in_full == 2
+
+
 def test_passes_in_the_closure_of_a_step_are_known_as_such():
     net, _ = model()
     optimizer = torch.optim.LBFGS(net.parameters(), max_iter=4)
