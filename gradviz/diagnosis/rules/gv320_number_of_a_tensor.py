@@ -59,6 +59,11 @@ def check(history: History) -> Iterator[Hit]:
     for backward in sampled(history.backwards) if found else ():
         behind = history.behind(backward.roots, backward.index)
         for export, entry in found:
+            said = not export.inputs[
+                0
+            ].requires_grad  # `.detach()`: a constant is meant
+            if said and not _is_lost(history, export, entry):
+                continue
             made = {value.tensor for value in entry.outputs}
             if made & behind and export.site not in told:
                 told.add(export.site)
@@ -71,7 +76,7 @@ def _entered(history: History) -> Iterator[tuple[Call, Call]]:
     for place, export in enumerate(calls):
         if name_of(export) not in _NUMBERS or not export.inputs or export.outputs:
             continue
-        if not export.inputs[0].requires_grad or not isinstance(export.result, float):
+        if _source(history, export) is None or not isinstance(export.result, float):
             continue
         for call in calls[place + 1 : place + 1 + _NEAR]:
             given = {*numbers_in((*call.arguments, *call.keywords.values()))}
@@ -79,6 +84,17 @@ def _entered(history: History) -> Iterator[tuple[Call, Call]]:
                 if export.result not in given:
                     yield export, call
                 break
+
+
+def _source(history: History, export: Call) -> Value | None:
+    """Return the tensor with a graph that a number was made of, perhaps detached."""
+    value = export.inputs[0]
+    if value.requires_grad:
+        return value
+    made = history.producer(value, export.index)
+    if made is None or made.op not in ("detach", "data.get") or not made.inputs:
+        return None
+    return made.inputs[0] if made.inputs[0].requires_grad else None
 
 
 def _reads(history: History, call: Call, export: Call) -> bool:
@@ -99,7 +115,7 @@ def _is_asked(history: History, export: Call) -> bool:
 
 def _is_lost(history: History, export: Call, entry: Call) -> bool:
     """Return whether the number is a term of a loss, and no pass walks its graph."""
-    source = export.inputs[0]
+    source = _source(history, export)
     used = {
         term.use.index
         for account in accounts(history)
@@ -108,6 +124,7 @@ def _is_lost(history: History, export: Call, entry: Call) -> bool:
     }
     return (
         entry.index in used
+        and source is not None
         and not source.shape
         and source.node is not None
         and source.node not in walked(history)

@@ -112,21 +112,24 @@ def _hit(
 ) -> Hit:
     name = name_of(history, weight, "what it is multiplied with")
     made = history.producer(weight, before=call.index)
+    # Where nothing else reads it, it can be a constant from the beginning.
+    alone = len({each.index for each in history.uses(weight.tensor)}) == 1
+    where = made.site if made is not None and alone else call.site
+    other = call.site if where is not call.site else None if made is None else made.site
     return Hit(
         f"`{history.text(call.site)}` ({history.line(call.site)}) weighs the log "
         f"probability of a draw with {name}, which has a graph: this term moves "
         f"{learning.listed(history, taught)} too, against the term that is to train "
         f"{learning.plural(len(taught), 'it', 'them')}.",
-        call.site,
-        f"The weight is to be a constant here: `{name.strip('`')}.detach()`."
-        if "`" in name
-        else "Detach the weight: it is to be a constant here.",
+        where,
+        "The weight is to be a constant: compute it under `torch.no_grad()`, or "
+        "`.detach()` it, for this term.",
         symptom=account.backward.site,
         related=(
             Related(
-                "the weight",
-                None if made is None else made.site,
-                "Compute it under `torch.no_grad()`, or detach it, for this term.",
+                "weighs here" if where is not call.site else "the weight",
+                other,
+                "Detach the weight for this term alone.",
             ),
         ),
         nodes=call.nodes,

@@ -22,8 +22,8 @@ Use instead
 
 When it stays quiet
     Frozen parameters, several optimizers, parameters that the program updates or copies
-    itself. It is an information only: a loss may well pass through a model that is not
-    to learn.
+    itself. It is an information only where a loss may well pass through what is not to
+    learn: a part of its own, most of a model, or what comes before all that learns.
 
 References
     https://pytorch.org/docs/stable/optim.html#constructing-it
@@ -67,6 +67,37 @@ def check(history: History) -> Iterator[Hit]:
         "freeze them with `requires_grad_(False)`, which also saves the work.",
         related=(Related("created here", made_at(history, min(before))),),
         tensors=tuple(sorted(before)),
+        severity="warning" if _are_forgotten(history, before, known) else None,
         edit=given(optimizer.site, owners(history, before), beside=True),
         certainty=0.5,
     )
+
+
+def _are_forgotten(history: History, left_out: set[int], known: set[int]) -> bool:
+    """Tell whether few are left out, behind others of their model that learn."""
+    known = known & learning.trained(history)
+    if len(left_out) >= len(known) or not _tops(history, left_out) <= _tops(
+        history, known
+    ):
+        return False
+    read = {key: history.uses(key) for key in left_out | known}
+    first = {key: calls[0].index for key, calls in read.items() if calls}
+    learning_from = min([first[key] for key in known if key in first], default=None)
+    return learning_from is not None and any(
+        first[key] > learning_from for key in left_out if key in first
+    )
+
+
+def _tops(history: History, tensors: set[int]) -> set[int]:
+    """Return the outermost modules of parameters."""
+    modules = history.program.modules
+    above = {
+        child: key for key, row in modules.items() for child in row.children.values()
+    }
+    owners, found = learning.parameters(history), set[int]()
+    for tensor in tensors & owners.keys():
+        key = owners[tensor]
+        while key in above:
+            key = above[key]
+        found.add(key)
+    return found

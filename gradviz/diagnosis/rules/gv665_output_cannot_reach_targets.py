@@ -4,7 +4,7 @@ What it does
     Finds losses of a difference (squared, absolute, Huber) between targets and what an
     activation gave, where many of the targets lie outside of what this activation can
     give: a ReLU's result against negative targets, a sigmoid's or a softmax's against
-    targets beyond 0 and 1, a tanh's against targets beyond -1 and 1, what `clamp` cut.
+    targets beyond 0 and 1, a tanh's against targets beyond -1 and 1.
     Finds scores of a cross entropy that a ReLU has cut at 0.
 
 Why is this bad
@@ -47,9 +47,7 @@ from gradviz.program import Call, History, Value
 _COMPARES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
 _SCORED = words("binary_cross_entropy_with_logits cross_entropy cross_entropy_loss")
 _LAYERS = words("ReLU Softplus Sigmoid Softmax Tanh Hardtanh")
-_ENDS = words(
-    "relu relu_ softplus sigmoid softmax tanh hardtanh clamp clamp_ clip clip_ exp abs"
-)
+_ENDS = words("relu relu_ softplus sigmoid softmax tanh hardtanh exp abs")
 _SCALING = words("mul div truediv rmul add radd sub rsub neg")
 _VIEWS = words("view reshape flatten squeeze squeeze_ unsqueeze transpose permute")
 _MARGIN = 0.05  # of the range of the targets: so far outside is no rounding

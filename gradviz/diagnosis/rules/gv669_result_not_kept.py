@@ -38,7 +38,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.dependence.dropped import unbound
+from gradviz.dependence.dropped import dropped, unbound
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.statements import bound_to_operand
 from gradviz.diagnosis.rule import Hit, rule
@@ -49,7 +49,10 @@ from gradviz.program import Call, History, ModuleCall, Value
 @rule("GV669", "result-not-kept", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per statement whose result is gone."""
+    losses = {call.index for call in dropped(history)}  # GV342 tells of those
     for call in unbound(history):
+        if call.index in losses:
+            continue
         operand = _operand(history, call) if history.backwards else None
         if operand is not None and _says(history, call):
             yield _hit(history, call, operand)

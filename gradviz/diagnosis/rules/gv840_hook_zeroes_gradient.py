@@ -57,11 +57,19 @@ def check(history: History) -> Iterator[Hit]:
     for hook in history.of(HookRegistered):
         if hook.kind == "tensor" and hook.value is not None and hook.hook in ran:
             hooks[hook.value.tensor].append(hook)
+    lines: dict[RawSite | None, list[int]] = defaultdict(list)
     for tensor, mine in hooks.items():
-        passes = [_zeroed(history, each, mine[0]) for each in history.backwards]
-        met = [each for each in passes if each is not None]
+        lines[mine[-1].site].append(tensor)
+    for tensors in lines.values():  # of one line: a strength may begin at 0
+        met = [
+            zero
+            for tensor in tensors
+            for each in history.backwards
+            if (zero := _zeroed(history, each, hooks[tensor][0])) is not None
+        ]
         if met and all(met):
-            yield _hit(history, history.name(tensor, "a tensor"), mine[-1])
+            mine = hooks[tensors[0]][-1]
+            yield _hit(history, history.name(tensors[0], "a tensor"), mine)
     yield from _of_modules(history)
 
 
