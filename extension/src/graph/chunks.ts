@@ -18,6 +18,7 @@ export function addChunks(order: Float64Array, folds: Folds): void {
   const drawnItems = (row: number) => rowOf(inside, row).filter(isDrawn);
   const long: number[] = [];
   for (let row = 0; row + 1 < inside.starts.length; row++) {
+    if ((size[row - 1] ?? MOST_PARTS) * PARTS_OF_SCOPE <= MOST_PARTS) continue;
     let count = 0;
     for (const item of rowOf(inside, row)) {
       if (isDrawn(item)) count += item < 0 ? PARTS_OF_SCOPE : 1;

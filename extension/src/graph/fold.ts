@@ -66,7 +66,7 @@ export function foldRepeats(
   if (count > LEAST_NODES) {
     const parts = partsOf(snapshot, shown);
     for (let owner = -1; owner < snapshot.scopes.length; owner++) {
-      foldInside(parts, owner, folds);
+      if (parts.sizeOf(owner) >= LEAST_INSIDE) foldInside(parts, owner, folds);
     }
     placeCuts(folds);
     placeLeaves(folds);
