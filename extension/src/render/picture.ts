@@ -142,7 +142,7 @@ export class Picture {
       return;
     }
     this.scene = renumberScene(scene, graph, contents, flow);
-    this.labels = createEdgeLabels(this.scene, this.options.text.measure);
+    this.placeLabels();
     this.options.onChange();
   }
 
@@ -263,7 +263,6 @@ export class Picture {
       before === null ? "anew" : findShift(before, scene, toggled, this.options.look());
     this.before = before;
     this.scene = scene;
-    this.labels = createEdgeLabels(scene, this.options.text.measure);
     this.laidOut = collapsed;
     this.isStale = this.isScheduled;
     this.findMatches();
@@ -306,5 +305,13 @@ export class Picture {
         marks.set(item, "changed");
     }
     this.marks = marks;
+    this.placeLabels();
+  }
+
+  /** Words beside edges keep clear of the rings of marks. */
+  private placeLabels(): void {
+    const { scene, marks } = this;
+    const { measure } = this.options.text;
+    this.labels = scene && createEdgeLabels(scene, measure, marks);
   }
 }
