@@ -49,7 +49,11 @@ export function Legend() {
     signOf(mark) === null ? [] : [mark as Change],
   );
   return (
-    <details class="legend" open={!ui.narrow.value} data-testid="legend">
+    <details
+      class="legend"
+      open={!ui.narrow.value && !ui.cell.value}
+      data-testid="legend"
+    >
       <summary>Legend</summary>
       {caption !== null && <p class="caption">{caption}</p>}
       <ul>

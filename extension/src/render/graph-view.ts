@@ -11,7 +11,7 @@ import { type Hit, hitTest, hitTitle } from "../scene/hit.js";
 import { boxOfNode, entryBox } from "../scene/scene.js";
 import { type Direction, neighbourOf } from "../scene/walk.js";
 import type { Gaze } from "../state/gaze.js";
-import { Camera } from "./camera.js";
+import { Camera, roomIn } from "./camera.js";
 import { Surface } from "./canvas.js";
 import { Gazing } from "./gazing.js";
 import { listenToGestures } from "./gestures.js";
@@ -207,6 +207,7 @@ class CanvasGraphView implements GraphView {
   private resize(): void {
     const { width, height } = this.surface.size;
     this.camera.resize(width, height);
+    if (!this.hasMoved) this.picture.setRoom(roomIn(this.surface.size));
     this.lookFirst();
   }
 
