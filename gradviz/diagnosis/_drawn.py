@@ -14,7 +14,7 @@ def with_sites(
 ) -> tuple[ir.Snapshot, dict[RawSite | None, int | None]]:
     """Return the snapshot with these places of a log added, and the row of each."""
     places, known = history.places, [each for each in sites if each is not None]
-    found = map(places.site, known)
+    found = [places.site(each) for each in known]  # puts their sources into the table
     snapshot, numbers = with_places(snapshot, found, places.table.sources())
     return snapshot, {None: None, **dict(zip(known, numbers, strict=True))}
 

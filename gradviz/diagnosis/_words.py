@@ -79,8 +79,23 @@ def module_words(history: History, call: int | None) -> str:
     module = module_around(history, call)
     if module is None:
         return ""
-    name = f"`{module.name}` " if module.name else ""
-    return f", in {name}({module.kind})"
+    name = _path(history, module)
+    return f", in `{name}` ({module.kind})" if name else f", in ({module.kind})"
+
+
+def _path(history: History, module: Module) -> str:
+    """Return the path of a module; a number alone would say nothing: "net[1]"."""
+    first, dot, rest = module.name.partition(".")
+    if not first.isdigit():
+        return module.name
+    modules = history.program.modules.values()
+    keys = {each.key for each in modules if each.name == first}
+    around = {
+        each.name or each.kind
+        for each in modules
+        if each.children.get(first) in keys and each.name.count(".") == 0
+    }
+    return f"{around.pop()}[{first}]{dot}{rest}" if len(around) == 1 else module.name
 
 
 def tensor_words(history: History, value: Value) -> str:

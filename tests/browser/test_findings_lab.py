@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,7 +63,9 @@ def test_a_failing_cell_gets_a_card_that_leads_to_the_line(
     expect(released).to_contain_text("Released the variables of 1 frame")
     watched.page.get_by_role("button", name="Show in graph").click()
     expect(watched.page.get_by_test_id("node-count")).to_have_text("4 nodes")
-    expect(watched.page.get_by_test_id("finding-0")).to_contain_text("t += 1")
+    finding = watched.page.get_by_test_id("finding-0")
+    expect(finding).to_contain_text("t += 1")
+    expect(finding).to_contain_text(re.compile(r"Bytes\s*12 B"))  # of three numbers
     watched.page.screenshot(path=tmp_path / "graph.png")
     assert watched.errors == []
 

@@ -115,6 +115,34 @@ def test_what_is_cut_in_a_loop_stands_in_the_loop(
     expect(page.get_by_test_id("minimap")).to_be_hidden()
 
 
+# At the moment in which the graph is painted: its width, and the rows of the outline.
+WATCH = """
+window.look_ = () => {
+  const root = document.querySelector("#gradviz > div").shadowRoot;
+  const rows = root.querySelectorAll("[role=treeitem]").length;
+  return [root.querySelector("canvas").getBoundingClientRect().width, rows];
+};
+const mark = performance.mark.bind(performance);
+performance.mark = (name) => {
+  if (name === "gradviz:painted") window.painted_ = window.look_();
+  return mark(name);
+};
+"""
+
+
+def test_the_graph_is_painted_before_the_outline_and_keeps_its_place(
+    new_page: Callable[..., Watched], tmp_path: Path
+):
+    path = gradviz.export_html(trained(layers(3)), tmp_path / "page.html")
+    page = new_page(width=1440).page
+    page.add_init_script(WATCH)
+    page.goto(path.as_uri())
+    expect(page.get_by_test_id("outline").get_by_role("treeitem")).to_have_count(7)
+    width, rows = page.evaluate("window.painted_")
+    assert rows == 0
+    assert page.evaluate("window.look_()") == [width, 7]
+
+
 def test_the_outline_is_walked_by_keyboard_and_shows_a_module(
     opened: Callable[..., Page],
 ):

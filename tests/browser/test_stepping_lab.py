@@ -57,6 +57,9 @@ def test_gradients_arrive_node_by_node(
     expect(where).to_contain_text("2 of 4MulBackward0")
     expect(count).to_have_text("3 found")
     expect(page.get_by_test_id("waiting-values")).to_contain_text("403.4288")
+    # No recording runs, and the line is known all the same.
+    source = page.get_by_test_id("inspector").get_by_test_id("source")
+    expect(source).to_contain_text("loss = (x * 3).exp().sum()")
     bar.get_by_label("Break when").select_option("norm above")
     bar.get_by_role("textbox", name="norm above").fill("1000")
     bar.get_by_role("button", name="Add").click()

@@ -98,6 +98,27 @@ def test_a_gradient_that_dies_in_a_folded_loop_is_told_and_marked(
     expect(chips).not_to_contain_text("more")
 
 
+class Soft(nn.Module):
+    """Writes over what its softmax needs again."""
+
+    def forward(self, x: Any) -> Any:
+        weights = x.softmax(-1)
+        weights += 0.01
+        return weights
+
+
+def test_a_module_without_a_name_is_told_by_the_one_around_it(
+    opened: Callable[..., Page],
+):
+    net = nn.Sequential(nn.Linear(4, 4), Soft())
+    with gradviz.record() as recorder, pytest.raises(RuntimeError):
+        net(torch.ones(2, 4)).sum().backward()
+    page = opened(recorder)
+    finding = page.get_by_test_id("finding-0")
+    expect(finding).to_contain_text("in net[1] (Soft)")
+    expect(finding).to_contain_text(re.compile(r"Bytes\s*32 B"))
+
+
 def test_a_node_is_headed_by_its_name_in_the_code_with_its_class_second(
     opened: Callable[..., Page], tmp_path: Path
 ):

@@ -2,7 +2,7 @@
 // layers of a library. `self.conv1(x)` is one thing there, whatever runs inside.
 import type { Snapshot } from "../ir/types.js";
 import { isLeaf } from "./parts.js";
-import { drawnNodes } from "./shown.js";
+import { eachDrawn } from "./shown.js";
 
 export interface Layer {
   /** The drawn node that gives its result. */
@@ -26,17 +26,17 @@ function findLayers(snapshot: Snapshot): Map<number, Layer> {
   const { nodes, scopes } = snapshot;
   const layers = new Map<number, Layer>();
   const others = new Set<number>(); // of several expressions, or around other modules
-  for (const [node, id] of drawnNodes(snapshot)) {
-    if (node.scope === null) continue;
+  eachDrawn(snapshot, (node, id) => {
+    if (node.scope === null) return;
     markAround(scopes, node.scope, others);
-    if (isLeaf(node)) continue;
+    if (isLeaf(node)) return;
     const known = layers.get(node.scope);
     const before = nodes[known?.result ?? id];
     const isOne = node.site !== null && before?.site === node.site;
     if (!isOne || node.kind === "cut") others.add(node.scope);
     const core = node.kind === "view" && known !== undefined ? known.core : id;
     layers.set(node.scope, { result: id, core });
-  }
+  });
   for (const scope of layers.keys()) if (others.has(scope)) layers.delete(scope);
   return layers;
 }

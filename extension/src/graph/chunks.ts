@@ -18,10 +18,11 @@ export function addChunks(order: Float64Array, folds: Folds): void {
   const drawnItems = (row: number) => rowOf(inside, row).filter(isDrawn);
   const long: number[] = [];
   for (let row = 0; row + 1 < inside.starts.length; row++) {
-    const count = drawnItems(row).reduce(
-      (sum, item) => sum + (item < 0 ? PARTS_OF_SCOPE : 1),
-      0,
-    );
+    if ((size[row - 1] ?? MOST_PARTS) * PARTS_OF_SCOPE <= MOST_PARTS) continue;
+    let count = 0;
+    for (const item of rowOf(inside, row)) {
+      if (isDrawn(item)) count += item < 0 ? PARTS_OF_SCOPE : 1;
+    }
     if (count > MOST_PARTS) long.push(row - 1);
   }
   if (long.length === 0) return;

@@ -66,7 +66,7 @@ export function foldRepeats(
   if (count > LEAST_NODES) {
     const parts = partsOf(snapshot, shown);
     for (let owner = -1; owner < snapshot.scopes.length; owner++) {
-      foldInside(parts, owner, folds);
+      if (parts.sizeOf(owner) >= LEAST_INSIDE) foldInside(parts, owner, folds);
     }
     placeCuts(folds);
     placeLeaves(folds);
@@ -154,13 +154,15 @@ export class Folds {
 
   /** What lies directly in each scope; row 0 is the graph itself. */
   inside(): Rows {
-    const nodes = this.nodeScope.map((scope) => scope + 1);
-    const around = this.scopes.map(({ parent }) => (parent ?? -1) + 1);
-    const rows = groupBy(
-      Int32Array.from([...nodes, ...around]),
-      this.scopes.length + 1,
-    );
-    const count = nodes.length;
+    const count = this.nodeScope.length;
+    const around = new Int32Array(count + this.scopes.length);
+    this.nodeScope.forEach((scope, node) => {
+      around[node] = scope + 1;
+    });
+    this.scopes.forEach(({ parent }, scope) => {
+      around[count + scope] = (parent ?? -1) + 1;
+    });
+    const rows = groupBy(around, this.scopes.length + 1);
     return {
       starts: rows.starts,
       items: rows.items.map((index) => (index < count ? index : count - 1 - index)),

@@ -4,7 +4,6 @@
 //
 //   loop: [t = 0: (w) [op]] [t = 1: [op]]  ->  loop: (w) [t = 0: [op]] [t = 1: [op]]
 import type { Snapshot } from "../ir/types.js";
-import { groupBy, rowOf } from "./build.js";
 import type { Folds } from "./fold.js";
 import { isLeaf } from "./parts.js";
 import type { Shown } from "./shown.js";
@@ -15,21 +14,21 @@ const MOST_BESIDE_TURNS = 3;
 const MOST_BESIDE_STEPS = 12;
 
 /** Each drawn leaf with the scopes (-1: the graph) of those that use it, in their order. */
-function* usedLeaves(
+function usedLeaves(
   { nodes, edges }: Snapshot,
   shown: Shown | null,
   scopeOf: (node: number) => number,
-): Generator<readonly [leaf: number, uses: readonly number[]]> {
-  const users = groupBy(
-    Int32Array.from(edges, ({ source }) => source),
-    nodes.length,
-  );
-  for (const [id, node] of nodes.entries()) {
-    if (!isLeaf(node) || shown?.[id] === 0) continue;
-    const targets = Array.from(rowOf(users, id), (edge) => edges[edge]?.target ?? -1);
-    const drawn = targets.filter((target) => shown === null || shown[target] === 1);
-    if (drawn.length > 0) yield [id, drawn.map(scopeOf)];
+): ReadonlyMap<number, readonly number[]> {
+  const uses = new Map<number, number[]>();
+  for (const { source, target } of edges) {
+    const node = nodes[source];
+    if (node === undefined || !isLeaf(node)) continue;
+    if (shown?.[source] === 0 || shown?.[target] === 0) continue;
+    const known = uses.get(source);
+    if (known === undefined) uses.set(source, [scopeOf(target)]);
+    else known.push(scopeOf(target));
   }
+  return uses;
 }
 
 /** Where a recording of the drawn nodes alone would have put the leaves: the row of the

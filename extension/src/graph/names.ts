@@ -2,7 +2,7 @@
 // without the number of their call where only one call is drawn.
 import type { OpNode, Site, Snapshot } from "../ir/types.js";
 import { isLeaf } from "./parts.js";
-import { drawnNodes } from "./shown.js";
+import { eachDrawn } from "./shown.js";
 
 /** The name that a statement gives to the whole value of an expression; "" if none.
  *
@@ -97,7 +97,7 @@ export function scopeNames(snapshot: Snapshot): ReadonlyMap<number, string> {
   if (found !== undefined) return found;
   const { scopes } = snapshot;
   const drawn = new Set<number>();
-  for (const [{ scope }] of drawnNodes(snapshot)) {
+  eachDrawn(snapshot, ({ scope }) => {
     for (
       let at = scope;
       at !== null && !drawn.has(at);
@@ -105,7 +105,7 @@ export function scopeNames(snapshot: Snapshot): ReadonlyMap<number, string> {
     ) {
       drawn.add(at);
     }
-  }
+  });
   const calls = new Map<string, number>();
   const pathOf = (scope: number) => (scopes[scope]?.path ?? "").replace(/#\d+/g, "");
   for (const scope of drawn) {

@@ -20,6 +20,8 @@ export interface Items {
 export interface Parts {
   /** Per node: when it was made; leaves come just before what first uses them. */
   readonly order: Float64Array;
+  /** How many nodes lie in a scope, at all depths. */
+  sizeOf(scope: number): number;
   /** The parts of a scope (-1: the graph) that take part in folding. */
   inside(scope: number): Items;
   /** Whether a backward pass began at it, or in it: what is made later is another pass. */
@@ -57,6 +59,7 @@ export function partsOf(snapshot: Snapshot, shown: Shown | null = null): Parts {
   };
   return {
     order,
+    sizeOf: (scope) => facts.size[scope] ?? nodes.length,
     inside(scope) {
       const own = rowOf(direct, scope + 1).filter((id) => {
         const node = nodes[id];

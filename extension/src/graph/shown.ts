@@ -18,14 +18,15 @@ export function withShown(snapshot: Snapshot, shown: Shown | null): Snapshot {
   return snapshot;
 }
 
-/** The nodes that are drawn, with their rows. */
-export function* drawnNodes(
+/** Do something with every node that is drawn, and its row. */
+export function eachDrawn(
   snapshot: Snapshot,
-): Generator<readonly [node: OpNode, id: number]> {
+  act: (node: OpNode, id: number) => void,
+): void {
   const shown = shownNodes(snapshot);
-  for (const [id, node] of snapshot.nodes.entries()) {
-    if (shown === null || shown[id] === 1) yield [node, id];
-  }
+  snapshot.nodes.forEach((node, id) => {
+    if (shown === null || shown[id] === 1) act(node, id);
+  });
 }
 
 /** How many nodes are drawn. */

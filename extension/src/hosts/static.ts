@@ -13,7 +13,10 @@ const DAMAGED = "The data in this page is damaged: it could not be unpacked.";
 /** What an element of the page embeds as base64: a zlib stream. */
 function embedded(page: Document, id: string): Uint8Array<ArrayBuffer> {
   const packed = atob(page.getElementById(id)?.textContent ?? "");
-  return Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+  // A loop: to iterate over a text makes a string of every letter, 0.1 s for 1 MB.
+  const bytes = new Uint8Array(packed.length);
+  for (let at = 0; at < packed.length; at++) bytes[at] = packed.charCodeAt(at);
+  return bytes;
 }
 
 /** Read the columns that the page embeds. */

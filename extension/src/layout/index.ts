@@ -11,7 +11,7 @@ import {
 } from "./types.js";
 import { checkInput } from "./validate.js";
 
-export type { LayoutGraph, LayoutOptions, Placement, Sizes } from "./types.js";
+export type { LayoutGraph, LayoutOptions, Placement, Room, Sizes } from "./types.js";
 export { DEFAULT_OPTIONS, LayoutError } from "./types.js";
 
 /** Place the items and route the edges of a visible graph.

@@ -88,7 +88,8 @@ function layoutLevel(
   const above = level === 0 ? 0 : spaceAbove(local, options);
   const arrangement = work.repeats.find(local, () => {
     const ribbon = arrange(local, options, above, points);
-    return options.wrap ? wrapColumns(local, ribbon, points) : ribbon;
+    const { room } = options;
+    return room === null ? ribbon : wrapColumns(local, ribbon, points, room);
   });
   const { x, y, starts, style } = arrangement;
   const frame = frameOf(work, level, local, arrangement, above);

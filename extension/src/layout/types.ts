@@ -16,6 +16,11 @@ export interface Sizes {
   readonly height: Float32Array;
 }
 
+export interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
 export interface LayoutOptions {
   /** Least free space between boxes of one rank. */
   readonly nodeGap: number;
@@ -28,8 +33,8 @@ export interface LayoutOptions {
   /** Edges over more ranks than this are drawn as curves over the picture: dummy points
    * for them would outnumber the nodes (an unrolled recurrent net: 17 s against 0.1 s). */
   readonly maxSpan: number;
-  /** Whether levels that are long chains become columns. */
-  readonly wrap: boolean;
+  /** What can be read at once: long chains that are higher become columns; null: none. */
+  readonly room: Room | null;
   /** Sweeps of the ordering stage; it stops early when nothing crosses. */
   readonly sweeps: number;
   /** Centres of the items in an earlier placement, NaN for new ones: keeps their order. */
@@ -42,7 +47,7 @@ export const DEFAULT_OPTIONS: LayoutOptions = {
   padding: 18,
   titleHeight: 30,
   maxSpan: 64,
-  wrap: false,
+  room: null,
   sweeps: 8,
 };
 

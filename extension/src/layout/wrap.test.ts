@@ -4,7 +4,7 @@ import { expectGood, expectSound } from "./checks.test-util.js";
 import { chain, fromPairs, uniformSizes } from "./graphs.test-util.js";
 import { layout } from "./index.js";
 
-const WRAP = { wrap: true };
+const WRAP = { room: { width: 1200, height: 700 } };
 
 /** Blocks of three nodes in a row, each open, the first one and the last one by an edge. */
 function blocks(count: number) {
@@ -38,6 +38,18 @@ test("what is low, or broad, stays as it is", () => {
   expect(layout(graph, uniformSizes(graph), WRAP)).toEqual(
     layout(graph, uniformSizes(graph)),
   );
+});
+
+test("in a low window a chain that would not fit becomes columns", () => {
+  const graph = chain(12);
+  const [high, low] = [700, 330].map((height) => {
+    const { bounds } = layout(graph, uniformSizes(graph), {
+      room: { width: 1200, height },
+    });
+    return bounds;
+  });
+  expect(low?.height).toBeLessThan(0.8 * (high?.height ?? 0));
+  expect(low?.width).toBeLessThan(1200);
 });
 
 test("whatever hangs on the chain, boxes stay apart and edges end at them", () => {

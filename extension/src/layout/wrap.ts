@@ -11,9 +11,8 @@
 import type { Arrangement } from "./arrange.js";
 import { type LocalGraph, SHORT, UPWARD, WRAPPED } from "./local.js";
 import { PointList } from "./point-list.js";
+import type { Room } from "./types.js";
 
-/** Levels lower than this can be read in a window as they are. */
-const LEAST_HEIGHT = 700;
 /** Only a level that is so many times as high as wide is a ribbon. */
 const RIBBON = 2.2;
 const MOST_COLUMNS = 12;
@@ -33,12 +32,16 @@ export function wrapColumns(
   graph: LocalGraph,
   arrangement: Arrangement,
   points: PointList,
+  room: Room,
 ): Arrangement {
   const { left, right, bottom, style, starts } = arrangement;
   const stride = right - left + GUTTER;
-  if (bottom < LEAST_HEIGHT || bottom < RIBBON * stride) return arrangement;
+  if (bottom < room.height || bottom < RIBBON * stride) return arrangement;
   if (style.some((each) => each === UPWARD)) return arrangement;
-  const count = Math.min(MOST_COLUMNS, Math.round(Math.sqrt(bottom / stride)));
+  const even = Math.round(Math.sqrt(bottom / stride)); // as high as wide
+  const low = Math.ceil(bottom / room.height);
+  const beside = Math.floor((room.width + GUTTER) / stride);
+  const count = Math.min(MOST_COLUMNS, Math.max(even, Math.min(low, beside)));
   const cuts = cutsOf(graph, arrangement, points, count);
   if (cuts === null || highest(cuts, bottom) > (1 - LEAST_GAIN) * bottom)
     return arrangement;

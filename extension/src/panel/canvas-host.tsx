@@ -6,6 +6,7 @@ import {
   hover,
   reportLayout,
   reportProblem,
+  reportSettled,
   selectEdge,
   selectNode,
   selectScope,
@@ -92,6 +93,7 @@ export function CanvasHost() {
         onJump: () => rememberGaze(store),
         onGaze: (gaze) => reportGaze(store, gaze),
         onLayout: ({ boxes }) => reportLayout(store, boxes),
+        onSettled: () => reportSettled(store),
       });
       view.current = created;
       const unfollow = follow(store, created);

@@ -13,21 +13,23 @@ export function DrawingTools({ disabled }: { disabled: boolean }) {
   };
   return (
     <>
-      <select
-        class="flow"
-        aria-label="Arrows"
-        title="Arrows: tensors forward, gradients backward, or both side by side ( d )"
-        value={flow}
-        disabled={disabled}
-        onChange={onChange}
-        data-testid="flow"
-      >
-        {FLOWS.map((each) => (
-          <option key={each} value={each}>
-            {FLOW_LABELS[each]}
-          </option>
-        ))}
-      </select>
+      <label class="choice">
+        <span>Arrows</span>
+        <select
+          aria-label="Arrows"
+          title="Arrows: tensors forward, gradients backward, or both side by side ( d )"
+          value={flow}
+          disabled={disabled}
+          onChange={onChange}
+          data-testid="flow"
+        >
+          {FLOWS.map((each) => (
+            <option key={each} value={each}>
+              {FLOW_LABELS[each]}
+            </option>
+          ))}
+        </select>
+      </label>
       <fieldset class="group" aria-label="Links">
         <button
           type="button"

@@ -33,6 +33,7 @@ export function fakeGraphView(host: HTMLElement, events: GraphViewEvents): Graph
     setSnapshot: (snapshot) => {
       view.snapshot = snapshot;
       events.onLayout({ boxes: snapshot.nodes.length, millis: 1 });
+      events.onSettled();
     },
     setState: (state) => {
       view.state = state;

@@ -23,7 +23,7 @@ function Verdict() {
     if (passes === 0) return null;
     const steps = countSteps(snapshot, []);
     const looked =
-      steps > passes
+      steps > 1
         ? formatPlural(steps, "step")
         : formatPlural(passes, "backward pass", "backward passes");
     return (

@@ -18,23 +18,24 @@ const CHANGE_WORDS: Readonly<Record<Change, string>> = {
 /** What the looks of the drawn edges mean. */
 function edgeMeanings({ snapshot, shown }: Graph): [look: string, words: string][] {
   const meanings: [string, string][] = [];
-  const drawn = snapshot.edges.filter(
-    ({ source, target }) => shown === null || (shown[source] && shown[target]),
-  );
-  const norms = drawn.flatMap(({ gradient }) => {
+  let [flows, isStill, isCut] = [false, false, false];
+  for (const { source, target, gradient, kind } of snapshot.edges) {
+    if (shown?.[source] === 0 || shown?.[target] === 0) continue;
     const norm = gradient === null ? null : snapshot.statistics[gradient]?.norm;
-    return norm == null ? [] : [norm];
-  });
-  const range = edgeRange(snapshot);
-  if (range !== null && norms.some((norm) => norm > 0)) {
+    flows ||= (norm ?? 0) > 0;
+    isStill ||= norm === 0;
+    isCut ||= kind === "cut";
+  }
+  const range = flows ? edgeRange(snapshot) : null;
+  if (range !== null) {
     const [low, high] = [formatShort(range.low), formatShort(range.high)];
     meanings.push([
       "width",
       low === high ? `gradient ${low}` : `gradient ${low}…${high}`,
     ]);
   }
-  if (norms.includes(0)) meanings.push(["still", "gradient of zeros"]);
-  if (drawn.some(({ kind }) => kind === "cut")) meanings.push(["cut", "no gradient"]);
+  if (isStill) meanings.push(["still", "gradient of zeros"]);
+  if (isCut) meanings.push(["cut", "no gradient"]);
   return meanings;
 }
 
@@ -48,7 +49,11 @@ export function Legend() {
     signOf(mark) === null ? [] : [mark as Change],
   );
   return (
-    <details class="legend" open={!ui.narrow.value} data-testid="legend">
+    <details
+      class="legend"
+      open={!ui.narrow.value && !ui.cell.value}
+      data-testid="legend"
+    >
       <summary>Legend</summary>
       {caption !== null && <p class="caption">{caption}</p>}
       <ul>

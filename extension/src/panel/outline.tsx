@@ -1,7 +1,7 @@
 // The tree of modules beside the graph: what is in the program, with one small bar each.
 import { useRef } from "preact/hooks";
 import { goToNode, goToScope, setOutline, toggleScope } from "../state/actions.js";
-import { MEASURE_WORDS, type OutlineRow } from "../state/outline.js";
+import { MEASURE_WORDS, measureFor, type OutlineRow } from "../state/outline.js";
 import { useStore } from "./context.js";
 import { SEVERITY_ICONS } from "./severity.js";
 import { Name } from "./text.js";
@@ -87,8 +87,9 @@ const MOVES: Readonly<Record<string, (at: number, last: number) => number>> = {
 export function Outline() {
   const store = useStore();
   const tree = useRef<HTMLDivElement>(null);
-  const outline = store.derived.outline.value;
-  if (outline === null) return null;
+  const { hasOutline, outline: rows } = store.derived;
+  if (!hasOutline.value) return null;
+  const outline = rows.value; // null at first: its place is kept for it
   const isOpen = store.ui.outline.value;
   const onKeyDown = (event: KeyboardEvent) => {
     const move = MOVES[event.key];
@@ -113,13 +114,13 @@ export function Outline() {
         {isOpen ? (
           <>
             <span>Modules</span>
-            <small>{MEASURE_WORDS[outline.measure]}</small>
+            <small>{MEASURE_WORDS[measureFor(store.ui.colorBy.value)]}</small>
           </>
         ) : (
           <span>▸</span>
         )}
       </button>
-      {isOpen && (
+      {isOpen && outline !== null && (
         <div
           ref={tree}
           role="tree"
@@ -132,7 +133,9 @@ export function Outline() {
           ))}
         </div>
       )}
-      {isOpen && outline.more > 0 && <p class="muted">{`and ${outline.more} more`}</p>}
+      {isOpen && outline !== null && outline.more > 0 && (
+        <p class="muted">{`and ${outline.more} more`}</p>
+      )}
     </nav>
   );
 }

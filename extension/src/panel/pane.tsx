@@ -2,7 +2,7 @@
 import { useRef } from "preact/hooks";
 import { setPane } from "../state/actions.js";
 import { Boundary } from "./boundary.js";
-import { useStore } from "./context.js";
+import { useApp, useStore } from "./context.js";
 import { PANES } from "./panes.js";
 import { Splitter } from "./splitter.js";
 
@@ -55,14 +55,17 @@ function Tabs() {
 }
 
 export function Pane() {
+  const { ownsPage } = useApp();
   const { data, derived } = useStore();
   const snapshot = data.snapshot.value;
   const { title, testId, Content } = PANES[derived.pane.value];
   const tabbed = derived.panes.value.length > 1;
   const { graphless } = derived;
-  // Where there is no graph to stand beside, it is what the page is about.
-  const Landmark = graphless.value ? "main" : "aside";
-  const label = graphless.value ? undefined : "Beside the graph";
+  // Where there is no graph to stand beside, it is what the page is about. In another's
+  // page a view is a part of what that is about.
+  const own = graphless.value ? "main" : "aside";
+  const Landmark = ownsPage ? own : "section";
+  const label = Landmark === "main" ? undefined : "Beside the graph";
   return (
     <Landmark class="pane" aria-label={label}>
       {!graphless.value && <Splitter />}

@@ -141,8 +141,9 @@ function Stage() {
   const { ownsPage } = useApp();
   const { ui, data } = useStore();
   const table = ui.viewMode.value === "table" && data.snapshot.value !== null;
+  const Landmark = ownsPage ? "main" : "div";
   return (
-    <main class={table ? "stage tabled" : "stage"}>
+    <Landmark class={table ? "stage tabled" : "stage"}>
       {ownsPage && (
         <h1 class="unseen">
           {visibleText(data.snapshot.value?.title || "Autograd graph")}
@@ -159,7 +160,7 @@ function Stage() {
           <Curtain />
         </>
       )}
-    </main>
+    </Landmark>
   );
 }
 

@@ -5,7 +5,7 @@ import { formatCount, formatPlural, formatTuple } from "../state/format.js";
 import { nodeTitle } from "../state/inspect.js";
 import { rowAt } from "../state/tables.js";
 import { visibleText } from "../state/visible-text.js";
-import { useStore } from "./context.js";
+import { useApp, useStore } from "./context.js";
 import { Name } from "./text.js";
 
 /** The node under the pointer; its box may be too small to be labelled. */
@@ -65,17 +65,18 @@ function Notice() {
 
 export function StatusLine() {
   const store = useStore();
+  const Landmark = useApp().ownsPage ? "footer" : "div";
   const snapshot = store.data.snapshot.value;
   if (snapshot === null) {
     const hasFailed = store.data.problem.value !== null;
     const words = hasFailed ? "No graph to show." : "Reading the graph…";
-    return <footer class="status">{words}</footer>;
+    return <Landmark class="status">{words}</Landmark>;
   }
   const boxes = store.derived.graphless.value ? null : store.ui.boxes.value;
   const { nodes, edges, notes } = snapshot;
   const flow = store.derived.flow.value;
   return (
-    <footer class="status" data-testid="status">
+    <Landmark class="status" data-testid="status">
       {nodes.length === 0 && flow !== null ? (
         <span data-testid="flow-count">
           {`${formatPlural(flow.layers.length, "parameter")} over ` +
@@ -111,6 +112,6 @@ export function StatusLine() {
       <LitByCursor />
       <Notice />
       <Hovered />
-    </footer>
+    </Landmark>
   );
 }

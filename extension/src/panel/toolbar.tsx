@@ -139,7 +139,7 @@ function ColorSelect() {
     if (chosen !== undefined) setColorBy(store, chosen);
   };
   return (
-    <label class="color-by">
+    <label class="choice">
       <span>Colour by</span>
       <select
         aria-label="Colour by"

@@ -1,4 +1,5 @@
 // Where the view looks, and its smooth moves. Knows no pointer and no canvas.
+
 import { center, inflate, intersects, type Rect } from "../geometry/rect.js";
 import {
   fitInto,
@@ -9,6 +10,7 @@ import {
   type Transform,
   zoomAbout,
 } from "../geometry/transform.js";
+import type { Room } from "../layout/types.js";
 
 const MAX_SCALE = 4;
 const SMALLEST_SCALE = 0.02;
@@ -32,6 +34,23 @@ interface Move {
   readonly from: Transform;
   readonly to: Transform;
   readonly begin: number;
+}
+
+/** What a window shows at once, whatever its size; a lower one holds less. */
+const ROOM: Room = { width: 1200, height: 700 };
+const ROOM_STEP = 50; // a window that is being resized lays out a few times only
+
+/** How large a picture may be whose names can be read in a window of a size. */
+export function roomIn(window: Room): Room {
+  const fits = (pixels: number) => {
+    const room = Math.max(0, pixels - 2 * FIT_MARGIN) / READABLE_SCALE;
+    return Math.max(ROOM_STEP, Math.floor(room / ROOM_STEP) * ROOM_STEP);
+  };
+  const height = fits(window.height);
+  const isKnown = window.width > 1 && window.height > 1;
+  return !isKnown || height >= ROOM.height
+    ? ROOM
+    : { width: fits(window.width), height };
 }
 
 export class Camera {

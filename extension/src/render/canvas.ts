@@ -60,6 +60,13 @@ export class Surface {
     this.pending = this.window.requestAnimationFrame((now) => this.frame(now));
   }
 
+  /** Do something once the frame that is being painted is on the screen. */
+  afterFrame(act: () => void): void {
+    this.window.setTimeout(() => {
+      if (!this.signal.aborted) act();
+    });
+  }
+
   fontFamily(): string {
     return this.style().fontFamily || FALLBACK_FONT;
   }

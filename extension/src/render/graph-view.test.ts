@@ -50,6 +50,7 @@ function makeEvents() {
     onLayout: vi.fn(),
     onGaze: vi.fn(),
     onJump: vi.fn(),
+    onSettled: vi.fn(),
   };
 }
 

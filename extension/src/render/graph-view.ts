@@ -11,7 +11,7 @@ import { type Hit, hitTest, hitTitle } from "../scene/hit.js";
 import { boxOfNode, entryBox } from "../scene/scene.js";
 import { type Direction, neighbourOf } from "../scene/walk.js";
 import type { Gaze } from "../state/gaze.js";
-import { Camera } from "./camera.js";
+import { Camera, roomIn } from "./camera.js";
 import { Surface } from "./canvas.js";
 import { Gazing } from "./gazing.js";
 import { listenToGestures } from "./gestures.js";
@@ -59,6 +59,7 @@ class CanvasGraphView implements GraphView {
   /** The scene was not painted yet. */
   private isNew = false;
   private readonly marked = new Set<string>();
+  private isSettled = false;
   private toggledAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -84,7 +85,10 @@ class CanvasGraphView implements GraphView {
       look: () => ({ view: this.camera.view, size: this.surface.size }),
       background: () => this.surface.background(),
       onScene: (news) => this.showScene(news),
-      onFailure: (error) => this.surface.say(sentenceOf(error)),
+      onFailure: (error) => {
+        this.surface.say(sentenceOf(error));
+        this.settle();
+      },
       onPending: (sentence) => this.surface.say(sentence),
       onChange: () => this.surface.requestFrame(),
     });
@@ -203,6 +207,7 @@ class CanvasGraphView implements GraphView {
   private resize(): void {
     const { width, height } = this.surface.size;
     this.camera.resize(width, height);
+    if (!this.hasMoved) this.picture.setRoom(roomIn(this.surface.size));
     this.lookFirst();
   }
 
@@ -217,6 +222,7 @@ class CanvasGraphView implements GraphView {
     const world = this.visibleWorld();
     paint(surface.context, { ...parts, text, view, size, pixelRatio, world });
     if (this.isNew) this.mark("painted");
+    this.settle();
     this.isNew = false;
     const isWanted = this.picture.state?.minimap ?? false;
     const { outer } = surface;
@@ -231,6 +237,12 @@ class CanvasGraphView implements GraphView {
   private mark(what: "snapshot" | "painted"): void {
     if (!this.marked.has(what)) performance.mark?.(`gradviz:${what}`);
     this.marked.add(what);
+  }
+
+  private settle(): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    this.surface.afterFrame(() => this.events.onSettled());
   }
 
   private showScene({ boxes, millis, shift, toggled }: SceneNews): void {

@@ -2,7 +2,7 @@
 import type { Graph } from "../graph/build.js";
 import type { ColorBy } from "../graph/color-by.js";
 import { unwantedValues } from "../graph/gradients.js";
-import { drawnNodes } from "../graph/shown.js";
+import { eachDrawn } from "../graph/shown.js";
 import { toneNodes } from "../scene/toning.js";
 import { createTheme, hueOf, type ThemeName } from "./theme.js";
 
@@ -32,10 +32,10 @@ export function legendOf(graph: Graph, colorBy: ColorBy, themeName: ThemeName): 
   });
   const { snapshot } = graph;
   let hasBad = false;
-  for (const [node] of drawnNodes(snapshot)) {
+  eachDrawn(snapshot, (node) => {
     const { nans, infs } = unwantedValues(snapshot, node);
     hasBad ||= nans + infs > 0;
-  }
+  });
   const bad = { text: "NaN or Inf", colour: theme.bad, fill: theme.badFill };
   if (hasBad) entries.push({ ...bad, isDashed: false });
   return { caption, entries };

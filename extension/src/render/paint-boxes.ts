@@ -10,7 +10,8 @@ const RADIUS = 8;
 const SHEETS = 2; // below a closed scope
 const BORDER = { normal: 1.3, leaf: 0.8, bad: 2.4, root: 2.4, hovered: 2 };
 const RING = { gap: 3, width: 2.4 };
-const MARK = { gap: 5.8, width: 3 }; // outside of the other rings: both are seen
+/** Outside of the other rings: both are seen. */
+const MARK = { gap: METRICS.rings - 1.5, width: 3 };
 const HATCH = { full: 0.28, faded: 0.1 }; // opacity behind words
 const FAR_BOX = 2; // CSS pixels that a box keeps in the far view
 const FAR_MARK = 5; // CSS pixels of NaN, Inf and matches in the far view

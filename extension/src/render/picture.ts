@@ -3,7 +3,7 @@ import type { Graph } from "../graph/build.js";
 import { collapse, type VisibleGraph } from "../graph/collapse.js";
 import type { Flow } from "../graph/drawing.js";
 import { type Mark, signOf } from "../graph/mark.js";
-import type { Placement } from "../layout/index.js";
+import type { Placement, Room } from "../layout/index.js";
 import {
   findShift,
   isSameGraph,
@@ -28,7 +28,7 @@ import {
 } from "../scene/scene.js";
 import { createTween, type Tween } from "../scene/tween.js";
 import { buildTwinScene, describeTwins, measurePairs } from "../scene/twins.js";
-import { easeOut } from "./camera.js";
+import { easeOut, roomIn } from "./camera.js";
 import type { Frame } from "./frame.js";
 import type { LayoutClient } from "./layout-client.js";
 import { createMemos } from "./picture-memos.js";
@@ -121,8 +121,11 @@ export class Picture {
   private marks: ReadonlyMap<number, Mark> = new Map();
   private readonly memos = createMemos();
   private theme: Theme | null = null;
+  private room: Room;
 
-  constructor(private readonly options: PictureOptions) {}
+  constructor(private readonly options: PictureOptions) {
+    this.room = roomIn(options.look().size);
+  }
 
   setGraph(graph: Graph): void {
     this.graph = graph;
@@ -142,8 +145,16 @@ export class Picture {
       return;
     }
     this.scene = renumberScene(scene, graph, contents, flow);
-    this.labels = createEdgeLabels(this.scene, this.options.text.measure);
+    this.placeLabels();
     this.options.onChange();
+  }
+
+  /** What the window holds; long chains are laid out anew if it is another room. */
+  setRoom(room: Room): void {
+    const { width, height } = this.room;
+    if (room.width === width && room.height === height) return;
+    this.room = room;
+    if (this.graph !== null) this.schedule();
   }
 
   setState(state: GraphViewState): void {
@@ -235,8 +246,8 @@ export class Picture {
         : measurePairs(contents, twins, text.measure);
     const start =
       before === null ? {} : { previousX: previousX(before, graph, visible) };
-    const wrap = flow !== "both"; // twins stand at one height
-    const options = { titleHeight: METRICS.frameTitle, wrap, ...start };
+    const room = flow === "both" ? null : this.room; // twins stand at one height
+    const options = { titleHeight: METRICS.frameTitle, room, ...start };
     const plan = { graph, collapsed, visible, contents, flow, twins, before, begin };
     const done = (placement: Placement) => this.show(plan, placement);
     layouts.run({ graph: visible, sizes, options }, done, (error) => {
@@ -263,7 +274,6 @@ export class Picture {
       before === null ? "anew" : findShift(before, scene, toggled, this.options.look());
     this.before = before;
     this.scene = scene;
-    this.labels = createEdgeLabels(scene, this.options.text.measure);
     this.laidOut = collapsed;
     this.isStale = this.isScheduled;
     this.findMatches();
@@ -306,5 +316,13 @@ export class Picture {
         marks.set(item, "changed");
     }
     this.marks = marks;
+    this.placeLabels();
+  }
+
+  /** Words beside edges keep clear of the rings of marks. */
+  private placeLabels(): void {
+    const { scene, marks } = this;
+    const { measure } = this.options.text;
+    this.labels = scene && createEdgeLabels(scene, measure, marks);
   }
 }

@@ -43,6 +43,8 @@ export interface GraphViewEvents {
   /** The camera came to rest somewhere else. */
   onGaze(gaze: Gaze): void;
   onLayout(info: { boxes: number; millis: number }): void;
+  /** The first picture is on the screen, or will not be: what had to wait may begin. */
+  onSettled(): void;
 }
 
 export interface GraphView {

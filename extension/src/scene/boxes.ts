@@ -44,6 +44,8 @@ export const METRICS = {
   twoLines: 44,
   /** A parameter: its name and its shape beside it. */
   pill: 24,
+  /** How far around a box the ring of a mark reaches. */
+  rings: 7.3,
   leastWidth: 64,
   mostWidth: 232,
   markerWidth: 20,

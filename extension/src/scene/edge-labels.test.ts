@@ -69,6 +69,18 @@ describe("labels of edges", () => {
     expect(area?.y).toBeGreaterThan(stack.y + stack.height + METRICS.sheets);
   });
 
+  test("keep clear of the rings of marks", () => {
+    const source = closed.visible.source[mergedEdge(closed, 1)] ?? -1;
+    const free = createEdgeLabels(closed, measure);
+    const ringed = createEdgeLabels(closed, measure, new Set([source]));
+    const [before, after] = [free, ringed].map((labels) =>
+      labels.areaOf(mergedEdge(closed, 1)),
+    );
+    const ring = inflate(closed.boxes[source] as Rect, METRICS.rings);
+    expect(before && intersects(before, ring)).toBe(true);
+    expect(after && intersects(after, ring)).toBe(false);
+  });
+
   test("keep clear of the titles of open scopes", () => {
     for (const scene of [open, closed, sceneOf(graph, [2])]) {
       for (const area of areasOf(scene)) {

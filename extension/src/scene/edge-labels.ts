@@ -8,7 +8,7 @@ export const EDGE_LABEL = { size: 10, height: 13, padding: 2 } as const;
 
 /** From the line to the words, and from the end of the line to their middle. */
 const ASIDE = 5;
-const ALONG = [11, 19, 27, 39] as const;
+const ALONG = [11, 15, 19, 27, 39] as const;
 /** Free space around the words: half of the thickest line. */
 const CLEARANCE = 2.5;
 const SAMPLES = 8;
@@ -20,9 +20,17 @@ export interface EdgeLabels {
   areaOf(edge: number): Rect | null;
 }
 
+/** The items that have the ring of a mark. */
+type Ringed = Pick<ReadonlySet<number>, "has">;
+const NONE: Ringed = new Set();
+
 /** Say which tensor an edge carries: where it leaves, once for all edges of that tensor;
  * where it arrives, when its source has several. */
-export function createEdgeLabels(scene: Scene, measure: Measure): EdgeLabels {
+export function createEdgeLabels(
+  scene: Scene,
+  measure: Measure,
+  ringed: Ringed = NONE,
+): EdgeLabels {
   const areas = new Map<number, Rect | null>();
   const written = new Set<string>();
   const placed: Rect[] = [];
@@ -35,7 +43,7 @@ export function createEdgeLabels(scene: Scene, measure: Measure): EdgeLabels {
     if (written.has(key)) return null;
     const width = measure(label, EDGE_LABEL.size, false) + 2 * EDGE_LABEL.padding;
     for (const area of candidates(scene, edge, width, atStart)) {
-      if (!isFree(scene, area, placed)) continue;
+      if (!isFree(scene, area, placed, ringed)) continue;
       written.add(key);
       placed.push(area);
       return area;
@@ -89,14 +97,21 @@ function candidates(
   );
 }
 
-function isFree(scene: Scene, area: Rect, placed: readonly Rect[]): boolean {
+function isFree(
+  scene: Scene,
+  area: Rect,
+  placed: readonly Rect[],
+  ringed: Ringed,
+): boolean {
   if (placed.some((other) => intersects(area, other))) return false;
   const needed = inflate(area, CLEARANCE);
   let isTaken = false;
-  // Sheets hang out below their box: also ask for boxes a little above.
-  scene.boxGrid.query(inflate(needed, METRICS.sheets), (item) => {
+  // Sheets hang out below their box, and rings around it: also ask for boxes beside.
+  scene.boxGrid.query(inflate(needed, METRICS.sheets + METRICS.rings), (item) => {
     const box = scene.boxes[item];
-    if (isTaken || box === undefined || !intersects(drawnArea(box), needed)) return;
+    if (isTaken || box === undefined) return;
+    const ring = ringed.has(box.item % scene.half) ? METRICS.rings : 0;
+    if (!intersects(inflate(drawnArea(box), ring), needed)) return;
     isTaken = box.shape !== "frame" || !isInside(needed, box);
   });
   return !isTaken && !isCrossed(scene, needed);

@@ -52,9 +52,12 @@ export function familyOf(node: OpNode): Family {
   if (node.kind === "accumulate" || node.kind === "leaf") return "leaf";
   if (node.kind === "cut") return "cut";
   if (node.kind === "custom") return "custom";
-  const name = bareName(node.name) || node.call;
-  const family = known.get(name) ?? classify(name);
-  known.set(name, family);
+  const { name, call } = node;
+  let family = known.get(name || call);
+  if (family === undefined) {
+    family = classify(bareName(name) || call);
+    known.set(name || call, family);
+  }
   return family === "math" && node.kind === "view" ? "shape" : family;
 }
 

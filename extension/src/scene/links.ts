@@ -1,7 +1,7 @@
 // Links between boxes whose tensors look into the same memory: views, in-place results.
 import type { Graph } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
-import { drawnNodes } from "../graph/shown.js";
+import { eachDrawn } from "../graph/shown.js";
 import type { Box } from "./scene.js";
 
 export interface StorageLink {
@@ -37,7 +37,7 @@ export function countSharing(graph: Graph): number {
 /** Per storage that several nodes' outputs look into: those nodes. */
 function storageUsers({ snapshot }: Graph): Map<number, number[]> {
   const users = new Map<number, number[]>();
-  for (const [node, id] of drawnNodes(snapshot)) {
+  eachDrawn(snapshot, (node, id) => {
     const storages = new Set(
       node.outputs.map((output) => snapshot.tensors[output]?.storage ?? -1),
     );
@@ -47,7 +47,7 @@ function storageUsers({ snapshot }: Graph): Map<number, number[]> {
       if (known === undefined) users.set(storage, [id]);
       else known.push(id);
     }
-  }
+  });
   for (const [storage, nodes] of users) if (nodes.length < 2) users.delete(storage);
   return users;
 }

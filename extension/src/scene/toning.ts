@@ -3,7 +3,7 @@ import type { Graph } from "../graph/build.js";
 import type { ColorBy } from "../graph/color-by.js";
 import { isFold } from "../graph/fold.js";
 import { gradientNorm } from "../graph/gradients.js";
-import { drawnNodes } from "../graph/shown.js";
+import { eachDrawn } from "../graph/shown.js";
 import type { OpNode, Snapshot, TensorMeta } from "../ir/types.js";
 import { formatBytes, formatNanoseconds } from "../state/format.js";
 import { FAMILY_LABELS, type Family, familyOf } from "./families.js";
@@ -77,16 +77,23 @@ function byFamily(graph: Graph): Toning {
     tones.set(family, tone);
     return tone;
   };
-  const nodes = new Map<number, Tone>();
-  for (const [node, id] of drawnNodes(graph.snapshot)) nodes.set(id, toneOf(node));
-  const used = (Object.keys(FAMILY_LABELS) as Family[]).flatMap((family) => {
-    const tone = tones.get(family);
-    return tone === undefined ? [] : [{ tone, text: FAMILY_LABELS[family] }];
-  });
+  const { snapshot } = graph;
   return {
     caption: null,
-    nodeTone: (node) => nodes.get(node) ?? PLAIN,
-    meanings: used,
+    nodeTone: (id) => {
+      const node = graph.shown?.[id] === 0 ? undefined : snapshot.nodes[id];
+      return node === undefined ? PLAIN : toneOf(node);
+    },
+    get meanings() {
+      const used = new Set<Family>();
+      eachDrawn(snapshot, (node) => used.add(familyOf(node)));
+      return (Object.keys(FAMILY_LABELS) as Family[])
+        .filter((family) => used.has(family))
+        .map((family) => ({
+          tone: { kind: "family", family } as const,
+          text: FAMILY_LABELS[family],
+        }));
+    },
   };
 }
 

@@ -329,6 +329,11 @@ export function reportLayout({ ui }: Store, boxes: number): void {
   ui.boxes.value = boxes;
 }
 
+/** The first picture stands: what it does not need may be worked out now. */
+export function reportSettled({ ui }: Store): void {
+  ui.settled.value = true;
+}
+
 /** Esc: close the help, else clear the search, the selection, the marks of a finding. */
 export function clear(store: Store): void {
   const { ui } = store;

@@ -45,7 +45,6 @@ export interface OutlineRow {
 }
 
 export interface Outline {
-  readonly measure: Measure;
   readonly rows: readonly OutlineRow[];
   /** Rows beyond the most that are listed. */
   readonly more: number;
@@ -138,7 +137,7 @@ export function outlineOf(modules: Modules, collapsed: ReadonlySet<number>): Out
     if (item < 0) addSilent(-1 - item, 0);
     else add(item, 0);
   }
-  return { measure, rows, more };
+  return { rows, more };
 }
 
 function describeNumber(measure: Measure, value: number, whole: number) {
@@ -249,10 +248,15 @@ function treeOf(graph: Graph) {
       item < 0 ? ranAt(graph, -1 - item) : (first[item] ?? 0);
     return [...drawn, ...(silent.get(scope) ?? [])].sort((a, b) => when(a) - when(b));
   };
-  const drawn = graph.scopeSize.reduce((sum, size) => sum + (size > 0 ? 1 : 0), 0);
-  const beside = [...silent.values()].reduce((sum, { length }) => sum + length, 0);
-  const count = drawn + beside; // open or not
-  return { tops: inside(-1), inside, count };
+  return { tops: inside(-1), inside };
+}
+
+/** How many modules there are to list, open or not. */
+export function countModules({ snapshot, scopeSize, shown }: Graph): number {
+  const isBeside = (node: OpNode, id: number) =>
+    isSilentModule(node) && shown?.[id] !== 0;
+  const beside = snapshot.nodes.filter(isBeside).length;
+  return scopeSize.filter((size) => size > 0).length + beside;
 }
 
 /** When a module beside the graph ran: after what it took; without that, first of all. */

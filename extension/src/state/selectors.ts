@@ -24,7 +24,13 @@ import {
 } from "./inspect.js";
 import { type Lit, litBy } from "./lit.js";
 import { type ModuleDetails, moduleDetails } from "./module.js";
-import { measureFor, modulesOf, type Outline, outlineOf } from "./outline.js";
+import {
+  countModules,
+  measureFor,
+  modulesOf,
+  type Outline,
+  outlineOf,
+} from "./outline.js";
 import { type PaneName, panesFor } from "./panes.js";
 import { type StepNews, stepNews } from "./step-news.js";
 import { firstStep, nodesOfSteps, type Step, stepOfPass, stepsOf } from "./steps.js";
@@ -60,7 +66,9 @@ export interface Selectors {
   readonly theme: ReadonlySignal<"light" | "dark">;
   /** What came to the leaves of the step that is drawn, by their nodes. */
   readonly norms: ReadonlySignal<ReadonlyMap<number, number>>;
-  /** The tree of modules; null where there is no room, or too little to list. */
+  /** Whether there is room for the tree of modules, and enough to list. */
+  readonly hasOutline: ReadonlySignal<boolean>;
+  /** The tree of modules; null without it, and before the first picture stands. */
   readonly outline: ReadonlySignal<Outline | null>;
   /** Gradients over steps; null where there are none. */
   readonly flow: ReadonlySignal<Flow | null>;
@@ -193,8 +201,14 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
           );
     return nodesOfSteps(steps.value, wanted);
   });
+  const isSettled = computed(
+    () =>
+      ui.settled.value ||
+      ui.viewMode.value === "table" || // nothing is painted behind it
+      data.problem.value !== null,
+  );
   const news = computed(() =>
-    recorded.value === null || step.value === null
+    recorded.value === null || step.value === null || !isSettled.value
       ? null
       : stepNews(recorded.value, steps.value, step.value),
   );
@@ -210,17 +224,21 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const number = steps.value[step.value ?? -1]?.number ?? null;
     return flow.value === null ? new Map() : leafNorms(flow.value, number);
   });
+  const hasOutline = computed(() => {
+    if (graph.value === null || !ui.wide.value || ui.cell.value) return false;
+    return countModules(graph.value) >= LEAST_MODULES;
+  });
   const modules = computed(() => {
-    if (graph.value === null || !ui.wide.value || ui.cell.value) return null;
+    if (graph.value === null || !hasOutline.value || !isSettled.value) return null;
     const measure = measureFor(ui.colorBy.value);
-    const found = modulesOf(graph.value, { measure, norms: norms.value });
-    return found.tree.count < LEAST_MODULES ? null : found;
+    return modulesOf(graph.value, { measure, norms: norms.value });
   });
   const outline = computed(() =>
     modules.value === null ? null : outlineOf(modules.value, ui.collapsed.value),
   );
   return {
     norms,
+    hasOutline,
     outline,
     comparison,
     steps,

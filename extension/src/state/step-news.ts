@@ -17,7 +17,7 @@ export interface StepNews {
 }
 
 function rowsOf(snapshot: Snapshot, a: Step, b: Step): CompareRow[] {
-  return comparePasses(buildTables(unfolded(snapshot)), a.pass, b.pass);
+  return comparePasses(buildTables(unfolded(snapshot)), a.pass(), b.pass());
 }
 
 /** What is new at a step; null where the one before is not here as a whole. */

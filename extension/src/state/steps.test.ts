@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { collapse } from "../graph/collapse.js";
 import { parseSnapshot } from "../ir/parse.js";
 import type { Snapshot } from "../ir/types.js";
-import { receiveSnapshot, selectNode, toggleScope } from "./actions.js";
+import { receiveSnapshot, reportSettled, selectNode, toggleScope } from "./actions.js";
 import { compareSteps, followSteps, showStep, stepOn } from "./actions-steps.js";
 import { seek } from "./actions-timeline.js";
 import { newsWords } from "./step-news.js";
@@ -150,6 +150,8 @@ test("the timeline and the step follow each other", () => {
 test("what differs from the step before is marked, and put side by side on demand", () => {
   const { store, drawn } = opened(training({ ops: [2, 2, 3], norms: [1, 1, 50] }));
   const { news } = store.derived;
+  expect(news.value).toBeNull(); // the first picture does not wait for it
+  reportSettled(store);
   expect(news.value && newsWords(news.value)).toBe("1 new, 2 changed");
   expect(store.derived.marks.value.get(7)).toBe("changed"); // 50 times the gradient
   compareSteps(store);

@@ -7,7 +7,7 @@ import { unfolded } from "../graph/fold.js";
 import { isLeaf } from "../graph/parts.js";
 import type { Shown } from "../graph/shown.js";
 import type { Event, OpNode, Snapshot, Statistics } from "../ir/types.js";
-import { type Pass, runsOf, throughEdges } from "./passes.js";
+import { type Pass, type Run, runsOf, throughEdges } from "./passes.js";
 import { buildTables, rowAt, type Tables } from "./tables.js";
 
 export interface Step {
@@ -18,8 +18,9 @@ export interface Step {
   readonly to: number;
   /** A leaf belongs to every step that uses it, and to all if none does. */
   readonly nodes: Shown;
-  /** The passes of the step as one, to be compared with another step's. */
-  readonly pass: Pass;
+  /** The passes of the step as one, to be compared with another step's: worked out when
+   * it is asked for. */
+  pass(): Pass;
   readonly passes: number;
   /** Its passes are here, and have ended. */
   readonly isWhole: boolean;
@@ -112,30 +113,46 @@ function divide(
   const numbers = numbersOf(snapshot, stretches);
   return stretches.map(({ from, to }, at): Step => {
     const nodes = members[at] ?? new Uint8Array();
-    const gradients = new Map<number, Statistics>();
-    for (const run of runs[at] ?? []) {
-      for (const [node, row] of run.gradients) gradients.set(node, row);
-    }
-    const walked = reached[at] ?? new Set();
-    const own = [...snapshot.nodes.keys()].filter(
-      (id) => nodes[id] === 1 && isCompared(snapshot.nodes[id], walked.has(id)),
-    );
-    const sequence = (id: number) => snapshot.nodes[id]?.sequence ?? -1;
-    own.sort((a, b) => sequence(a) - sequence(b) || a - b);
+    const number = numbers[at] ?? at + 1;
+    let pass: Pass | null = null;
     const events = snapshot.events.slice(from, to);
     const count = (wanted: Event["kind"]) =>
       events.filter(({ kind }) => kind === wanted).length;
     const [begun, ended] = [count("backward_begin"), count("backward_end")];
     return {
-      number: numbers[at] ?? at + 1,
+      number,
       from,
       to,
       nodes,
-      pass: { label: `step ${numbers[at] ?? at + 1}`, nodes: own, gradients },
+      pass() {
+        const walked = reached[at] ?? new Set();
+        pass ??= passOf(snapshot, { number, nodes, walked, runs: runs[at] ?? [] });
+        return pass;
+      },
       passes: (runs[at] ?? []).length,
       isWhole: ended > 0 && ended === begun && (at > 0 || !isTorn(snapshot.events)),
     };
   });
+}
+
+interface Walked {
+  readonly number: number;
+  readonly nodes: Shown;
+  readonly walked: ReadonlySet<number>;
+  readonly runs: readonly Run[];
+}
+
+function passOf(snapshot: Snapshot, { number, nodes, walked, runs }: Walked): Pass {
+  const gradients = new Map<number, Statistics>();
+  for (const run of runs) {
+    for (const [node, row] of run.gradients) gradients.set(node, row);
+  }
+  const own = [...snapshot.nodes.keys()].filter(
+    (id) => nodes[id] === 1 && isCompared(snapshot.nodes[id], walked.has(id)),
+  );
+  const sequence = (id: number) => snapshot.nodes[id]?.sequence ?? -1;
+  own.sort((a, b) => sequence(a) - sequence(b) || a - b);
+  return { label: `step ${number}`, nodes: own, gradients };
 }
 
 /** What ran beside the graph, and what no pass walks, is kept of the last step alone: that

@@ -31,17 +31,29 @@ export function groupBy<Row, Key>(
   return groups;
 }
 
-export function buildTables(snapshot: Snapshot): Tables {
-  const edges = snapshot.edges.map((edge, id) => ({ id, edge }));
-  const incoming = groupBy(edges, ({ edge }) => edge.target);
+type Ends = Pick<Tables, "incoming" | "outgoing">;
+
+const knownEnds = new WeakMap<readonly Edge[], Ends>();
+
+/** The edges by their ends; the same for a recording and what is drawn of it. */
+function endsOf({ edges }: Snapshot): Ends {
+  const known = knownEnds.get(edges);
+  if (known !== undefined) return known;
+  const refs = edges.map((edge, id) => ({ id, edge }));
+  const incoming = groupBy(refs, ({ edge }) => edge.target);
   for (const group of incoming.values())
     group.sort((a, b) => a.edge.input - b.edge.input);
+  const ends = { incoming, outgoing: groupBy(refs, ({ edge }) => edge.source) };
+  knownEnds.set(edges, ends);
+  return ends;
+}
+
+export function buildTables(snapshot: Snapshot): Tables {
   const writesTo = groupBy(snapshot.writes, (write) => write.storage);
   for (const group of writesTo.values()) group.sort((a, b) => a.version - b.version);
   return {
     snapshot,
-    incoming,
-    outgoing: groupBy(edges, ({ edge }) => edge.source),
+    ...endsOf(snapshot),
     savedBy: groupBy(snapshot.saved, (saved) => saved.node),
     writesTo,
   };

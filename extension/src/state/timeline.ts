@@ -58,13 +58,18 @@ const CHECKPOINT = { events: 512, bytes: 8 << 20 } as const;
 export function buildTimeline(snapshot: Snapshot): Timeline | null {
   const { events, nodes } = snapshot;
   if (events.length === 0) return null;
-  const madeAt = madeBy(snapshot);
   const every = Math.max(
     CHECKPOINT.events,
     Math.ceil((events.length * nodes.length * 5) / CHECKPOINT.bytes),
   );
-  const checkpoints = replayAll(snapshot, madeAt, every);
+  let played: { readonly madeAt: Made; readonly checkpoints: Replay[] } | null = null;
+  const play = () => {
+    const madeAt = madeBy(snapshot);
+    return { madeAt, checkpoints: replayAll(snapshot, madeAt, every) };
+  };
   const replayed = (position: number): Replay => {
+    played ??= play(); // nobody who only looks has to wait for it
+    const { madeAt, checkpoints } = played;
     const at = Math.floor(position / every);
     const replay = copyOf(checkpoints[at] ?? empty(snapshot, madeAt));
     for (let index = at * every; index < position; index++) {

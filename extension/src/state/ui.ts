@@ -84,6 +84,8 @@ export interface UiState {
   readonly notice: Signal<string | null>;
   /** What the graph view reported after its last layout. */
   readonly boxes: Signal<number | null>;
+  /** The first picture is on the screen. */
+  readonly settled: Signal<boolean>;
   /** The number of the last request that this view sent to the kernel. */
   readonly asked: Signal<number>;
   /** What the gradient flow shows; the layer and the step that were chosen in it. */
@@ -139,6 +141,7 @@ export function createUiState(): UiState {
     minimap: signal(true),
     notice: signal(null),
     boxes: signal(null),
+    settled: signal(false),
     asked: signal(0),
     flowView: signal("layers"),
     flowLayer: signal(null),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ import gradviz
 from gradviz import ir
 from gradviz._capture.session import Session
 from gradviz.diagnosis import cuts
+from gradviz.diagnosis._drawn import with_sites
 from gradviz.diagnosis.cuts import with_cuts
 from gradviz.ir.validate import validate
+from gradviz.program import History
 from gradviz.program.records import Program
 
 
@@ -145,6 +148,21 @@ def test_a_finding_names_the_memory_that_was_overwritten(lib: Any):
     (saved,) = [row for row in snapshot.saved if row.version_now > row.version_saved]
     assert finding.tensors == (saved.tensor,)
     assert finding.storages == (snapshot.tensors[saved.tensor].storage,)
+
+
+def test_a_cut_that_no_rule_looked_at_has_its_line(lib: Any):
+    x = start(lib)
+    with record(lib) as rec:
+        y = x.exp()
+        (y * y.detach()).sum().backward()
+    (run,) = [run for _, run in rec.asked().runs]
+    unread = replace(rec.snapshot(), sites=(), sources=())
+    program = run.history.program
+    places = [each.site for each in program.events if each.site is not None][:1]
+    drawn, rows = with_sites(unread, History(program), places)
+    row = rows[places[0]]
+    assert row is not None
+    assert drawn.sites[row].source is not None
 
 
 def test_a_snapshot_outlives_a_log_that_cannot_be_read(
