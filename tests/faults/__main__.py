@@ -79,6 +79,7 @@ def caught(
         if not _first_failure(folder, [test], [], seconds, workers=0):
             return failed
         failing.append(test)
+        names = [name for name in names if name != test]  # it cannot be imported
 
 
 def _first_failure(
