@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import multiprocessing
 import os
@@ -92,6 +93,7 @@ def _warm() -> Any:
         del os.environ["PYTHONPATH"]
         if before is not None:
             os.environ["PYTHONPATH"] = before
+    atexit.register(forkserver._forkserver._stop)  # waits for it: its time counts
     return context
 
 
