@@ -72,6 +72,14 @@ def _one_thread() -> None:
         importlib.import_module("torch").set_num_threads(1)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _collector_looks_less_often() -> None:
+    """Spare the collector what was there before, and most of what tests soon drop."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 10)
+
+
 @pytest.fixture(autouse=True)
 def _hook_of_errors_is_kept() -> Iterator[None]:
     """Undo what process groups do to tracebacks: they put the rank before each line."""

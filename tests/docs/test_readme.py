@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -58,19 +58,15 @@ def commands(text: str, program: str) -> list[list[str]]:
     ]
 
 
-def run(*command: object, cwd: Path) -> str:
-    """Run a program that may open pages, but not on the screen of whoever tests."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, "BROWSER": "true"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
+def run(
+    *arguments: object, cwd: Path, engine: str = "gradtape"
+) -> subprocess.CompletedProcess[str]:
+    """Run Python; pages open, but not on the screen of whoever tests."""
+    done = forked.run(
+        *arguments, cwd=cwd, engine=engine, environment={"BROWSER": "true"}
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "train.py").write_text(python_of_the_readme(), encoding="utf-8")
     (folder / "package").mkdir()
     (folder / "package" / "train.py").write_text("import gradtape\n")
-    (folder / "printed").write_text(run(sys.executable, "train.py", cwd=folder))
+    (folder / "printed").write_text(run("train.py", cwd=folder).stdout)
     return folder
 
 
@@ -101,7 +97,7 @@ def test_the_command_lines_run(folder: Path, arguments: list[str]):
     pages = [folder / word for word in arguments if word.endswith(".html")]
     for page in pages:
         page.unlink(missing_ok=True)
-    run(sys.executable, "-m", "gradviz", *arguments, cwd=folder)
+    run("-m", "gradviz", *arguments, cwd=folder)
     for page in pages:
         assert "mountPage" in page.read_text(encoding="utf-8")
 
@@ -113,13 +109,7 @@ def test_what_it_finds_is_what_it_says(folder: Path, engine: str):
     report, _ = [block for block in blocks(README) if block.language == "text"]
     (folder / "quiet.py").write_text(program.text, encoding="utf-8")
     command = ["run", "--engine", engine, "--findings", "quiet.json", "quiet.py"]
-    done = subprocess.run(
-        [sys.executable, "-m", "gradviz", *command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run("-m", "gradviz", *command, cwd=folder, engine=engine)
     verdict, _, rest = done.stderr.partition("\n\n")
     assert verdict.startswith("gradviz: found 1 cause in 3 backward passes")
     assert rest.startswith(report.text)
@@ -130,9 +120,9 @@ def test_why_answers_as_it_says(folder: Path):
     _, answer = [block for block in blocks(README) if block.language == "text"]
     (folder / "quiet.py").write_text(program.text, encoding="utf-8")
     run_of = ["run", "--engine", "gradtape", "--html", "quiet.html", "quiet.py"]
-    run(sys.executable, "-m", "gradviz", *run_of, cwd=folder)
-    question = ["why", "quiet.html", "encoder.weight"]
-    assert run(sys.executable, "-m", "gradviz", *question, cwd=folder) == answer.text
+    run("-m", "gradviz", *run_of, cwd=folder)
+    answered = run("-m", "gradviz", "why", "quiet.html", "encoder.weight", cwd=folder)
+    assert answered.stdout == answer.text
 
 
 def test_a_fix_is_tried_as_it_says(folder: Path):
@@ -140,13 +130,7 @@ def test_a_fix_is_tried_as_it_says(folder: Path):
     (report,) = [block for block in blocks(README) if block.language == "diff"]
     (folder / "quiet.py").write_text(program.text, encoding="utf-8")
     command = ["fix", "--engine", "gradtape", "--try", "quiet.py"]
-    done = subprocess.run(
-        [sys.executable, "-m", "gradviz", *command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run("-m", "gradviz", *command, cwd=folder)
     said = [line.rstrip() for line in done.stderr.splitlines()]
     told = [line for line in said if not line.startswith("  The loss")]
     assert "\n".join(told).find(report.text.rstrip()) > 0
@@ -163,7 +147,7 @@ def test_the_notebook_block_runs(folder: Path):
         "    shell.run_cell(cell, store_history=True).raise_error()\n"
         "print(shell.user_ns['loss'].grad_fn.name())\n"
     )
-    assert run(sys.executable, "-c", code, cwd=folder).endswith("MeanBackward0\n")
+    assert run("-c", code, cwd=folder).stdout.endswith("MeanBackward0\n")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -86,6 +86,20 @@ def test_a_test_that_fails_without_the_fault_catches_nothing(
     assert faults.caught(fault, tmp_path, tests[:1], 1, 0) == ""
 
 
+def test_a_file_that_cannot_be_imported_catches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    (tmp_path / "a.py").write_text(SOURCE, encoding="utf-8")
+
+    def first_failure(folder: Path, tests: list[str], *_: object, **__: object) -> str:
+        return "ERROR test_old.py" if "test_old.py" in tests else ""
+
+    monkeypatch.setattr(faults, "_first_failure", first_failure)
+    fault, tests = next(faults_in(Path("a.py"))), [Path("test_old.py"), Path("b.py")]
+    assert faults.caught(fault, tmp_path, tests, 1, 0) == ""
+
+
 def test_an_older_suite_keeps_the_files_that_are_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -16,30 +16,27 @@ import pytest
 import gradviz
 from gradviz import ir
 from gradviz.ir.validate import validate
+from tests import forked
 from tests.depth import THOROUGH
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 PROGRAMS = sorted(path.stem for path in HERE.glob("*.py") if "test" not in path.stem)
 STEPS = 50 if THOROUGH else 12
 
 pytestmark = pytest.mark.slow
 
 
-def output_of(*command: str, cwd: Path) -> str:
-    """Run a Python program on one thread; return what it printed."""
-    paths = os.pathsep.join((str(ROOT / "engine"), str(ROOT)))
-    finished = subprocess.run(
+def fresh(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a Python program on one thread, its imports included."""
+    return subprocess.run(
         [sys.executable, *command],
         cwd=cwd,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": forked.PATHS},
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=forked.LIMIT_S,
     )
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout
 
 
 def losses(output: str) -> list[float]:
@@ -51,7 +48,7 @@ def losses(output: str) -> list[float]:
 def test_a_program_trains_alike_however_it_is_run(name: str, tmp_path: Path):
     pytest.importorskip("torch")
     script = str(HERE / f"{name}.py")
-    plain = output_of(script, str(STEPS), cwd=tmp_path)
+    plain = forked.run(script, str(STEPS), cwd=tmp_path, engine="torch").stdout
     ours, snapshot = recorded(script, "gradtape", tmp_path)
     assert len(losses(plain)) == STEPS
     assert losses(ours) == pytest.approx(losses(plain), abs=1e-4)
@@ -75,7 +72,11 @@ def recorded(script: str, engine: str, folder: Path) -> tuple[str, ir.Snapshot]:
     page, data = folder / "run.html", folder / "run.json"
     options = ("--engine", engine, "--no-open", "--html", str(page), "--json")
     command = ("-m", "gradviz", "run", *options, str(data), script, str(STEPS))
-    return output_of(*command, cwd=folder), gradviz.load(data)
+    # How many steps it looks at depends on the time since the process began.
+    run = fresh if engine == "torch" else forked.run
+    finished = run(*command, cwd=folder)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout, gradviz.load(data)
 
 
 def files_of(snapshot: ir.Snapshot) -> set[str]:

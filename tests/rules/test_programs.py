@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-
-import pytest
-
 from gradviz._capture.open_log import Engine
 from tests.rules.edits import SECOND_FAULTS
 from tests.rules.harness import Case, programs
 from tests.rules.judge import check
 from tests.rules.tables import FAMILIES, FILES, cases_in, cases_of
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _quick_collections() -> Iterator[None]:
-    """Spare the collector what was there before."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @programs(cases_of("cuts"))

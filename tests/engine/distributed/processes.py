@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import multiprocessing
 import os
 import queue
 import signal
 import socket
+import sys
 import traceback
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
+from functools import cache
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -49,7 +53,7 @@ def launch(program: Callable[..., Any], size: int, *args: Any) -> list[Any]:
 
 
 def _launch(program: Callable[..., Any], size: int, *args: Any) -> list[Any]:
-    context = multiprocessing.get_context("spawn")
+    context = _warm()
     results: Any = context.Queue()
     ports = free_port(), free_port()
     processes: list[BaseProcess] = [
@@ -74,6 +78,23 @@ def _launch(program: Callable[..., Any], size: int, *args: Any) -> list[Any]:
     failures = [f"rank {r}:\n{each[1]}" for r, each in sorted(found.items()) if each[1]]
     assert not failures, "\n".join(failures)
     return [found[rank][0] for rank in range(size)]
+
+
+@cache
+def _warm() -> Any:
+    """Return a context whose processes are forked from one that has both libraries."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "gradtape", __name__])
+    before, paths = os.environ.get("PYTHONPATH"), filter(None, sys.path)
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # what it imports is of this tree
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
+    atexit.register(forkserver._forkserver._stop)  # waits for it: its time counts
+    return context
 
 
 def _run(

@@ -6,6 +6,7 @@ Beside its numbers it writes two watched histories, ``ddp`` and ``fsdp``, if ask
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from datetime import timedelta
 
@@ -63,7 +64,13 @@ def trained(kind: str) -> str:
 
 
 if __name__ == "__main__":
-    dist.init_process_group("gloo", timeout=timedelta(seconds=60))
+    dist.init_process_group(
+        "gloo",
+        init_method=f"file://{os.getcwd()}/store",
+        rank=int(os.environ["RANK"]),
+        world_size=int(os.environ["WORLD_SIZE"]),
+        timeout=timedelta(seconds=60),
+    )
     torch.set_num_threads(1)
     told = [f"{kind} {dist.get_rank()} {trained(kind)}" for kind in ("fsdp", "ddp")]
     with open(f"numbers-{dist.get_rank()}.txt", "w", encoding="utf-8") as file:

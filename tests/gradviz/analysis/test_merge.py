@@ -15,37 +15,27 @@ from gradviz import cli, ir
 from gradviz.errors import GradvizError
 from gradviz.flow.rank_text import ranks_text, verdict_text
 from gradviz.ir.validate import validate
+from tests import forked
 from tests.gradviz.watching import flows
-from tools.imports import ROOT
 
 PROGRAM = Path(__file__).with_name("ranks_program.py")
 LIMIT_S = 120
-
-
-def environment(**more: str) -> dict[str, str]:
-    path = f"{ROOT}{os.pathsep}{ROOT / 'engine'}"
-    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **more}
 
 
 def trained(mode: str, folder: Path) -> ir.Snapshot:
     """Train in two processes that find each other by a file; merge what they wrote."""
     pytest.importorskip("torch")
     processes = [
-        subprocess.Popen(
-            [sys.executable, PROGRAM, mode, folder],
-            env=environment(RANK=str(rank), WORLD_SIZE="2"),
-            stderr=subprocess.PIPE,
-            text=True,
+        forked.start(
+            *(PROGRAM, mode, folder),
+            cwd=folder,
+            engine="torch",
+            environment={"RANK": str(rank), "WORLD_SIZE": "2"},
         )
         for rank in range(2)
     ]
-    try:
-        said = [process.communicate(timeout=LIMIT_S)[1] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-    assert [process.returncode for process in processes] == [0, 0], said
+    ended = [process.wait() for process in processes]
+    assert [each.returncode for each in ended] == [0, 0], ended
     return gradviz.merge(sorted(folder.glob("seen-rank*.json")))
 
 
@@ -102,7 +92,7 @@ def test_torchrun_records_each_rank_into_its_own_file(tmp_path: Path):
     done = subprocess.run(
         [*run, "--nproc-per-node", "2", "-m", "gradviz", "run", script.name],
         cwd=tmp_path,
-        env=environment(),
+        env={**os.environ, "PYTHONPATH": forked.PATHS, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=LIMIT_S,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +10,9 @@ import pytest
 import gradviz
 from gradviz.flow.rank_text import verdict_text
 from gradviz.flow.ranks import SPREAD
-from tools.imports import ROOT
+from tests import forked
 
 PROGRAM = Path(__file__).with_name("sharded_program.py")
-LIMIT_S = 180
 TEARDOWN = "terminate called without an active exception"
 """What a rank of plain PyTorch says, once in a while, after Python has ended."""
 
@@ -28,27 +24,25 @@ NAMES = [
 
 
 def launched(
-    folder: Path, size: int, arguments: Sequence[str], tries: int = 3
+    folder: Path, size: int, arguments: Sequence[object], tries: int = 3
 ) -> list[str]:
-    """Run the program under torchrun; return the numbers that it came to."""
+    """Run the program in processes as torchrun starts them; return their numbers."""
     folder.mkdir(exist_ok=True)
-    path = f"{ROOT}{os.pathsep}{ROOT / 'engine'}"
-    run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    done = subprocess.run(
-        [*run, "--nproc-per-node", str(size), *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-    if TEARDOWN in done.stderr and tries > 1:
+    (folder / "store").unlink(missing_ok=True)
+    ranks = [
+        forked.start(
+            *arguments,
+            cwd=folder,
+            engine="torch",
+            environment={"RANK": str(rank), "WORLD_SIZE": str(size)},
+        )
+        for rank in range(size)
+    ]
+    ended = [rank.wait() for rank in ranks]
+    if any(TEARDOWN in each.stderr for each in ended) and tries > 1:
         return launched(folder, size, arguments, tries - 1)
-    assert done.returncode == 0, done.stderr
-    files = sorted(folder.glob("numbers-*.txt"))
-    assert len(files) == size
-    return [file.read_text(encoding="utf-8") for file in files]
+    assert [each.returncode for each in ended] == [0] * size, ended
+    return [(folder / f"numbers-{rank}.txt").read_text() for rank in range(size)]
 
 
 @pytest.mark.slow
@@ -57,8 +51,8 @@ def test_ddp_and_fsdp2_are_recorded_and_watched_without_a_trace(
     tmp_path: Path, size: int
 ):
     pytest.importorskip("torch")
-    plain = launched(tmp_path / "plain", size, [str(PROGRAM)])
-    both = ["-m", "gradviz", "run", "--json", "run.json", str(PROGRAM), "--watch"]
+    plain = launched(tmp_path / "plain", size, [PROGRAM])
+    both = ["-m", "gradviz", "run", "--json", "run.json", PROGRAM, "--watch"]
     assert launched(tmp_path / "seen", size, both) == plain, "bit-equal"
 
     recorded = gradviz.merge((tmp_path / "seen").glob("run-rank*.json"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from gradviz.ir.validate import validate
 from gradviz.program.history import History
 from gradviz.program.records import Program
 from gradviz.text.findings import findings_text
+from tests import forked
 
 Script = Callable[[str], Path]
 
@@ -187,12 +187,7 @@ def test_every_ending_gets_its_report(script: Script, kind: str):
     text, status = ENDINGS[kind]
     path = script(text)
     arguments = ["run", "--engine", "gradtape", "--findings", "o.json", str(path)]
-    ended = subprocess.run(
-        [sys.executable, "-m", "gradviz", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = forked.run("-m", "gradviz", *arguments, cwd=Path.cwd())
     assert ended.returncode == status, ended.stderr
     document = json.loads(Path("o.json").read_text())
     assert document["exit"] == ("raised" if status == 1 else "ok")

@@ -1,19 +1,14 @@
-"""One process that has imported gradviz, and forks."""
+"""``gradviz`` in processes of its own, for the price of a fork."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-
 import pytest
 
-from tests.gradviz.running.processes import Run, forking_gradviz
+from tests.gradviz.running import processes
+from tests.gradviz.running.processes import Run
 
 
-@pytest.fixture(scope="package")
-def gradviz() -> Iterator[Run]:
+@pytest.fixture
+def gradviz() -> Run:
     """Return a function that runs ``gradviz`` in a process of its own."""
-    if not hasattr(os, "fork"):
-        pytest.skip("processes are forked")
-    with forking_gradviz() as run:
-        yield run
+    return processes.gradviz

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tests import forked
+
 ENGINE = "--engine", "gradtape", "--no-open"
+LIMIT_S = 60
 
 
 class Run(Protocol):
@@ -47,25 +47,22 @@ def python(
         return subprocess.run(command, cwd=folder, **streams, check=False).returncode
 
 
-@contextmanager
-def forking_gradviz() -> Iterator[Run]:
-    """Give a function that runs ``gradviz`` in a fork of a process that has it."""
-    command = [sys.executable, Path(__file__).with_name("fork_server.py")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes, stderr=subprocess.DEVNULL) as server:
-        assert server.stdout.readline() == b"ready\n"
-
-        def gradviz(
-            folder: Path, *arguments: str, out: Path, err: Path | None, **more: object
-        ) -> int:
-            files = {"folder": str(folder), "out": str(out), "err": err and str(err)}
-            request = json.dumps({**files, **more, "arguments": arguments})
-            server.stdin.write(request.encode() + b"\n")
-            server.stdin.flush()
-            return os.waitstatus_to_exitcode(int(server.stdout.readline()))
-
-        yield gradviz
-        server.stdin.close()
+def gradviz(
+    folder: Path, *arguments: str, out: Path, err: Path | None, **more: object
+) -> int:
+    """Run ``gradviz`` in a fork of a process that has it."""
+    request = {
+        "arguments": ["-m", "gradviz", *arguments],
+        "folder": str(folder),
+        "environment": {**os.environ, "PYTHONPATH": forked.PATHS},
+        "seconds": LIMIT_S,
+        "out": str(out),
+        "err": err and str(err),
+        **more,
+    }
+    server = forked.server("gradtape")
+    status = server.ask(wait=server.ask(start=request))
+    return os.waitstatus_to_exitcode(status)
 
 
 def seen(tmp_path: Path, text: str, run: Run, *arguments: str, **more: object) -> Seen:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,8 +14,8 @@ import gradviz
 from gradviz import ir
 from gradviz.watching.history import FIELDS, PICTURES, History, Row
 from gradviz.watching.sampling import SamplingSchedule
+from tests import forked
 from tests.gradviz.watching import flows
-from tools.imports import ROOT
 
 
 def paced(step_ns: int, look_ns: int, steps: int, overhead: float = 0.03) -> list[int]:
@@ -108,15 +107,8 @@ for step in range(5):
 def run(
     folder: Path, ending: str = "", page: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(ending=ending, page=page)],
-        cwd=folder,
-        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'engine'}", **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    code = SCRIPT.format(ending=ending, page=page)
+    return forked.run("-c", code, cwd=folder, environment=environment)
 
 
 @pytest.mark.parametrize(
