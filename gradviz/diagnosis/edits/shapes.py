@@ -42,9 +42,14 @@ def operands(found: Place) -> Sequence[ast.expr]:
         node = node.value
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
+    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        return [node.left, *node.comparators]
     if isinstance(node, ast.Call) and not any(
         isinstance(each, ast.Starred) for each in node.args
     ):
+        alone = len(node.args) == 1 and not node.keywords
+        if alone and isinstance(node.func, ast.Attribute):
+            return [node.func.value, *node.args]  # ``a.eq(b)``
         return node.args
     raise NoEditError("its operands are not written here")
 
