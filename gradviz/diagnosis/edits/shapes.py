@@ -26,7 +26,16 @@ def over_dimension(history: History, site: RawSite | None, dim: int) -> Edit:
     return draft.add_argument(call, f"dim={dim}").edit(safe=False)
 
 
-_OVER = ("softmax", "log_softmax", "Softmax", "LogSoftmax", "softmin", "gumbel_softmax")
+_OVER = (
+    "softmax",
+    "log_softmax",
+    "Softmax",
+    "LogSoftmax",
+    "softmin",
+    "gumbel_softmax",
+    "argmax",
+    "max",
+)
 
 
 def _is_whole(node: ast.expr) -> bool:
