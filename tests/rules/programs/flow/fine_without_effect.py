@@ -139,4 +139,37 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "constants_that_leave_units_apart",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale = nn.Parameter(torch.ones(8))
+                self.body = nn.Linear(4, 8)
+                self.gate = nn.Linear(8, 8)
+                self.mix = nn.Linear(8, 8)
+                self.head = nn.Linear(8, 2)
+                nn.init.constant_(self.gate.weight, 0.1)
+                nn.init.constant_(self.head.weight, 0.1)
+                nn.init.normal_(self.gate.bias)
+
+            def forward(self, x):
+                x = self.scale * self.body(x).tanh()
+                return self.head(self.gate(x).tanh()) + self.head(self.mix(x).tanh())
+
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            x, y = torch.randn(8, 4), torch.randn(8, 2)
+            loss = F.mse_loss(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]
