@@ -384,4 +384,24 @@ PROGRAMS: list[Case] = [
         opt.step()
         """,
     ),
+    case(
+        "models_that_are_compared_after_a_step",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        x, y = torch.randn(16, 3), torch.randn(16, 1)
+        scores = []
+        for lr in (0.3, 0.1, 0.03, 0.01):
+            model = nn.Linear(3, 1)
+            opt = torch.optim.SGD(model.parameters(), lr=lr)
+            loss = F.mse_loss(model(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                scores.append(F.mse_loss(model(x), y).item())
+        """,
+    ),
 ]
