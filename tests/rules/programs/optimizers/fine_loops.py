@@ -404,4 +404,27 @@ PROGRAMS: list[Case] = [
                 scores.append(F.mse_loss(model(x), y).item())
         """,
     ),
+    case(
+        "parts_that_add_up_to_a_step",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        parts = 4
+        opt.zero_grad()
+        for i in range(14):
+            x, y = torch.randn(8, 4), torch.randn(8, 1)
+            if i % parts == 0:
+                opt.zero_grad()
+            (F.mse_loss(net(x), y) / parts).backward()
+            if i % parts == parts - 1:
+                opt.step()
+        opt.zero_grad()
+        (F.mse_loss(net(x), y)).backward()
+        opt.step()
+        """,
+    ),
 ]
