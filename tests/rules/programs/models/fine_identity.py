@@ -367,4 +367,28 @@ PROGRAMS: list[Case] = [
                 error = F.mse_loss(net(x), y).item()
         """,
     ),
+    case(
+        "copies_that_are_copied_whole_or_only_asked",
+        """
+        import copy
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+        shown = copy.copy(net)
+        slow = copy.deepcopy(net)
+        opt = torch.optim.Adam(net.parameters(), lr=0.01)
+        for step in range(4):
+            x = torch.randn(8, 3)
+            with torch.no_grad():
+                goal = slow(x) * 0.9 + 0.1
+                now = shown(x).mean().item()
+            loss = F.mse_loss(net(x), goal)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        slow.load_state_dict(net.state_dict())
+        """,
+    ),
 ]
