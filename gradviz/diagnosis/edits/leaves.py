@@ -241,14 +241,19 @@ def _undotted(source: Source, node: ast.expr) -> str:
 
 @remedy
 def random_start(history: History, site: RawSite | None) -> Edit:
-    """Begin with random values where a line makes zeros."""
+    """Begin with random values where a line makes one number all over."""
     found = place(history, site)
     draft = Draft(found.source)
-    call = call_at(found, ("zeros", "zeros_"))
+    call = call_at(found, ("zeros", "zeros_", "ones", "ones_", "constant_"))
     if not isinstance(call.func, ast.Attribute):
         raise NoEditError("the other name may not be imported")
-    if called(call) == "zeros":
+    if called(call) in ("zeros", "ones"):
         return draft.rename(call.func, "randn").edit(safe=False)
+    if called(call) == "constant_":
+        number = keyword(call, "val")
+        node = number.value if number is not None else call.args[1]
+        draft.rename(call.func, "kaiming_uniform_")
+        return draft.replace(node, "5**0.5").edit(safe=False)
     draft.rename(call.func, "normal_")
     return draft.add_argument(call, "std=0.02").edit(safe=False)
 

@@ -26,7 +26,16 @@ def over_dimension(history: History, site: RawSite | None, dim: int) -> Edit:
     return draft.add_argument(call, f"dim={dim}").edit(safe=False)
 
 
-_OVER = ("softmax", "log_softmax", "Softmax", "LogSoftmax", "softmin", "gumbel_softmax")
+_OVER = (
+    "softmax",
+    "log_softmax",
+    "Softmax",
+    "LogSoftmax",
+    "softmin",
+    "gumbel_softmax",
+    "argmax",
+    "max",
+)
 
 
 def _is_whole(node: ast.expr) -> bool:
@@ -42,9 +51,14 @@ def operands(found: Place) -> Sequence[ast.expr]:
         node = node.value
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
+    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        return [node.left, *node.comparators]
     if isinstance(node, ast.Call) and not any(
         isinstance(each, ast.Starred) for each in node.args
     ):
+        alone = len(node.args) == 1 and not node.keywords
+        if alone and isinstance(node.func, ast.Attribute):
+            return [node.func.value, *node.args]  # ``a.eq(b)``
         return node.args
     raise NoEditError("its operands are not written here")
 

@@ -61,6 +61,17 @@ def beside_pass(
     return put(statement, text).edit(safe=safe)
 
 
+@remedy
+def of_another(history: History, site: RawSite | None, optimizer: str | None) -> Edit:
+    """Call the method of another optimizer: ``opt_g.step()`` for ``opt_d.step()``."""
+    found = place(history, site)
+    call = call_at(found, ("step",))
+    if not optimizer or not isinstance(call.func, ast.Attribute):
+        raise NoEditError("the optimizer has no name")
+    name = known(found.source, found.statement, optimizer)
+    return Draft(found.source).replace(call.func.value, name).edit(safe=False)
+
+
 def loop_around(source: Source, node: ast.AST) -> Loop:
     """Return the innermost loop around a node, in its function."""
     scope = source.scope(node)

@@ -193,7 +193,7 @@ class Timeline:
 
     def _clear(self, key: int, event: Event) -> None:
         leaf = self.leaves[key]
-        leaf.state = "lost" if leaf.state == "fresh" else "clean"
+        leaf.state = "lost" if leaf.state in ("fresh", "mixed") else "clean"
         leaf.cleared, leaf.added = event, []
 
 

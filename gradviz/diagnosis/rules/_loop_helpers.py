@@ -90,6 +90,39 @@ def wasted_passes(
     return found
 
 
+@learning.once
+def misplaced(history: History) -> dict[RawSite, int]:
+    """Return the steps that stand where another optimizer, which never steps, should.
+
+    By line, with that optimizer. Each follows a pass for the other's parameters, and
+    the stepping one has a line of its own, behind passes that are not for these.
+    """
+    stepped, last = moves(history), None
+    idle = [o for o in history.program.optimizers.values() if o.key not in stepped]
+    behind: dict[int, dict[RawSite, list[Backward | None]]] = {}
+    for event in history.events if idle else ():
+        if isinstance(event, Backward) and event.api == "backward":
+            last = event
+        elif isinstance(event, OptimizerCall) and event.what == "step" and event.site:
+            passes = behind.setdefault(event.optimizer, {})
+            passes.setdefault(event.site, []).append(last)
+            last = None
+    found: dict[RawSite, int] = {}
+    for other in idle:
+        for lines in behind.values():
+            for_it = {site: _reaching(other, passes) for site, passes in lines.items()}
+            if not all(for_it.values()) and len(for_it) > 1:
+                at = (s for s, each in for_it.items() if each and len(lines[s]) > 1)
+                found.update(dict.fromkeys(at, other.key))
+    return found
+
+
+def _reaching(optimizer: Optimizer, passes: list[Backward | None]) -> bool:
+    """Tell whether each of these passes reached parameters of an optimizer."""
+    mine = set(optimizer.tensors)
+    return all(each is not None and mine.intersection(each.leaves) for each in passes)
+
+
 def loader_of(history: History, site: RawSite | None) -> int | None:
     """Return the line of the ``DataLoader(...)`` that a ``for`` statement walks.
 

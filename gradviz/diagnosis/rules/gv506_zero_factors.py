@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.dependence.op_families import of_op, plain
 from gradviz.diagnosis.edits.leaves import random_start
-from gradviz.diagnosis.gradient_flow import magnitude, origin, without_gradient
+from gradviz.diagnosis.gradient_flow import magnitude, without_gradient
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._weights import filled_at, is_product
 from gradviz.program import Call, History, RawSite, Value
 
 
@@ -38,9 +38,9 @@ def check(history: History) -> Iterator[Hit]:
     for number, (call, value) in enumerate(uses):
         behind = history.behind([call.inputs[0]], before=call.index)
         for before, other in uses[:number]:
-            site = _made(history, other, before)
+            site = filled_at(history, other, before)
             if other.tensor in behind and site not in told:
-                told |= {site, _made(history, value, call)}
+                told |= {site, filled_at(history, value, call)}
                 yield _hit(history, site, (before, other), (call, value))
                 break
 
@@ -55,27 +55,13 @@ def _zero_weights(history: History, still: set[int]) -> list[tuple[Call, Value]]
         if key in still and (wanted is None or key in wanted)
     }
     for call in history.calls:
-        if not call.inputs or not _is_product(call):
+        if not call.inputs or not is_product(call):
             continue
         for value in call.inputs[1:]:
             leaf = leaves.get(value.storage)  # of ``x @ w.t()``, too
             if leaf and len(value.shape) > 1 and magnitude(value.summary) == 0.0:
                 found.setdefault(leaf.tensor, (call, leaf))
     return list(found.values())
-
-
-def _is_product(call: Call) -> bool:
-    op = plain(call.op)
-    return op.startswith("conv") or (of_op(call.op) == "product" and "add" not in op)
-
-
-def _made(history: History, value: Value, use: Call) -> RawSite | None:
-    maker = origin(history, value, use.index)
-    if maker is not None:
-        return maker.site
-    facts = history.program.tensors.get(value.tensor)
-    born = learning.births(history).get(value.tensor)
-    return (facts and facts.made) or (born and born.site)
 
 
 def _hit(
@@ -85,7 +71,7 @@ def _hit(
     second: tuple[Call, Value],
 ) -> Hit:
     names = [history.name(value, "a weight") for _, value in (first, second)]
-    other = _made(history, second[1], second[0])
+    other = filled_at(history, second[1], second[0])
     return Hit(
         f"{names[0]} and {names[1]} are 0 in every element, and "
         f"{history.line(second[0].site)} multiplies the result of one with the other: "

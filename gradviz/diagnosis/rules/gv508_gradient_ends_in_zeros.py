@@ -4,7 +4,8 @@ What it does
     Finds the call behind which the gradient of a parameter is exactly 0 in each pass,
     where a gradient reached that call: a product with a factor that rounding made 0, a
     softmax or a normalisation over a single element, a mask that lets nothing through,
-    two ways whose gradients are opposite.
+    two ways whose gradients are opposite. Where an optimizer gets nothing but zeros,
+    any call that makes them, a factor of 0 and an empty selection among them.
 
 Why is this bad
     The graph is whole, the parameter has a gradient, the optimizer steps, and nothing
@@ -23,8 +24,9 @@ Use instead
 
 When it stays quiet
     In any pass the parameter had another gradient; no optimizer steps it; a factor of 0
-    that was given, not rounded, such as a weight that is still switched off. A mask,
-    and two opposite ways, are an information only.
+    that was given, not rounded, such as a weight that is still switched off, while
+    others of the optimizer learn. A mask, a factor that follows from data (rewards may
+    all be 0), and two opposite ways, are an information only.
 
 References
     https://pytorch.org/docs/stable/generated/torch.floor_divide.html
@@ -43,6 +45,7 @@ from gradviz.diagnosis.edits.numbers import divided_exactly
 from gradviz.diagnosis.gradient_flow import all_zero, leaf_norms, without_gradient
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
+from gradviz.diagnosis.rules._zeros import Stop, zero_at
 from gradviz.program import Backward, Call, History, Node, NodeRun, Value
 
 _ROUNDING = words("floordiv floor_divide floor round trunc ceil fix long int short")
@@ -55,6 +58,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per call that stops the gradients of parameters."""
     wanted = learning.wanted(history)
     still = history.once(without_gradient)
+    alone = _alone(history, still)
     behind: dict[tuple[int, ...], set[int]] = defaultdict(set)
     passes: dict[tuple[int, ...], Backward] = {}
     for leaf in still if wanted is None else still & wanted:
@@ -68,7 +72,8 @@ def check(history: History) -> Iterator[Hit]:
         if len(nodes) > 1:
             yield from _cancelled(history, nodes, passes[keys], leaves)
         elif (call := history.maker(nodes[0])) and nodes[0].custom is None:
-            yield from _hits(history, nodes[0], call, passes[keys], leaves)
+            stop = Stop(nodes[0], call, passes[keys], frozenset(leaves))
+            yield from _hits(history, stop, bool(leaves & alone))
 
 
 def _stops(history: History, backward: Backward, leaf: int) -> set[tuple[int, ...]]:
@@ -128,9 +133,18 @@ def _cancelled(
     )
 
 
-def _hits(
-    history: History, node: Node, call: Call, backward: Backward, leaves: set[int]
-) -> Iterator[Hit]:
+def _alone(history: History, still: set[int]) -> set[int]:
+    """Return the parameters of optimizers that get nothing but zeros."""
+    trained, found = learning.trained(history), set[int]()
+    for each in history.program.optimizers.values():
+        mine = trained.intersection(each.tensors)
+        if mine <= still:
+            found |= mine
+    return found
+
+
+def _hits(history: History, stop: Stop, is_alone: bool) -> Iterator[Hit]:
+    node, call, leaves = stop.node, stop.call, stop.leaves
     here = f"`{history.text(call.site)}` ({history.line(call.site)})"
     lost = (
         f"the gradient of {learning.listed(history, leaves)} is exactly 0 in every pass"
@@ -151,13 +165,18 @@ def _hits(
         what = f"{here} lets nothing through, so {lost}."
         fix = "Check which side of its condition is taken."
         severity = "info"
+    elif is_alone:
+        zero = zero_at(history, stop)
+        what = f"{here} {zero.words}: {lost}, and its optimizer gets nothing else."
+        site, fix, severity = zero.site, zero.fix, None if zero.is_given else "info"
+        related = (Related("ends here", call.site),) if site != call.site else ()
     else:
         return
     yield Hit(
         what,
         site,
         fix,
-        symptom=backward.site,
+        symptom=stop.backward.site,
         related=related,
         nodes=(node.key,),
         tensors=tuple(sorted(leaves)),

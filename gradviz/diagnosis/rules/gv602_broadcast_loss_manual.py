@@ -1,12 +1,13 @@
 """Predictions (N, 1) meet targets (N,), and every one is compared with every other.
 
 What it does
-    Finds arithmetic between shapes ``(..., N, 1)`` and ``(..., N)`` whose N by N result
-    is reduced to a number.
+    Finds arithmetic and comparisons between shapes ``(..., N, 1)`` and ``(..., N)``
+    whose N by N result is reduced to a number: a loss, or a metric.
 
 Why is this bad
     Broadcasting lines shapes up from the right: the result has N*N elements. The loss
-    is a number as ever, its minimum is the mean of the targets, and nothing fails.
+    is a number as ever, its minimum is the mean of the targets, and nothing fails. An
+    accuracy that compares every prediction with every target stays near chance.
 
 Example
     ::
@@ -20,7 +21,8 @@ Use instead
 
 When it stays quiet
     Tables of all pairs that are asked for (``x[:, None] - y``, distances), outer
-    products that feed a layer, biases, operands of equal rank.
+    products that feed a layer, biases, operands of equal rank. For comparisons also
+    ranks and lengths: positions that were counted, a column that was made to be one.
 
 References
     https://pytorch.org/docs/stable/notes/broadcasting.html
@@ -32,6 +34,7 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.op_families import CONSTANTS
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import described, origin, shape_text
@@ -42,9 +45,10 @@ _REDUCTIONS = words("mean sum nanmean norm max median logsumexp")
 _ELEMENTWISE = _ARITHMETIC | words(
     "pow square abs neg exp log sqrt clamp where float double to clip log1p logical_and"
     " softplus relu sigmoid logsigmoid huber maximum minimum negative absolute cosh"
-    " min max"
+    " min max int long bool type to cpu detach"
 )
 _COMPARING = words("lt le gt ge eq ne less greater less_equal greater_equal sign isnan")
+_EQUALITY = words("eq ne")
 _PAIRING = words("unsqueeze getitem view reshape expand expand_as")
 _FAR = 12  # calls between the broadcast and the number it ends as
 
@@ -52,7 +56,8 @@ _FAR = 12  # calls between the broadcast and the number it ends as
 @rule("GV602", "broadcast-loss-manual", "warning")
 def check(history: History) -> Iterator[Hit]:
     for call in history.calls:
-        pair = broadcast_pair(call) if name_of(call) in _ARITHMETIC else None
+        name = name_of(call)
+        pair = broadcast_pair(call) if name in _ARITHMETIC | _COMPARING else None
         if pair is not None and not _is_meant(history, call, pair):
             tall, flat = pair
             if _becomes_number(history, call):
@@ -74,12 +79,20 @@ def _is_meant(history: History, call: Call, pair: tuple[Value, Value]) -> bool:
     if tall.storage == flat.storage:
         return True
     maker = history.producer(tall, before=call.index)
-    return (
-        maker is not None
-        and name_of(maker) in _PAIRING
-        and maker.site is not None
-        and history.places.statement(maker.site) is history.places.statement(call.site)
-    )
+    if name_of(call) in _COMPARING and _is_counted(history, call, pair):
+        return True
+    if maker is None or name_of(maker) not in _PAIRING or maker.site is None:
+        return False
+    if name_of(call) in _COMPARING - _EQUALITY:
+        return True  # ranks: every score of one kind above each of another
+    statement = history.places.statement(call.site)
+    return history.places.statement(maker.site) is statement
+
+
+def _is_counted(history: History, call: Call, pair: tuple[Value, Value]) -> bool:
+    """Return whether an operand is a count of places: then lengths are compared."""
+    makers = [history.producer(each, before=call.index) for each in pair]
+    return any(maker is not None and name_of(maker) in CONSTANTS for maker in makers)
 
 
 def _becomes_number(history: History, call: Call) -> bool:

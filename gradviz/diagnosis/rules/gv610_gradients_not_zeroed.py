@@ -44,13 +44,13 @@ from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
-from gradviz.diagnosis.rules._loop_helpers import or_uncalled
+from gradviz.diagnosis.rules._loop_helpers import misplaced, or_uncalled
 from gradviz.program import History, OptimizerCall, RawSite
 
 
 @rule("GV610", "gradients-not-zeroed", "warning")
 def check(history: History) -> Iterator[Hit]:
-    lines = set[RawSite | None]()
+    lines = set[RawSite | None](misplaced(history))  # that is another finding
     for moment in moments(history):
         if moment.what == "clip" or moment.event.site in lines:
             continue

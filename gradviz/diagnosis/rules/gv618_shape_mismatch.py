@@ -1,7 +1,8 @@
 """An operation got tensors whose shapes do not go together.
 
 What it does
-    Explains the refusal, and names where each operand got its shape.
+    Explains the refusal, and names where each operand got its shape. Where one of them
+    had the dimension that it lacks, the line that gave it away is to blame.
 
 Why is this bad
     The message has two shapes and no names. One of them was decided far away: in the
@@ -29,14 +30,26 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 
+from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.edits.shapes import first_size
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind, origin, shape_text
 from gradviz.program import Call, History, Value
 
+_COLUMNS = ("matmul", "__matmul__", "mm", "bmm", "addmm", "baddbmm", "cat", "stack")
+_GIVING = (
+    RESHAPES | REDUCTIONS | words("getitem select unbind permute transpose T t mT")
+)
+_FIXES = {
+    True: "Take it from another dimension: dimension 0 is that of the samples.",
+    False: "Take it from another dimension, and keep this one.",
+}
 _ROWS = "Expected input batch_size"
 _SENTENCES = (
     "shapes cannot be multiplied",
@@ -52,6 +65,15 @@ _SENTENCES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """The call after which a tensor lacks a dimension that another one has."""
+
+    call: Call
+    size: int
+    is_first: bool  # it was that of the samples
+
+
 @rule("GV618", "shape-mismatch", "error")
 def check(history: History) -> Iterator[Hit]:
     for call in failing(history, *_SENTENCES):
@@ -62,7 +84,7 @@ def check(history: History) -> Iterator[Hit]:
 def _hit(history: History, call: Call) -> Hit:
     operands = list(call.inputs)
     layer = next((each for each in operands if each.is_parameter), None)
-    lost = _rows_lost(history, call) if _ROWS in (call.error or "") else None
+    lost = _lost(history, call)
     culprit = call.site if layer is None else origin(history, layer, "shape")
     listed = ", ".join(
         f"{history.name(each, f'operand {place}')} is {shape_text(each)} since "
@@ -80,13 +102,14 @@ def _hit(history: History, call: Call) -> Hit:
         )
         fix = "Flatten all but the first dimension: `x.flatten(1)`."
     if lost is not None:
-        culprit, rows = lost.site, operands[1].shape[0]
+        culprit, fix = lost.call.site, _FIXES[lost.is_first]
+        what = "samples" if lost.is_first else "elements"
         why = (
-            f" The {rows} samples get lost in `{history.text(culprit)}` "
-            f"({history.line(culprit)}): its operand has {rows} rows, its result "
-            f"{operands[0].shape[0]}."
+            f" The {lost.size} {what} get lost in `{history.text(culprit)}` "
+            f"({history.line(culprit)}): its operand is "
+            f"{shape_text(lost.call.inputs[0])}, its result "
+            f"{shape_text(lost.call.outputs[0])}."
         )
-        fix = "Take it from another dimension: dimension 0 is that of the samples."
     return Hit(
         f"`{call.op}` cannot combine these shapes: {listed}.{why}",
         culprit or call.site,
@@ -116,15 +139,64 @@ def _not_flat(given: Value, layer: Value | None) -> int | None:
     return size if several and layer is not None and layer.shape[1] == size else None
 
 
-def _rows_lost(history: History, loss: Call) -> Call | None:
-    """Return the call on the way to a loss whose result has other samples."""
-    rows = loss.inputs[1].shape[:1]
-    for call in behind(history, loss.inputs[0], loss.index):
-        if not call.inputs or call.inputs[0].is_parameter:
-            return None
-        if call.inputs[0].shape[:1] == rows:
-            return call
-    return None
+def _lost(history: History, call: Call) -> _Lost | None:
+    """Return where the dimension that one operand lacks was given away.
+
+    Of what learns, since targets are as they came; of two that both do, or neither,
+    only where one of them had that dimension.
+    """
+    found: list[_Lost] = []
+    one, other = call.inputs[:2]
+    learns = [each.requires_grad for each in (one, other)]
+    layer = call.op == "linear"
+    for given, wanted, may in ((one, other, learns[0]), (other, one, learns[1])):
+        if (may or learns[0] == learns[1] or layer) and not given.is_parameter:
+            place, size = _differs(call, given, wanted)
+            if size > 1:
+                found += _given_away(history, call, given, place, size)
+    return found[0] if len(found) == 1 else None
+
+
+def _differs(call: Call, given: Value, wanted: Value) -> tuple[int, int]:
+    """Return the dimension in which a tensor does not fit, and the size that would.
+
+    Counted from the last, as shapes are lined up, but for the rows of a loss.
+    """
+    if _ROWS in (call.error or ""):
+        return -len(given.shape), wanted.shape[0]
+    if call.op == "linear":
+        fits = len(wanted.shape) != 2 or not given.shape
+        return (0, 0) if fits else (-1, wanted.shape[1])
+    if call.op in _COLUMNS:
+        return 0, 0
+    for place in range(-1, -min(len(given.shape), len(wanted.shape)) - 1, -1):
+        mine, size = given.shape[place], wanted.shape[place]
+        if mine != size and 1 not in (mine, size):
+            return place, size
+    return 0, 0
+
+
+def _given_away(
+    history: History, call: Call, given: Value, place: int, size: int
+) -> Iterator[_Lost]:
+    """Yield the last call whose operand had a dimension of a size, if there is one.
+
+    In this place, or in another one while its result has none of that size.
+    """
+    is_first = place == -len(given.shape) and call.op != "linear"
+    for each in behind(history, given, call.index):
+        data = each.inputs[0] if each.inputs else None
+        if data is None or data.is_parameter or not each.outputs:
+            return
+        if not is_first and any(one.is_parameter for one in each.inputs):
+            return  # a layer made the features
+        made = each.outputs[0].shape
+        at = 0 if is_first else place
+        held = data.shape[at] == size if len(data.shape) > max(at, -at - 1) else False
+        if held or (size in data.shape and size not in made):
+            if is_first or plain(each.op) in _GIVING:
+                yield _Lost(each, size, is_first)
+            return
 
 
 def _site(history: History, value: Value):

@@ -43,6 +43,7 @@ from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._classes import of_classes, weights_of
 from gradviz.program import Call, History, RawSite, Value
 
 _LAYERS = ("Softmax", "LogSoftmax", "Softmin")
@@ -65,7 +66,9 @@ def check(history: History) -> Iterator[Hit]:
             if _is_constant(axes, side.other) and plain(side.call.op) in _INDEXING:
                 continue
             made = _softmax(axes, side)
-            if made is not None and made.site not in told:
+            if made is not None and not _is_over_classes(history, axes, made):
+                if made.site in told:
+                    continue
                 told.add(made.site)
                 yield _hit(history, made, meeting.call, _classes(axes, meeting, made))
 
@@ -80,6 +83,12 @@ def _softmax(axes: Axes, side: Meeting) -> Call | None:
         if made is not None and all(link is made for link in links):
             return made if _is_as_made(axes, side.one, made) else None
     return None
+
+
+def _is_over_classes(history: History, axes: Axes, made: Call) -> bool:
+    """Tell whether a loss shows that a softmax runs over classes after all."""
+    dim = axes.of(made.outputs[0])[over(made)]
+    return bool(weights_of(dim) & of_classes(history).keys())
 
 
 def _classes(axes: Axes, meeting: Meeting, made: Call) -> int:

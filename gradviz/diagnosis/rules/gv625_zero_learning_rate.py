@@ -28,9 +28,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.bindings import returned
 from gradviz.diagnosis.decisions.choice import function_at
 from gradviz.diagnosis.decisions.decision import site_of
-from gradviz.diagnosis.decisions.frames import call_in, spot
+from gradviz.diagnosis.decisions.frames import Function, call_in, spot
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, OptimizerCall, RawSite, ScheduleCall
 
@@ -81,22 +82,27 @@ def _faded(history: History) -> Iterator[Hit]:
             yield _faint_hit(history, cause[key], found, len(steps[key]))
 
 
-def _whole_division(history: History, cause: ScheduleCall) -> RawSite | None:
-    """Return the ``//`` of the function that a scheduler was given, if it has one."""
-    made = next(
-        each
-        for each in (*history.of(ScheduleCall), cause)
-        if each.scheduler == cause.scheduler and each.what in ("init", cause.what)
-    )
-    where = spot(history, made.site, made.stack)
+def _factor(history: History, cause: ScheduleCall) -> tuple[RawSite | None, bool]:
+    """Return where the function that a scheduler was given makes 0, and if by ``//``.
+
+    Of one that does so from the first step on: later, 0 may be the end of a schedule.
+    """
+    mine = [e for e in history.of(ScheduleCall) if e.scheduler == cause.scheduler]
+    made = next((each for each in mine if each.what == "init"), cause)
+    early = cause is made or cause in [e for e in mine if e.what == "step"][:1]
+    where = spot(history, made.site, made.stack) if early else None
     call = None if where is None else call_in(where)
     for each in () if call is None else (*call.args, *(k.value for k in call.keywords)):
         function = None if where is None else function_at(where.at(each))
-        for part in () if function is None else ast.walk(function.node):
+        if function is None or not isinstance(function.node, Function):
+            continue
+        for part in ast.walk(function.node):
             if isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv):
-                assert function is not None
-                return site_of(history, function.at(part))
-    return None
+                return site_of(history, function.at(part)), True
+        values = returned(function.node)
+        if cause is not made and len(values) == 1:
+            return site_of(history, function.at(values[0])), False
+    return None, False
 
 
 def _faint_hit(
@@ -117,15 +123,16 @@ def _faint_hit(
 
 def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
     begins = "begins with" if cause.what == "init" else "has come to"
-    whole = _whole_division(history, cause) if cause.what == "init" else None
-    if whole is not None:
+    factor, divides = _factor(history, cause)
+    if factor is not None:
+        how = "divides without remainder, which is 0 below the divisor"
         return Hit(
-            f"The {cause.kind} {begins} a learning rate of 0: `{history.text(whole)}` "
-            f"({history.line(whole)}) divides without remainder, which is 0 below the "
-            f"divisor. {history.line(step.site)} goes on stepping, and these steps "
-            "change no parameter.",
-            whole,
-            "Divide with `/`.",
+            f"The {cause.kind} {begins} a learning rate of 0: `{history.text(factor)}` "
+            f"({history.line(factor)}) {how if divides else 'is 0 so early'}. "
+            f"{history.line(step.site)} goes on stepping, and these steps change no "
+            "parameter.",
+            factor,
+            "Divide with `/`." if divides else "Let it fall more slowly.",
             symptom=step.site,
             related=(
                 Related("rate of 0 from here on", cause.site),

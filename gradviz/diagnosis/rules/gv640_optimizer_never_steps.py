@@ -3,7 +3,8 @@
 What it does
     Finds optimizers that never step in a run in which others do, although at least two
     backward passes were for their parameters alone, or their gradients were cleared at
-    least twice with nothing done with them.
+    least twice with nothing done with them. Where another optimizer steps behind these
+    passes, and behind its own, that step is to blame.
 
 Why is this bad
     This part of the model stays as it was initialised, and the parts that depend on it
@@ -40,17 +41,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.statements import called_at
-from gradviz.diagnosis.edits.training import beside_pass
+from gradviz.diagnosis.edits.training import beside_pass, of_another
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand, is_failed
 from gradviz.diagnosis.rules._loop_helpers import (
+    misplaced,
     moves,
     optimizer_words,
     or_uncalled,
     read_gradients,
     wasted_passes,
 )
-from gradviz.program import Backward, History, Optimizer
+from gradviz.program import Backward, History, Optimizer, RawSite
 
 
 @rule("GV640", "optimizer-never-steps", "warning")
@@ -88,6 +90,9 @@ def _for_it_alone(history: History, mine: set[int], busy: set[int]) -> list[Back
 
 def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
     step = f"{optimizer.name or 'optimizer'}.step()"
+    wrong = {at for at, key in misplaced(history).items() if key == optimizer.key}
+    if wrong:
+        return _wrong_step(history, optimizer, made, wrong.pop())
     site, line, slip = or_uncalled(history, optimizer.site, "step")
     return Hit(
         f"{optimizer_words(history, optimizer.key)} never steps, while another "
@@ -103,4 +108,27 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         if line is not None
         else beside_pass(made.site, optimizer.name, "step", after=True),
         certainty=0.8,
+    )
+
+
+def _wrong_step(
+    history: History, optimizer: Optimizer, made: Backward, site: RawSite
+) -> Hit:
+    """Return the hit for a step of another optimizer where this one's should be."""
+    step = f"{optimizer.name or 'optimizer'}.step()"
+    return Hit(
+        f"{optimizer_words(history, optimizer.key)} never steps: after the pass in "
+        f"{history.line(made.site)}, which is for its parameters, "
+        f"`{history.text(site)}` ({history.line(site)}) steps another optimizer, which "
+        "has a step of its own elsewhere.",
+        site,
+        f"Write `{step}` here.",
+        symptom=made.site,
+        related=(
+            Related("its gradients are computed here", made.site),
+            Related("the optimizer that waits is made here", optimizer.site),
+        ),
+        tensors=optimizer.tensors,
+        edit=of_another(site, optimizer.name),
+        certainty=0.9,
     )

@@ -95,7 +95,7 @@ def _hit(
         f"`{history.text(site) or 'Clearing'}` throws away what the backward pass in "
         f"{history.line(drop.backward.site)} has computed, each time before "
         f"{'the same line' if drop.again is not drop.backward else 'another pass'} "
-        f"runs: {history.line(step)} applies the gradients of the last pass only.",
+        f"runs: {history.line(step)} applies the gradients of what follows only.",
         site,
         "Clear the gradients once per step, before the first of its passes.",
         symptom=step,

@@ -3,7 +3,8 @@
 What it does
     Finds ``load_state_dict()`` of a dictionary whose tensors are the parameters'
     own memory, taken before steps that changed it, moving averages that are kept in
-    that memory, and a copy of a model that is only another name of it.
+    that memory, and a copy of a model that is only another name of it, or that
+    ``copy.copy()`` made, which copies no parameters.
 
 Why is this bad
     ``state_dict()`` and ``detach()`` give references, not copies. Every step changes
@@ -37,11 +38,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.dependence.learning import last_seen, once
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import same_line
+from gradviz.diagnosis.rules._shallow import Shallow, is_shallow, shallow_copies
 from gradviz.program import Call, History, RawSite
 from gradviz.program.places import over_lines
 
@@ -55,10 +58,14 @@ _MIXES = "averages its weights with themselves", "averaged with itself here"
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that put references aside, or named one model twice."""
     told: set[RawSite | None] = set()
-    yield from _averages(history)
+    shared = set[int]()
+    for each in shallow_copies(history):
+        shared.update(each.tensors)
+        yield _shallow_hit(history, each)
+    yield from _averages(history, shared)
     for call in history.calls:
         taken = _taken(history, call)
-        if taken is None:
+        if taken is None or _weights(history)[call.inputs[0].storage] in shared:
             continue
         if same_line(taken.site, call.site) and call.site not in told:
             told.add(call.site)
@@ -107,15 +114,36 @@ def _taken(history: History, call: Call) -> Call | None:
     return min(filter(None, taken), key=lambda each: each.index, default=None)
 
 
-def _averages(history: History) -> Iterator[Hit]:
-    """Yield a hit per line that averages a model with itself, all of its weights."""
+def _shallow_hit(history: History, found: Shallow) -> Hit:
+    copy, model = found.copy.name or "the copy", found.model.name or "the model"
+    names = learning.listed(history, found.tensors)
+    return Hit(
+        f"`{copy}` has the parameters of `{model}` themselves, {names}: a shallow copy "
+        "copies the module and not what it holds, so every step of the one moves the "
+        f"other. {history.line(found.used.site)} takes its results for those of "
+        "another model.",
+        found.site or found.used.site,
+        "Copy the parameters, too: `copy.deepcopy(…)`.",
+        symptom=found.used.site,
+        related=(Related("used as another model here", found.used.site),),
+        tensors=found.tensors,
+        edit=None if found.site is None else copied_model(found.site),
+    )
+
+
+def _averages(history: History, shared: set[int]) -> Iterator[Hit]:
+    """Yield a hit per line that averages a model with itself, all of its weights.
+
+    Those that are known to be shared have a hit already.
+    """
     lines: dict[RawSite | None, list[Call]] = {}
     for call in history.calls:
         if call.op in _MIXING and len(call.inputs) == len(call.outputs) + 1:
             lines.setdefault(call.site, []).append(call)
     for calls in lines.values():
         mixed = (_mixed(history, call) for call in calls)
-        if all(len(each) == 1 and each <= _weights(history).keys() for each in mixed):
+        weights = {k: t for k, t in _weights(history).items() if t not in shared}
+        if all(len(each) == 1 and each <= weights.keys() for each in mixed):
             yield from _one_model(history, calls[0], _zipped(history, calls[0]), _MIXES)
 
 
@@ -211,18 +239,9 @@ def _named(history: History, site: RawSite, copy: str) -> list[int]:
         each.lineno
         for each in ([] if tree is None else ast.walk(tree))
         if isinstance(each, ast.Assign)
-        and (
-            isinstance(each.value, ast.Name | ast.Attribute) or _is_shallow(each.value)
-        )
+        and (isinstance(each.value, ast.Name | ast.Attribute) or is_shallow(each.value))
         and copy in map(ast.unparse, each.targets)
     ]
-
-
-def _is_shallow(value: ast.expr) -> bool:
-    """Tell whether an expression copies a model without its parameters."""
-    return isinstance(value, ast.Call) and ast.unparse(value.func) in (
-        "copy.copy", "copy"
-    )  # fmt: skip
 
 
 def _given(history: History, call: Call, name: str) -> str:

@@ -98,4 +98,78 @@ PROGRAMS: list[Case] = [
         (away.square().mean() + (path[0] - y[0]).square().mean()).backward()
         """,
     ),
+    case(
+        "rewards_that_did_not_come_yet",
+        """
+        import torch
+        from torch import nn
+
+        policy = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
+        opt = torch.optim.Adam(policy.parameters(), lr=0.01)
+        for episode in range(3):
+            states = torch.randn(6, 3)
+            draws = torch.distributions.Categorical(logits=policy(states))
+            actions = draws.sample()
+            rewards = torch.tensor([float(s.sum() > 100) for s in states])
+            loss = -(draws.log_prob(actions) * rewards).sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        engines=("torch",),
+    ),
+    case(
+        "head_that_is_switched_off",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        body, head, extra = nn.Linear(4, 6), nn.Linear(6, 3), nn.Linear(6, 4)
+        parts = nn.ModuleList([body, head, extra])
+        opt = torch.optim.Adam(parts.parameters(), lr=0.01)
+        beta = 0.0
+        for step in range(3):
+            x, labels = torch.randn(8, 4), torch.randint(0, 3, (8,))
+            h = body(x).tanh()
+            again = F.mse_loss(extra(h), x)
+            loss = F.cross_entropy(head(h), labels) + beta * again
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "constants_that_leave_units_apart",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale = nn.Parameter(torch.ones(8))
+                self.body = nn.Linear(4, 8)
+                self.gate = nn.Linear(8, 8)
+                self.mix = nn.Linear(8, 8)
+                self.head = nn.Linear(8, 2)
+                nn.init.constant_(self.gate.weight, 0.1)
+                nn.init.constant_(self.head.weight, 0.1)
+                nn.init.normal_(self.gate.bias)
+
+            def forward(self, x):
+                x = self.scale * self.body(x).tanh()
+                return self.head(self.gate(x).tanh()) + self.head(self.mix(x).tanh())
+
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            x, y = torch.randn(8, 4), torch.randn(8, 2)
+            loss = F.mse_loss(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]

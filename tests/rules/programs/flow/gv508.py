@@ -81,4 +81,69 @@ PROGRAMS: list[Case] = [
         + STEPS,
         "gradient-ends-in-zeros",
     ),
+    case(
+        "weight_of_the_only_loss_is_zero",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        weight = 0.0  # CULPRIT
+        net = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
+        opt = torch.optim.Adam(net.parameters(), lr=0.01)
+
+        def objective(scores, labels):
+            loss = F.cross_entropy(scores, labels)
+            return weight * loss
+
+        for step in range(3):
+            x, labels = torch.randn(8, 4), torch.randint(0, 3, (8,))
+            loss = objective(net(x), labels)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "gradient-ends-in-zeros",
+        says=["multiplies with 0"],
+    ),
+    case(
+        "mask_that_was_never_filled",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(8, 4), torch.randn(8, 2)
+        mask = torch.zeros(8, 2)  # CULPRIT
+        for step in range(3):
+            error = (net(x) - y) ** 2
+            loss = (error * mask).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "gradient-ends-in-zeros",
+        says=["`mask`, which is 0"],
+    ),
+    case(
+        "rows_of_which_there_are_none",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.rand(8, 4), torch.rand(8)
+        for step in range(3):
+            error = (net(x).squeeze(1) - y).abs()
+            far = error[y > 1.0]  # CULPRIT
+            loss = far.sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "gradient-ends-in-zeros",
+        says=["selects nothing"],
+    ),
 ]

@@ -337,4 +337,58 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "batches_that_are_drawn_one_by_one",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        from torch.utils.data import DataLoader, TensorDataset
+
+        data = TensorDataset(torch.randn(40, 4), torch.randn(40, 1))
+        shuffled = DataLoader(data, batch_size=8, shuffle=True)
+        ordered = DataLoader(data, batch_size=8)
+        whole = DataLoader(data, batch_size=40)
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        walk = iter(ordered)
+        kept, wanted = next(iter(ordered))
+        for step in range(5):
+            loss = F.mse_loss(net(kept), wanted)
+            for x, y in (next(iter(shuffled)), next(iter(whole))):
+                loss = loss + F.mse_loss(net(x), y)
+            x, y = next(walk)
+            loss = loss + F.mse_loss(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                x, y = next(iter(ordered))
+                error = F.mse_loss(net(x), y).item()
+        """,
+    ),
+    case(
+        "copies_that_are_copied_whole_or_only_asked",
+        """
+        import copy
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+        shown = copy.copy(net)
+        slow = copy.deepcopy(net)
+        opt = torch.optim.Adam(net.parameters(), lr=0.01)
+        for step in range(4):
+            x = torch.randn(8, 3)
+            with torch.no_grad():
+                goal = slow(x) * 0.9 + 0.1
+                now = shown(x).mean().item()
+            loss = F.mse_loss(net(x), goal)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        slow.load_state_dict(net.state_dict())
+        """,
+    ),
 ]

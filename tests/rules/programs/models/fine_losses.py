@@ -334,4 +334,33 @@ PROGRAMS: list[Case] = [
             outer.step()
         """,
     ),
+    case(
+        "pairs_that_are_compared_on_purpose",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        x, y = torch.randn(8, 4), torch.randint(0, 2, (8, 1)).float()
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        lengths = torch.randint(1, 9, (8,))
+        for step in range(3):
+            scores = net(x)
+            loss = F.binary_cross_entropy_with_logits(scores, y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                right = ((scores > 0).float() == y).float().mean()
+                best = scores.argmax(1, keepdim=True)
+                same = best.eq(y.view_as(best)).sum().item()
+                good, bad = scores[:4], scores[4:, 0]
+                column = good.reshape(-1, 1)
+                area = (column > bad).float().mean()
+                ends = lengths.view(-1, 1)
+                places = torch.arange(8)
+                filled = (places < ends).sum()
+        """,
+    ),
 ]

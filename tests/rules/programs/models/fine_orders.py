@@ -393,4 +393,28 @@ PROGRAMS: list[Case] = [
         F.mse_loss(s, torch.randn(5, 6).sort(0).values).backward()
         """,
     ),
+    case(
+        "samples_that_a_class_likes_best",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        x, labels = torch.randn(12, 6), torch.randint(0, 3, (12,))
+        net = nn.Linear(6, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            scores = net(x)
+            loss = F.cross_entropy(scores, labels)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                accuracy = (scores.argmax(1) == labels).float().mean()
+                typical = x[scores.argmax(0)]
+                strongest, where = scores.topk(2, dim=0)
+                order = labels[where] == torch.arange(3)
+                turned = (scores.t().argmax(0) == labels).sum().item()
+        """,
+    ),
 ]

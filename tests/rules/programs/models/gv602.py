@@ -118,4 +118,51 @@ PROGRAMS: list[Case] = [
         "broadcast-loss-manual",
         says=["64 pairs from 8 samples"],
     ),
+    case(
+        "accuracy_of_a_column",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        x, labels = torch.randn(12, 4), torch.randint(0, 2, (12, 1)).float()
+        net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            loss = F.binary_cross_entropy_with_logits(net(x), labels)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                predicted = (net(x).squeeze(1) > 0).float()
+                right = (predicted == labels).sum().item()  # CULPRIT
+        """,
+        "broadcast-loss-manual",
+        says=["(12, 1)", "(12,)", "144 pairs from 12 samples"],
+    ),
+    case(
+        "best_class_kept_as_a_column",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        x, labels = torch.randn(10, 4), torch.randint(0, 3, (10,))
+        net = nn.Linear(4, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def accuracy(scores, labels):
+            best = scores.argmax(dim=1, keepdim=True)
+            hits = best.eq(labels)  # CULPRIT
+            return hits.float().mean()
+
+        for step in range(3):
+            loss = F.cross_entropy(net(x), labels)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            accuracy(net(x).detach(), labels)
+        """,
+        "broadcast-loss-manual",
+    ),
 ]

@@ -53,4 +53,69 @@ PROGRAMS: list[Case] = [
         "shape-mismatch",
         says=["`a` is (3, 4) since line 3", "`b` is (5,) since line 4"],
     ),
+    case(
+        "last_sample_for_the_last_step",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Forecast(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.GRU(3, 8, batch_first=True)
+                self.out = nn.Linear(8, 1)
+
+            def forward(self, x):
+                states, _ = self.rnn(x)
+                return self.out(states[-1])  # CULPRIT
+
+        net = Forecast()
+        opt = torch.optim.Adam(net.parameters())
+        x, y = torch.randn(12, 5, 3), torch.randn(12, 1)
+        loss = F.mse_loss(net(x), y)
+        loss.backward()
+        opt.step()
+        """,
+        "shape-mismatch",
+        says=["The 12 samples get lost"],
+    ),
+    case(
+        "class_of_each_class",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        net = nn.Linear(5, 3)
+        x, labels = torch.randn(12, 5), torch.randint(0, 3, (12,))
+
+        def accuracy(scores, labels):
+            predicted = scores.argmax(0)  # CULPRIT
+            return (predicted == labels).float().mean()
+
+        loss = F.cross_entropy(net(x), labels)
+        loss.backward()
+        accuracy(net(x), labels)
+        """,
+        "shape-mismatch",
+        says=["The 12 samples get lost"],
+    ),
+    case(
+        "features_averaged_for_the_steps",
+        """
+        import torch
+        from torch import nn
+
+        embed = nn.Embedding(20, 16)
+        head = nn.Linear(16, 2)
+        tokens = torch.randint(0, 20, (4, 7))
+        hidden = embed(tokens)
+        pooled = hidden.mean(-1)  # CULPRIT
+        scores = head(pooled)
+        scores.sum().backward()
+        """,
+        "shape-mismatch",
+        says=["The 16 elements get lost"],
+    ),
 ]

@@ -384,4 +384,47 @@ PROGRAMS: list[Case] = [
         opt.step()
         """,
     ),
+    case(
+        "models_that_are_compared_after_a_step",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        x, y = torch.randn(16, 3), torch.randn(16, 1)
+        scores = []
+        for lr in (0.3, 0.1, 0.03, 0.01):
+            model = nn.Linear(3, 1)
+            opt = torch.optim.SGD(model.parameters(), lr=lr)
+            loss = F.mse_loss(model(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                scores.append(F.mse_loss(model(x), y).item())
+        """,
+    ),
+    case(
+        "parts_that_add_up_to_a_step",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        parts = 4
+        opt.zero_grad()
+        for i in range(14):
+            x, y = torch.randn(8, 4), torch.randn(8, 1)
+            if i % parts == 0:
+                opt.zero_grad()
+            (F.mse_loss(net(x), y) / parts).backward()
+            if i % parts == parts - 1:
+                opt.step()
+        opt.zero_grad()
+        (F.mse_loss(net(x), y)).backward()
+        opt.step()
+        """,
+    ),
 ]

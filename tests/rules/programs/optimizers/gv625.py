@@ -38,4 +38,50 @@ for epoch in range(4):
         "zero-learning-rate",
         says=["begins with a learning rate of 0"],
     ),
+    case(
+        "lambda_that_divides_whole_numbers",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        decay = lambda epoch: 1 // (1 + epoch)  # CULPRIT
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.LambdaLR(opt, decay)
+        for epoch in range(3):
+            for part in range(3):
+                loss = F.mse_loss(net(torch.randn(8, 4)), torch.randn(8, 1))
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            schedule.step()
+        """,
+        "zero-learning-rate",
+        says=["divides without remainder"],
+    ),
+    case(
+        "function_that_is_zero_after_an_epoch",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        def factor(epoch):
+            return max(0.0, 1 - epoch)  # CULPRIT
+
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.LambdaLR(opt, lr_lambda=factor)
+        for epoch in range(3):
+            for part in range(3):
+                loss = F.mse_loss(net(torch.randn(8, 4)), torch.randn(8, 1))
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            schedule.step()
+        """,
+        "zero-learning-rate",
+        says=["is 0 so early"],
+    ),
 ]

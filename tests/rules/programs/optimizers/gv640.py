@@ -88,4 +88,29 @@ PROGRAMS: list[Case] = [
         """,
         "optimizer-never-steps",
     ),
+    case(
+        "discriminator_steps_for_the_generator",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        gen, disc = nn.Linear(2, 3), nn.Linear(3, 1)
+        opt_g = torch.optim.Adam(gen.parameters(), lr=1e-3)
+        opt_d = torch.optim.Adam(disc.parameters(), lr=1e-3)
+        yes, no = torch.ones(8, 1), torch.zeros(8, 1)
+        for turn in range(4):
+            fake = gen(torch.randn(8, 2))
+            real = F.binary_cross_entropy_with_logits(disc(torch.randn(8, 3)), yes)
+            made = F.binary_cross_entropy_with_logits(disc(fake.detach()), no)
+            opt_d.zero_grad()
+            (real + made).backward()
+            opt_d.step()
+            opt_g.zero_grad()
+            F.binary_cross_entropy_with_logits(disc(fake), yes).backward()
+            opt_d.step()  # CULPRIT
+        """,
+        "optimizer-never-steps",
+        says=["which has a step of its own elsewhere"],
+    ),
 ]

@@ -36,4 +36,27 @@ for epoch in range(3):
         "accumulated-gradients-dropped",
         says=["before another pass"],
     ),
+    case(
+        "cleared_after_the_first_part_of_each_step",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        parts = 4
+
+        def train(batches):
+            for i, (x, y) in enumerate(batches):
+                (F.mse_loss(net(x), y) / parts).backward()
+                if i % parts == 0:
+                    opt.zero_grad()  # CULPRIT
+                if i % parts == parts - 1:
+                    opt.step()
+
+        train([(torch.randn(8, 4), torch.randn(8, 1)) for _ in range(12)])
+        """,
+        "accumulated-gradients-dropped",
+    ),
 ]

@@ -152,4 +152,34 @@ net.load_state_dict(kept)
 """),
         "state-restored-from-itself",
     ),
+    case(
+        "target_that_is_a_shallow_copy",
+        """
+        import copy
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        def target_of(net):
+            other = copy.copy(net)  # CULPRIT
+            return other.eval()
+
+        q = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2))
+        slow = target_of(q)
+        opt = torch.optim.Adam(q.parameters(), lr=0.01)
+        for step in range(4):
+            now, then = torch.randn(8, 3), torch.randn(8, 3)
+            action = torch.randint(0, 2, (8, 1))
+            with torch.no_grad():
+                best = slow(then).max(1).values
+            loss = F.mse_loss(q(now).gather(1, action).squeeze(1), 0.1 + 0.9 * best)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            if step % 2:
+                slow.load_state_dict(q.state_dict())
+        """,
+        "state-restored-from-itself",
+        says=["a shallow copy"],
+    ),
 ]

@@ -1,0 +1,40 @@
+"""Which layers make class scores: what a loss over classes shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradviz.dependence.axes import Dim, axes_in
+from gradviz.dependence.axis_walk import axes_of
+from gradviz.dependence.flow import words
+from gradviz.dependence.learning import once
+from gradviz.dependence.op_families import plain
+from gradviz.program import Call, History
+
+_LOSSES = words("cross_entropy nll_loss nll_loss_nd nll_loss2d")
+
+
+@once
+def of_classes(history: History) -> dict[int, Call]:
+    """Return the weights of layers whose results a loss takes for classes, with it."""
+    axes = history.once(axes_of)
+    found: dict[int, Call] = {}
+    for call in history.calls:
+        if plain(call.op) in _LOSSES and call.inputs and call.error is None:
+            scores = axes.of(call.inputs[0])
+            for dim in scores[1:2] or scores:
+                for key in weights_of(dim):
+                    found.setdefault(key, call)
+    return found
+
+
+def weights_of(dim: Dim) -> set[int]:
+    """Return the weights of the layers that made a dimension."""
+    made: Iterable[Call | None] = (axis.root.call for axis in axes_in(dim))
+    return {
+        each.tensor
+        for call in made
+        if call is not None
+        for each in call.inputs
+        if each.is_parameter and len(each.shape) > 1
+    }

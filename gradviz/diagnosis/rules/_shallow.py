@@ -1,0 +1,104 @@
+"""Models that were copied without their parameters, and serve as others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.decision import functions
+from gradviz.program import Call, History, Module, ModuleCall, RawSite
+
+
+@dataclass(frozen=True, slots=True)
+class Shallow:
+    """A model, and a copy that has the same parameters, whose results are targets."""
+
+    model: Module
+    copy: Module
+    used: ModuleCall  # without gradients, for a loss
+    site: RawSite | None  # the line that copied it
+    tensors: tuple[int, ...]
+
+
+@learning.once
+def shallow_copies(history: History) -> list[Shallow]:
+    """Return the copies whose results a loss compares with those of their model."""
+    wanted = learning.wanted(history) or set[int]()
+    rows = list(history.program.modules.values())
+    found: list[Shallow] = []
+    for copy in rows:
+        if copy.site is not None or not (copy.parameters or copy.children):
+            continue  # it was constructed, as copies are not
+        for model in rows:
+            tensors = learning.all_parameters(history, model)
+            if model is not copy and _same(model, copy) and tensors & wanted:
+                used = _as_target(history, copy)
+                if used is not None:
+                    site = _copied_at(history, copy)
+                    found.append(Shallow(model, copy, used, site, tuple(tensors)))
+    return found
+
+
+def _same(one: Module, other: Module) -> bool:
+    return (one.kind, one.parameters, one.children) == (
+        other.kind,
+        other.parameters,
+        other.children,
+    )
+
+
+def _as_target(history: History, copy: Module) -> ModuleCall | None:
+    """Return a call without gradients whose result the next pass came from."""
+    for event in history.of(ModuleCall):
+        if event.module != copy.key or event.left is None:
+            continue
+        if event.grad_enabled:
+            return None
+        later = (each for each in history.backwards if each.index > event.index)
+        root = next(later, None)
+        if root is None:
+            return None
+        made = {
+            value.tensor for call in _inside(history, event) for value in call.outputs
+        }
+        return event if made & history.behind(root.roots, root.index) else None
+    return None
+
+
+def _inside(history: History, event: ModuleCall) -> Iterator[Call]:
+    for index in range(event.index, event.left or event.index):
+        call = history.call_at(index)
+        if call is not None:
+            yield call
+
+
+def _copied_at(history: History, copy: Module) -> RawSite | None:
+    """Return the line of ``copy.copy(…)``: the only one, or that of the copy's name."""
+    found: dict[int, tuple[RawSite, list[str]]] = {}
+    for code in functions(history):
+        tree = history.places.tree(code.co_filename)
+        lines = {first for _, _, first in code.co_lines()}
+        for each in [] if tree is None else ast.walk(tree):
+            if isinstance(each, ast.Assign) and is_shallow(each.value):
+                names = [*map(ast.unparse, each.targets)]
+                if each.lineno in lines:
+                    site = history.places.at_line(code, each.lineno)
+                    if site is not None:
+                        found.setdefault(each.lineno, (site, names))
+    last = copy.name.rpartition(".")[2]
+    named = [
+        site
+        for site, names in found.values()
+        if any(name.rpartition(".")[2] == last for name in names)
+    ]
+    sites = named or [site for site, _ in found.values()]
+    return sites[0] if len(sites) == 1 else None
+
+
+def is_shallow(value: ast.expr) -> bool:
+    """Tell whether an expression copies a model without its parameters."""
+    return isinstance(value, ast.Call) and ast.unparse(value.func) in (
+        "copy.copy", "copy"
+    )  # fmt: skip

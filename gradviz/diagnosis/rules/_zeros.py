@@ -1,0 +1,90 @@
+"""What made zeros of a gradient, where nothing else is known of the call."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from math import prod
+
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import CONSTANTS, numbers_in, plain
+from gradviz.diagnosis.decisions.choice import choice
+from gradviz.diagnosis.decisions.decision import site_of
+from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.gradient_flow import all_zero, origin
+from gradviz.diagnosis.rules._origins import behind
+from gradviz.program import Backward, Call, History, Node, RawSite
+
+_PRODUCTS = words("mul multiply rmul")
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A node that turned what came in into zeros, in every pass."""
+
+    node: Node
+    call: Call  # that made it
+    backward: Backward
+    leaves: frozenset[int]  # whose gradients end there
+
+
+@dataclass(frozen=True, slots=True)
+class Zero:
+    """Why a gradient ends in zeros, and the line that chose so."""
+
+    words: str  # what the call does: "multiplies with 0"
+    site: RawSite | None
+    fix: str
+    is_given: bool = True  # the program says so itself; other numbers would not help
+
+
+def zero_at(history: History, stop: Stop) -> Zero:
+    """Return what is known of a call behind which there are only zeros."""
+    call = stop.call
+    empty = _emptied(history, call)
+    if empty is not None:
+        what = f"works on nothing, since `{history.text(empty.site)}` selects nothing"
+        return Zero(what, empty.site, "Check its condition: it never holds.")
+    is_product = plain(call.op) in _PRODUCTS
+    if is_product and 0 in numbers_in(call):
+        fix = "Leave the factor out, or give it another value."
+        return Zero("multiplies with 0", _number(history, call), fix)
+    factor = next(filter(all_zero, call.inputs), None)
+    if is_product and factor is not None:
+        made = origin(history, factor, call.index)
+        given = made is not None and (
+            plain(made.op) in CONSTANTS
+            or (not made.inputs and len(history.uses(factor.tensor)) > 1)
+        )  # what is made anew for each pass follows from data
+        site = made.site if given and made is not None else call.site
+        what = f"multiplies with {history.name(factor, 'a tensor')}, which is 0"
+        return Zero(what, site, "Check what it multiplies with.", given)
+    return Zero(
+        "lets no gradient through",
+        call.site,
+        "Check what it is given: where it is flat, nothing can be learned.",
+        is_given=False,
+    )
+
+
+def _emptied(history: History, call: Call) -> Call | None:
+    """Return the call that selected nothing of what a call works on."""
+    if not call.inputs or prod(call.inputs[0].shape):
+        return None
+    for each in behind(history, call.inputs[0], call.index):
+        if each.inputs and prod(each.inputs[0].shape):
+            return each
+    return None
+
+
+def _number(history: History, call: Call) -> RawSite | None:
+    """Return the line that chose the factor 0 of a product."""
+    where = spot(history, call.site, call.stack)
+    node = None if where is None else where.node
+    if where is not None and isinstance(node, ast.BinOp):
+        for each in (node.left, node.right):
+            chosen = choice(where.at(each))
+            value = chosen.node
+            if isinstance(value, ast.Constant) and value.value == 0:
+                return call.site if value is each else site_of(history, chosen)
+    return call.site

@@ -1,0 +1,136 @@
+"""The best sample of each class is taken for the best class of each sample.
+
+What it does
+    Finds ``argmax``, ``max`` and ``topk`` of class scores whose indices are compared
+    with classes, and which run over another dimension than that of the classes. Where
+    the classes are, a loss shows: it takes them from what the same layer made.
+
+Why is this bad
+    The result has one number per class, and each is the number of a sample. Compared
+    with targets it is right by chance only; training is not touched, the metric is
+    worthless.
+
+Example
+    ::
+
+        loss = F.cross_entropy(net(x), target)
+        right = [p == t for p, t in zip(net(x).argmax(0), target)]
+
+Use instead
+    ::
+
+        right = [p == t for p, t in zip(net(x).argmax(1), target)]
+
+When it stays quiet
+    Where indices are not compared with whole numbers: the best samples of each class
+    may be wanted. Where no loss shows which layer's results are classes.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.argmax.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.dependence.axis_walk import axes_of
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.shapes import over_dimension
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._classes import of_classes, weights_of
+from gradviz.program import Call, History, RawSite, Value
+
+_CHOICES = words("argmax max topk")
+_EQUALITY = words("eq ne")
+_SAME_NUMBERS = words(
+    "unbind getitem select squeeze unsqueeze view reshape flatten to cpu long int "
+    "float detach clone contiguous view_as t"
+)
+_FAR = 12  # calls from the indices to the comparison
+
+
+@rule("GV675", "choice-over-batch", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that chooses so."""
+    choices = [each for each in history.calls if plain(each.op) in _CHOICES]
+    if not choices or not history.backwards:
+        return
+    axes = history.once(axes_of)
+    layers = of_classes(history)
+    told = set[RawSite | None]()
+    for call in choices if layers else ():
+        over = _over(call)
+        if over is None or call.site in told:
+            continue
+        scores = axes.of(call.inputs[0])
+        places = [i for i, dim in enumerate(scores) if weights_of(dim) & layers.keys()]
+        compared = _compared(history, call) if places and over not in places else None
+        if compared is not None:
+            told.add(call.site)
+            key = next(iter(weights_of(scores[places[0]]) & layers.keys()))
+            yield _hit(history, call, (over, places[0]), layers[key], compared)
+
+
+def _over(call: Call) -> int | None:
+    """Return the dimension that a choice runs over, of scores with several."""
+    place = 2 if plain(call.op) == "topk" else 1
+    given = call.keywords.get("dim", call.arguments[place : place + 1] or (None,))
+    given = given[0] if isinstance(given, tuple | list) else given
+    rank = len(call.inputs[0].shape) if call.inputs else 0
+    if type(given) is not int or rank < 2 or not call.outputs:
+        return None
+    return given % rank
+
+
+def _compared(history: History, choice: Call) -> Call | None:
+    """Return the call that compares the indices of a choice with whole numbers."""
+    waiting = [choice.outputs[-1]]
+    for seen, value in enumerate(waiting):
+        for use in history.uses(value.tensor, after=choice.index)[:_FAR]:
+            if plain(use.op) in _EQUALITY:
+                if any(_is_class(history, each, value) for each in use.inputs):
+                    return use
+                continue
+            moved = plain(use.op) in _SAME_NUMBERS and bool(use.outputs)
+            if moved and seen < _FAR and use.inputs[0].tensor == value.tensor:
+                waiting.append(use.outputs[0])
+    return None
+
+
+def _is_class(history: History, other: Value, value: Value) -> bool:
+    """Tell whether a number that is compared came in, and was not chosen as well."""
+    if other.tensor == value.tensor or "int" not in other.dtype:
+        return False
+    for _ in range(_FAR):
+        made = history.producer(other)
+        if made is None or not made.inputs:
+            break
+        if plain(made.op) not in _SAME_NUMBERS:
+            before = made.index < history.backwards[0].index
+            return before or plain(made.op) not in _CHOICES
+        other = made.inputs[0]
+    return True
+
+
+def _hit(
+    history: History, call: Call, places: tuple[int, int], loss: Call, compared: Call
+) -> Hit:
+    over, classes = places
+    shape = tuple(call.inputs[0].shape)
+    return Hit(
+        f"`{plain(call.op)}` runs over dimension {over} of shape {shape}, and "
+        f"`{plain(loss.op)}` ({history.line(loss.site)}) takes the classes of the same "
+        f"layer from dimension {classes}: these are the numbers of samples, one per "
+        f"class, and {history.line(compared.site)} compares them with classes.",
+        call.site,
+        f"Write `dim={classes}`.",
+        symptom=compared.site,
+        related=(
+            Related("compared here", compared.site),
+            Related("the classes are taken here", loss.site),
+        ),
+        tensors=(call.inputs[0].tensor,),
+        edit=over_dimension(call.site, classes),
+        certainty=0.9,
+    )

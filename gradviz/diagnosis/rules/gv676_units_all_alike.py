@@ -1,0 +1,146 @@
+"""The weights of two layers are one number: all units between them stay alike.
+
+What it does
+    Finds two layers, one behind the other, each of whose weights is the same number in
+    every element when a model is used first, where nothing between them tells its units
+    apart.
+
+Why is this bad
+    Units with equal weights in and out compute the same and get the same gradient, in
+    every step. A layer of 32 such units is one unit, written 32 times.
+
+Example
+    ::
+
+        for layer in model:
+            nn.init.constant_(layer.weight, 0.1)
+
+Use instead
+    ::
+
+        for layer in model:
+            nn.init.kaiming_uniform_(layer.weight)
+
+When it stays quiet
+    Where the weights of one of the two differ, where dropout or biases tell the units
+    apart, where no optimizer steps them; for vectors, such as the scale of a norm.
+    Two weights of 0 are another finding.
+
+References
+    https://pytorch.org/docs/stable/nn.init.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.dependence import learning
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.leaves import random_start
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._origins import behind
+from gradviz.diagnosis.rules._weights import filled_at, is_product
+from gradviz.program import Call, History, RawSite, Value
+
+_ALIKE = words(
+    "relu tanh sigmoid gelu silu elu selu celu softplus leaky_relu relu6 hardtanh "
+    "hardswish mish logsigmoid sin cos exp abs square pow clamp layer_norm batch_norm "
+    "flatten view reshape add radd iadd mul div sub contiguous float max_pool2d "
+    "avg_pool2d adaptive_avg_pool2d max_pool1d avg_pool1d mean"
+)
+"""Calls that make of equal units equal results, as far as their operands do."""
+
+
+@rule("GV676", "units-all-alike", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that filled the first of two such weights."""
+    wanted = learning.wanted(history)
+    told, seen = set[RawSite | None](), set[int]()
+    for call in history.calls if wanted else ():
+        weight = _weight(call)
+        if weight is None or weight.tensor in seen or wanted is None:
+            continue
+        seen.add(weight.tensor)
+        before = _before(history, call) if _is_one_number(weight) else None
+        other = None if before is None else _weight(before)
+        if (
+            before is None
+            or other is None
+            or not {weight.tensor, other.tensor} & wanted
+        ):
+            continue
+        site = filled_at(history, other, before)
+        if site not in told and not _is_zero(weight, other):
+            told |= {site, filled_at(history, weight, call)}
+            yield _hit(history, site, (before, other), (call, weight))
+
+
+def _weight(call: Call) -> Value | None:
+    """Return the matrix of weights that a product is with."""
+    if not is_product(call):
+        return None
+    found = [e for e in call.inputs if e.is_leaf and e.requires_grad and e.shape[1:]]
+    return found[0] if found else None
+
+
+def _is_one_number(value: Value) -> bool:
+    summary = value.summary
+    return (
+        summary is not None
+        and summary.minimum is not None
+        and not summary.bad
+        and summary.minimum == summary.maximum
+    )
+
+
+def _is_zero(*weights: Value) -> bool:
+    return not any(each.summary and each.summary.maximum for each in weights)
+
+
+def _before(history: History, call: Call) -> Call | None:
+    """Return the product whose units, several and all alike, a call is given."""
+    for each in behind(history, call.inputs[0], call.index):
+        weight = _weight(each)
+        operands = [one for one in each.inputs[1:] if one is not weight]
+        if not all(one.is_leaf and _is_one_number(one) for one in operands):
+            return None
+        if weight is not None:
+            units = each.outputs[0].shape[1 if each.op.startswith("conv") else -1]
+            return each if units > 1 and _is_one_number(weight) else None
+        if plain(each.op) not in _ALIKE:
+            return None
+    return None
+
+
+def _hit(
+    history: History,
+    site: RawSite | None,
+    first: tuple[Call, Value],
+    second: tuple[Call, Value],
+) -> Hit:
+    (before, one), (call, other) = first, second
+    names = [history.name(each, "a weight") for each in (one, other)]
+    numbers = [
+        f"{each.summary.minimum:.3g}"
+        for each in (one, other)
+        if each.summary and each.summary.minimum is not None
+    ]
+    units = before.outputs[0].shape[1 if before.op.startswith("conv") else -1]
+    also = filled_at(history, other, call)
+    return Hit(
+        f"All elements of {names[0]} are {numbers[0]}, and all of {names[1]} are "
+        f"{numbers[1]}: the {units} units between them compute the same, get the same "
+        "gradient, and stay one unit however long they are trained.",
+        site or before.site,
+        "Fill weights with random values: `nn.init.kaiming_uniform_`, or as the layer "
+        "does itself.",
+        symptom=before.site,
+        related=(
+            Related("filled with one number, too", also, "Fill it with random values."),
+            Related("used first here", call.site),
+        ),
+        tensors=(one.tensor, other.tensor),
+        edit=random_start(site),
+        certainty=0.9,
+    )

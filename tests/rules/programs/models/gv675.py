@@ -1,0 +1,65 @@
+"""GV675: choice-over-batch."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "best_sample_for_the_best_class",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        x = torch.randn(12, 6)
+        labels = torch.randint(0, 3, (12,))
+        net = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+        opt = torch.optim.Adam(net.parameters(), lr=0.01)
+
+        def correct(scores, labels):
+            best = scores.argmax(0)  # CULPRIT
+            return sum((a == b).item() for a, b in zip(best, labels))
+
+        for step in range(3):
+            loss = F.cross_entropy(net(x), labels)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                right = correct(net(x), labels)
+        """,
+        "choice-over-batch",
+        says=["one per class", "dimension 0 of shape (12, 3)"],
+    ),
+    case(
+        "as_many_samples_as_classes",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(6, 8)
+                self.head = nn.Linear(8, 4)
+
+            def forward(self, x):
+                return torch.log_softmax(self.head(self.body(x).relu()), dim=1)
+
+        net = Net()
+        criterion = nn.NLLLoss()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, labels = torch.randn(4, 6), torch.tensor([0, 3, 1, 2])
+        for step in range(3):
+            out = net(x)
+            loss = criterion(out, labels)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            top, which = out.detach().max(dim=0)  # CULPRIT
+            accuracy = (which == labels).float().mean()
+        """,
+        "choice-over-batch",
+    ),
+]

@@ -1,0 +1,57 @@
+"""GV677: model-made-anew."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "network_made_for_each_batch",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.hidden = nn.Linear(4, 8)
+                self.out = nn.Linear(8, 1)
+
+            def forward(self, x):
+                return self.out(self.hidden(x).relu())
+
+        def train(batches):
+            for x, y in batches:
+                net = Net()  # CULPRIT
+                opt = torch.optim.Adam(net.parameters(), lr=0.01)
+                loss = F.mse_loss(net(x), y)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            return net
+
+        train([(torch.randn(8, 4), torch.randn(8, 1)) for _ in range(4)])
+        """,
+        "model-made-anew",
+        says=["4 models"],
+    ),
+    case(
+        "weights_drawn_in_every_turn",
+        """
+        import torch
+
+        x = torch.randn(16, 3)
+        y = x @ torch.tensor([[1.0], [2.0], [3.0]])
+        for step in range(5):
+            w = torch.randn(3, 1, requires_grad=True)  # CULPRIT
+            opt = torch.optim.SGD([w], lr=0.1)
+            loss = (x @ w - y).pow(2).mean()
+            loss.backward()
+            opt.step()
+            opt.zero_grad()
+        print(w.detach().flatten().tolist())
+        """,
+        "model-made-anew",
+    ),
+]
