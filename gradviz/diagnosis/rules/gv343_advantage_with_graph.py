@@ -122,8 +122,9 @@ def _hit(
         f"{learning.listed(history, taught)} too, against the term that is to train "
         f"{learning.plural(len(taught), 'it', 'them')}.",
         where,
-        "The weight is to be a constant: compute it under `torch.no_grad()`, or "
-        "`.detach()` it, for this term.",
+        f"The weight is to be a constant here: `{name.strip('`')}.detach()`."
+        if "`" in name
+        else "Detach the weight: it is to be a constant here.",
         symptom=account.backward.site,
         related=(
             Related(
