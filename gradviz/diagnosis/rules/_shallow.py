@@ -85,8 +85,7 @@ def _copied_at(history: History, copy: Module) -> RawSite | None:
                 names = [*map(ast.unparse, each.targets)]
                 if each.lineno in lines:
                     site = history.places.at_line(code, each.lineno)
-                    if site is not None:
-                        found.setdefault(each.lineno, (site, names))
+                    found.setdefault(each.lineno, (site, names))
     last = copy.name.rpartition(".")[2]
     named = [
         site
