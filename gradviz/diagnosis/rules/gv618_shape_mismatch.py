@@ -165,8 +165,8 @@ def _differs(call: Call, given: Value, wanted: Value) -> tuple[int, int]:
     if _ROWS in (call.error or ""):
         return -len(given.shape), wanted.shape[0]
     if call.op == "linear":
-        fits = len(wanted.shape) != 2 or not given.shape
-        return (0, 0) if fits else (-1, wanted.shape[1])
+        takes = wanted.shape[1] if len(wanted.shape) == 2 else 0
+        return (-1, takes) if given.shape else (0, 0)
     if call.op in _COLUMNS:
         return 0, 0
     for place in range(-1, -min(len(given.shape), len(wanted.shape)) - 1, -1):
