@@ -57,10 +57,12 @@ def check(history: History) -> Iterator[Hit]:
     for hook in history.of(HookRegistered):
         if hook.kind == "tensor" and hook.value is not None and hook.hook in ran:
             hooks[hook.value.tensor].append(hook)
-    lines: dict[RawSite | None, list[int]] = defaultdict(list)
+    alike: dict[RawSite | int | None, list[int]] = defaultdict(list)
     for tensor, mine in hooks.items():
-        lines[mine[-1].site].append(tensor)
-    for tensors in lines.values():  # of one line: a strength may begin at 0
+        value = mine[-1].value
+        leaf = value is not None and value.is_leaf
+        alike[tensor if leaf else mine[-1].site].append(tensor)
+    for tensors in alike.values():  # results of one line: a strength may begin at 0
         met = [
             zero
             for tensor in tensors
