@@ -187,14 +187,21 @@ def _severity(rule: Rule, hit: Hit) -> Severity:
 def _without_repeats(
     ranked: Iterable[tuple[Rule, Hit]], history: History
 ) -> list[tuple[Rule, Hit]]:
-    """Keep the first hit of each rule on each line: a loop makes many alike."""
+    """Keep the first hit of each rule on each line: a loop makes many alike.
+
+    A remark about nodes that a finding is about already adds nothing to it.
+    """
     seen: set[tuple[str, object]] = set()
+    told: set[int] = set()
     kept: list[tuple[Rule, Hit]] = []
     for rule, hit in ranked:
         key = rule.code, _place(hit, history)
-        if key not in seen:
-            seen.add(key)
-            kept.append((rule, hit))
+        remark = _severity(rule, hit) == "info"
+        if key in seen or (remark and hit.nodes and told.issuperset(hit.nodes)):
+            continue
+        seen.add(key)
+        kept.append((rule, hit))
+        told.update(() if remark else hit.nodes)
     return kept
 
 

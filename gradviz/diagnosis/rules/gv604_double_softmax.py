@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from math import e, log
 
 from gradviz.dependence.flow import dimension, name_of, words
-from gradviz.diagnosis.decisions.decision import of_function, of_step
+from gradviz.diagnosis.decisions.decision import of_function
 from gradviz.diagnosis.edits.calls import unwrapped
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind
@@ -94,8 +94,6 @@ def _dimension(call: Call, rank: int) -> int | None:
 
 def _hit(history: History, first: Call, second: Call) -> Hit:
     twice, chosen = name_of(first), of_function(history, first, _LAYERS)
-    if not chosen.is_elsewhere:  # the layer is what its constructor says: who calls it?
-        chosen = of_step(history, first, _LAYERS)
     return Hit(
         f"{history.name(second.inputs[0], 'The input')} of `{second.op}` in "
         f"{history.line(second.site)} is already the result of a {twice}, and "
