@@ -130,6 +130,7 @@ class TorchCalls:
             if exports.untold and saving:
                 exports.tell((*header[5], *made))
             index = log.note("call", header, made, nodes, writes, plain, *self._modes())
+            noted = log.program.raw[-1]  # before somebody makes a record of it
             if nodes:
                 self.graph.made_by(nodes, index, header)
             elif not log.skims or self.repeated.is_news(header):
@@ -140,7 +141,7 @@ class TorchCalls:
                 self.graph.lent.update(nodes)
             if not op.uninitialized:
                 results = outputs or [tensor for tensor, _ in met[:1] if writes]
-                log.nonfinite.of_results(log.program.raw[-1], results)
+                log.nonfinite.of_results(noted, results)
         except Exception as error:
             log.stop(error)
 

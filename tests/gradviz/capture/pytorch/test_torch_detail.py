@@ -11,7 +11,7 @@ from torch import nn
 
 import gradviz
 from gradviz._capture import detail
-from gradviz._capture.adapters.pytorch import backward
+from gradviz._capture.adapters.pytorch import backward, calls
 from gradviz.program import Backward, Call
 
 LATE = 40
@@ -306,6 +306,17 @@ def test_numpy_writes_are_found_in_a_late_step():
                 array[:] = 0
             out.sum().backward()
     assert any(f.slug == "numpy-alias-write" for f in recorder.diagnose().findings)
+
+
+def test_a_log_that_is_read_while_a_call_is_noted_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def read(self: calls.TorchCalls, *_: Any) -> None:
+        assert self.log.program.events  # as whoever asks which pass freed a graph does
+
+    monkeypatch.setattr(calls.TorchCalls, "_read_what_ends", read)
+    recorder = train(3, lambda out, _step: plain(out, 0) + out.mean().item() * 0)
+    assert not [note for note in recorder.snapshot().notes if "left out" in note]
 
 
 def test_products_are_watched_once_gradients_are_large():
