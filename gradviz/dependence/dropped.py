@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.dependence.stores import lost
-from gradviz.program import Call, History
+from gradviz.program import Call, History, RawSite
 
 
 def dropped(history: History) -> list[Call]:
@@ -33,17 +33,17 @@ def unbound(history: History) -> Iterator[Call]:
     The result of such a call is gone with the statement: a call that changes its
     operand in place was meant, or an assignment. One for each line.
     """
-    told: dict[object, bool] = {}
+    whole: dict[RawSite, bool] = {}  # whether nothing takes what a statement gives
     for call in history.calls:
-        if call.within is not None or not _is_new(call) or told.get(call.site):
+        site = call.site
+        if call.within is not None or site is None or not _is_new(call):
             continue
-        if call.site not in told:
-            how = None if call.site is None else lost(history.places, call.site)
-            told[call.site] = how is None or how.fate != "unbound"
-        if told[call.site] or history.uses(call.outputs[0].tensor, call.index):
-            continue
-        told[call.site] = True
-        yield call
+        if site not in whole:
+            how = lost(history.places, site)
+            whole[site] = how is not None and how.fate == "unbound"
+        if whole[site] and not history.uses(call.outputs[0].tensor, call.index):
+            whole[site] = False  # it is told
+            yield call
 
 
 def _is_new(call: Call) -> bool:

@@ -32,7 +32,7 @@ def lost(places: Places, site: RawSite) -> Lost | None:
     if not _is_whole(places.expression(site), statement):
         return None  # an argument of something that may keep it
     if isinstance(statement, ast.Expr):
-        return Lost("unbound")
+        return None if places.is_shown(site) else Lost("unbound")
     if isinstance(statement, ast.Return):
         return Lost("returned")
     name = _bound(statement)

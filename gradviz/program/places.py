@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from gradviz import ir
-from gradviz.program.sources import SiteTable, deep_sources, parsed
+from gradviz.program.sources import SiteTable, cell_of, deep_sources, parsed
 from gradviz.program.values import RawSite
 
 
@@ -65,6 +65,13 @@ class Places:
         if raw not in self._statements:
             self._statements[raw] = self._innermost(self.site(raw))
         return self._statements[raw]
+
+    def is_shown(self, raw: RawSite) -> bool:
+        """Tell whether a notebook shows what a statement gives: the last of a cell."""
+        file = raw[0].co_filename
+        tree = self.tree(file)
+        is_last = tree is not None and tree.body[-1:] == [self.statement(raw)]
+        return is_last and cell_of(file)[0] is not None
 
     def _innermost(self, site: ir.Site) -> ast.stmt | None:
         """Of several statements on one line, the last that begins before the site."""

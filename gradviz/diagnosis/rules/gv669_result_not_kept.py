@@ -49,11 +49,10 @@ from gradviz.program import Call, History, ModuleCall, Value
 @rule("GV669", "result-not-kept", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per statement whose result is gone."""
+    roots = {root.tensor for each in history.backwards for root in each.roots}
     losses = {call.index for call in dropped(history)}  # GV342 tells of those
-    for call in unbound(history):
-        if call.index in losses:
-            continue
-        operand = _operand(history, call) if history.backwards else None
+    for call in unbound(history) if roots else ():
+        operand = _operand(history, call, roots) if call.index not in losses else None
         if operand is not None and _says(history, call):
             yield _hit(history, call, operand)
 
@@ -73,9 +72,8 @@ def _says(history: History, call: Call) -> bool:
     return plain(call.op) == plain(named)
 
 
-def _operand(history: History, call: Call) -> Value | None:
+def _operand(history: History, call: Call, roots: set[int]) -> Value | None:
     """Return what the statement read and the program still reads, or walks from."""
-    roots = {root.tensor for each in history.backwards for root in each.roots}
     waiting, seen = [*call.inputs], set[int]()
     for value in waiting:
         if value.tensor in seen:
