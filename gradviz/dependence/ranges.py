@@ -13,9 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.op_families import plain
+from gradviz.dependence.terms import latest
 from gradviz.program import Call, History, Value
-
-_DEEPEST = 300  # calls behind a value; what lies further back is anything
 
 
 class Range(NamedTuple):
@@ -23,11 +22,6 @@ class Range(NamedTuple):
 
     low: float
     high: float
-
-    @property
-    def is_known(self) -> bool:
-        """Whether either end is bounded."""
-        return self.low > -inf or self.high < inf
 
     def __neg__(self) -> Range:
         return Range(-self.high, -self.low)
@@ -41,13 +35,9 @@ class Range(NamedTuple):
         ends = [_product(one, two) for one in self for two in other]
         return Range(min(ends), max(ends))
 
-    def through(self, increasing: Callable[[float], float]) -> Range:
-        """Return where a function that never falls leads to."""
-        return Range(increasing(self.low), increasing(self.high))
-
     def within(self, low: float, high: float) -> Range:
         """Return it cut to an interval, as `clamp` does."""
-        return self.through(lambda end: min(max(end, low), high))
+        return Range(*(min(max(end, low), high) for end in self))
 
 
 ANYTHING = Range(-inf, inf)
@@ -112,45 +102,72 @@ class Ranges:
 
     def of(self, value: Value, before: int) -> Range:
         """Return where the elements of a value lie, as it was before an event."""
-        return self._of(value, before, _DEEPEST)
+        for call, made in self._unknown(value, before):
+            self._known[call.index, made.tensor] = self._result(call, made)
+        return self._at(value, before)
 
-    def _of(self, value: Value, before: int, depth: int) -> Range:
-        made = self._history.last_producer(value, before)
-        if made is None or depth == 0 or made.op == "setitem":
-            return _seen(value)
-        key = made.index, value.tensor
-        if key not in self._known:
-            self._known[key] = ANYTHING  # of itself, where a chain leads back
-            self._known[key] = self._result(made, value, depth - 1)
-        return self._known[key]
+    def _at(self, value: Value, before: int) -> Range:
+        made = latest(self._history, value, before)
+        return _seen(value) if made is None else self._known[made.index, value.tensor]
 
-    def _result(self, call: Call, value: Value, depth: int) -> Range:
-        if not any(each.requires_grad for each in (*call.inputs, value)):
-            return _seen(value)  # nothing that learns went in: data
+    def _unknown(self, value: Value, before: int) -> list[tuple[Call, Value]]:
+        """Return what has to be worked out for a value, in the order of time."""
+        found: dict[tuple[int, int], tuple[Call, Value]] = {}
+        waiting = [(value, before)]
+        while waiting:
+            each, index = waiting.pop()
+            call = latest(self._history, each, index)
+            key = (-1 if call is None else call.index), each.tensor
+            if call is not None and key not in self._known and key not in found:
+                found[key] = call, each
+                if _is_read(call, each):
+                    given = _given(call)
+                    waiting += [(v, call.index) for v in given if isinstance(v, Value)]
+        return [found[key] for key in sorted(found)]
+
+    def _result(self, call: Call, value: Value) -> Range:
         name = plain(name_of(call))
+        if not _learns(call, value):
+            return _seen(value)  # nothing that learns went in: data
         if name in _FIXED:
             return _FIXED[name]
-        if name == "logsumexp" or (len(call.outputs) > 1 and name not in _SAME):
+        if not _is_read(call, value):
             return ANYTHING
-        operands = self._operands(call, depth)
         if _is_log_of_softmax(self._history, call):
             return Range(-inf, 0.0)
+        operands = [
+            self._at(each, call.index) if isinstance(each, Value) else Range(each, each)
+            for each in _given(call)
+        ]
         if name in _SAME:
             return _around(operands[:1])
         if name in _UNION:
             return _around(operands[1:] if name == "where" else operands)
-        given = _OPS.get(name)
-        return ANYTHING if given is None else _sane(given(call, operands))
+        return _sane(_OPS[name](call, operands))
 
-    def _operands(self, call: Call, depth: int) -> Operands:
-        found: Operands = []
-        for each in call.arguments:
-            for one in each if isinstance(each, list | tuple) else (each,):  # pyright: ignore[reportUnknownVariableType]
-                if isinstance(one, Value):
-                    found.append(self._of(one, call.index, depth))
-                elif isinstance(one, int | float) and not isinstance(one, bool):
-                    found.append(Range(one, one))
-        return found
+
+def _learns(call: Call, value: Value) -> bool:
+    return any(each.requires_grad for each in (*call.inputs, value))
+
+
+def _is_read(call: Call, value: Value) -> bool:
+    """Tell whether the range of a result follows from those of the operands."""
+    name = plain(name_of(call))
+    if name in _FIXED or not _learns(call, value):
+        return False
+    return name in _SAME or (
+        len(call.outputs) == 1 and (name in _UNION or name in _OPS)
+    )
+
+
+def _given(call: Call) -> list[Value | float]:
+    """Return the tensors and numbers of a call, those in lists too, in order."""
+    found: list[Value | float] = []
+    for each in call.arguments:
+        for one in each if isinstance(each, list | tuple) else (each,):  # pyright: ignore[reportUnknownVariableType]
+            if isinstance(one, Value | int | float) and not isinstance(one, bool):
+                found.append(one)
+    return found
 
 
 def _seen(value: Value) -> Range:

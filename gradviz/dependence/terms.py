@@ -256,7 +256,7 @@ class _Walk:
             if operand:  # ``total = 0`` and sum() begin with one
                 self._numbers.append(Term(None, operand, None, use, weight))
             return
-        made = _latest(self.history, operand, before)
+        made = latest(self.history, operand, before)
         key = -1 if made is None else -made.index, operand.tensor
         known = self._met.get(key)
         if known is None:
@@ -371,7 +371,7 @@ def _carried(call: Call, name: str) -> tuple[Value, float | None] | None:
 def _splits(history: History, value: Value, before: int) -> bool:
     """Tell whether what is reduced is a sum, or a stack, of several tensors."""
     while True:
-        call = _latest(history, value, before)
+        call = latest(history, value, before)
         if call is None or not value.requires_grad:
             return False
         name = _name(call)
@@ -385,7 +385,7 @@ def _splits(history: History, value: Value, before: int) -> bool:
         value, before = only[0], call.index
 
 
-def _latest(history: History, value: Value, before: int) -> Call | None:
+def latest(history: History, value: Value, before: int) -> Call | None:
     """Return the call that gave a tensor what it holds, or wrote a part of it."""
     made = history.last_producer(value, before)
     written = history.writes(value.storage, before=before)
