@@ -1,6 +1,6 @@
 // The toolbar: search, camera, scopes, colours, theme, table, help.
 import type { ComponentChildren } from "preact";
-import { COLOR_BY, COLOR_LABELS } from "../graph/color-by.js";
+import { COLOR_LABELS } from "../graph/color-by.js";
 import {
   closeToCard,
   collapseAll,
@@ -29,6 +29,7 @@ import {
   PlusIcon,
   TableIcon,
 } from "./icons.js";
+import { LabelledSelect } from "./labelled-select.js";
 import { SearchBox } from "./search-box.js";
 
 export const ZOOM_STEP = 1.25;
@@ -134,26 +135,14 @@ function ScopeButtons({ disabled }: { disabled: boolean }) {
 
 function ColorSelect() {
   const store = useStore();
-  const onChange = (event: { currentTarget: HTMLSelectElement }) => {
-    const chosen = COLOR_BY.find((colorBy) => colorBy === event.currentTarget.value);
-    if (chosen !== undefined) setColorBy(store, chosen);
-  };
   return (
-    <label class="choice">
-      <span>Colour by</span>
-      <select
-        aria-label="Colour by"
-        value={store.ui.colorBy.value}
-        onChange={onChange}
-        data-testid="color-by"
-      >
-        {COLOR_BY.map((colorBy) => (
-          <option key={colorBy} value={colorBy}>
-            {COLOR_LABELS[colorBy]}
-          </option>
-        ))}
-      </select>
-    </label>
+    <LabelledSelect
+      label="Colour by"
+      value={store.ui.colorBy.value}
+      labels={COLOR_LABELS}
+      testId="color-by"
+      onChoose={(colorBy) => setColorBy(store, colorBy)}
+    />
   );
 }
 
