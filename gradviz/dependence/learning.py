@@ -189,6 +189,13 @@ def all_parameters(history: History, module: Module) -> set[int]:
     return {key for each in modules for key in each.parameters.values()}
 
 
+def outermost(history: History) -> list[Module]:
+    """Return the modules that no other one holds."""
+    modules = history.program.modules
+    inner = {key for each in modules.values() for key in each.children.values()}
+    return [each for key, each in modules.items() if key not in inner]
+
+
 @once
 def births(history: History) -> dict[int, Call]:
     """Return, for tensors, the first call that met them or their memory.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 
 from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.decision import functions
@@ -26,27 +28,28 @@ class Shallow:
 def shallow_copies(history: History) -> list[Shallow]:
     """Return the copies whose results a loss compares with those of their model."""
     wanted = learning.wanted(history) or set[int]()
-    rows = list(history.program.modules.values())
+    alike: dict[object, list[Module]] = defaultdict(list)
+    for row in history.program.modules.values():
+        if row.parameters or row.children:
+            alike[_holds(row)].append(row)
     found: list[Shallow] = []
-    for copy in rows:
-        if copy.site is not None or not (copy.parameters or copy.children):
+    for model, copy in (
+        pair for rows in alike.values() for pair in permutations(rows, 2)
+    ):
+        if copy.site is not None:
             continue  # it was constructed, as copies are not
-        for model in rows:
-            tensors = learning.all_parameters(history, model)
-            if model is not copy and _same(model, copy) and tensors & wanted:
-                used = _as_target(history, copy)
-                if used is not None:
-                    site = _copied_at(history, copy)
-                    found.append(Shallow(model, copy, used, site, tuple(tensors)))
+        tensors = learning.all_parameters(history, model)
+        used = _as_target(history, copy) if tensors & wanted else None
+        if used is not None:
+            site = _copied_at(history, copy)
+            found.append(Shallow(model, copy, used, site, tuple(tensors)))
     return found
 
 
-def _same(one: Module, other: Module) -> bool:
-    return (one.kind, one.parameters, one.children) == (
-        other.kind,
-        other.parameters,
-        other.children,
-    )
+def _holds(module: Module) -> object:
+    """Return what is the same of a model and a shallow copy of it."""
+    parts = module.parameters.items(), module.children.items()
+    return module.kind, *map(frozenset, parts)
 
 
 def _as_target(history: History, copy: Module) -> ModuleCall | None:
@@ -77,15 +80,17 @@ def _inside(history: History, event: ModuleCall) -> Iterator[Call]:
 def _copied_at(history: History, copy: Module) -> RawSite | None:
     """Return the line of ``copy.copy(…)``: the only one, or that of the copy's name."""
     found: dict[int, tuple[RawSite, list[str]]] = {}
+    copies: dict[str, list[ast.Assign]] = {}  # of each file
     for code in functions(history):
-        tree = history.places.tree(code.co_filename)
-        lines = {first for _, _, first in code.co_lines()}
-        for each in [] if tree is None else ast.walk(tree):
-            if isinstance(each, ast.Assign) and is_shallow(each.value):
+        file = code.co_filename
+        if file not in copies:
+            copies[file] = list(_shallow_in(history.places.tree(file)))
+        lines = {first for _, _, first in code.co_lines() if copies[file]}
+        for each in copies[file]:
+            if each.lineno in lines:
                 names = [*map(ast.unparse, each.targets)]
-                if each.lineno in lines:
-                    site = history.places.at_line(code, each.lineno)
-                    found.setdefault(each.lineno, (site, names))
+                site = history.places.at_line(code, each.lineno)
+                found.setdefault(each.lineno, (site, names))
     last = copy.name.rpartition(".")[2]
     named = [
         site
@@ -94,6 +99,12 @@ def _copied_at(history: History, copy: Module) -> RawSite | None:
     ]
     sites = named or [site for site, _ in found.values()]
     return sites[0] if len(sites) == 1 else None
+
+
+def _shallow_in(tree: ast.AST | None) -> Iterator[ast.Assign]:
+    for each in () if tree is None else ast.walk(tree):
+        if isinstance(each, ast.Assign) and is_shallow(each.value):
+            yield each
 
 
 def is_shallow(value: ast.expr) -> bool:

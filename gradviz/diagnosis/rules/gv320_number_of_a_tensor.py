@@ -59,10 +59,9 @@ def check(history: History) -> Iterator[Hit]:
     for backward in sampled(history.backwards) if found else ():
         behind = history.behind(backward.roots, backward.index)
         for export, entry in found:
-            said = not export.inputs[
-                0
-            ].requires_grad  # `.detach()`: a constant is meant
-            if said and not _is_lost(history, export, entry):
+            # Of what was detached a constant is meant, but for a term that is lost.
+            learns = export.inputs[0].requires_grad
+            if not learns and not _is_lost(history, export, entry):
                 continue
             made = {value.tensor for value in entry.outputs}
             if made & behind and export.site not in told:

@@ -114,8 +114,8 @@ def _hit(
     made = history.producer(weight, before=call.index)
     # Where nothing else reads it, it can be a constant from the beginning.
     alone = len({each.index for each in history.uses(weight.tensor)}) == 1
-    where = made.site if made is not None and alone else call.site
-    other = call.site if where is not call.site else None if made is None else made.site
+    place = None if made is None else made.site
+    where, other = (place, call.site) if place and alone else (call.site, place)
     return Hit(
         f"`{history.text(call.site)}` ({history.line(call.site)}) weighs the log "
         f"probability of a draw with {name}, which has a graph: this term moves "

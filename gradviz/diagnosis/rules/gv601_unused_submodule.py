@@ -60,8 +60,6 @@ def check(history: History) -> Iterator[Hit]:
     if not idle:
         return
     yield from _alone(history, idle - learning.parameters(history).keys())
-    modules = history.program.modules
-    inner = {key for module in modules.values() for key in module.children.values()}
     trained = learning.trained(history)
     together = {
         tensor
@@ -69,9 +67,9 @@ def check(history: History) -> Iterator[Hit]:
         if trained & set(each.tensors)
         for tensor in each.tensors
     }  # several models in one optimizer are one
-    for key in modules.keys() - inner:
-        if learning.all_parameters(history, modules[key]) & (trained | together):
-            yield from _in_model(history, modules[key], idle, False)
+    for module in learning.outermost(history):
+        if learning.all_parameters(history, module) & (trained | together):
+            yield from _in_model(history, module, idle, False)
 
 
 def _idle(history: History) -> set[int]:

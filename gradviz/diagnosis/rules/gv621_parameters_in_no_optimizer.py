@@ -76,28 +76,15 @@ def check(history: History) -> Iterator[Hit]:
 def _are_forgotten(history: History, left_out: set[int], known: set[int]) -> bool:
     """Tell whether few are left out, behind others of their model that learn."""
     known = known & learning.trained(history)
-    if len(left_out) >= len(known) or not _tops(history, left_out) <= _tops(
-        history, known
-    ):
+    if len(left_out) >= len(known):
         return False
+    for model in learning.outermost(history):
+        inside = learning.all_parameters(history, model)
+        if inside & left_out and not inside & known:
+            return False
     read = {key: history.uses(key) for key in left_out | known}
     first = {key: calls[0].index for key, calls in read.items() if calls}
     learning_from = min([first[key] for key in known if key in first], default=None)
     return learning_from is not None and any(
         first[key] > learning_from for key in left_out if key in first
     )
-
-
-def _tops(history: History, tensors: set[int]) -> set[int]:
-    """Return the outermost modules of parameters."""
-    modules = history.program.modules
-    above = {
-        child: key for key, row in modules.items() for child in row.children.values()
-    }
-    owners, found = learning.parameters(history), set[int]()
-    for tensor in tensors & owners.keys():
-        key = owners[tensor]
-        while key in above:
-            key = above[key]
-        found.add(key)
-    return found

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from math import inf
 
 from gradviz.dependence.flow import name_of, words
@@ -66,9 +67,9 @@ def check(history: History) -> Iterator[Hit]:
             continue
         turns[call.site] = turns.get(call.site, 0) + 1
         if turns[call.site] == _TURNS and found is not None:
-            yield _hit(history, call, *found)
+            yield _in_vain(history, call, *found)
         elif turns[call.site] == _TURNS and scores is not None:
-            yield _scores_hit(history, call, scores)
+            yield _cut(history, call, scores)
 
 
 def _compared(history: History, call: Call) -> tuple[Call, Value, Range] | None:
@@ -141,47 +142,51 @@ def _is_outside(given: Range, target: Value) -> bool:
     return extent > 0 and max(below, above) > max(_MARGIN * extent, 1e-3)
 
 
-def _hit(history: History, loss: Call, made: Call, target: Value, given: Range) -> Hit:
-    chosen, found = of_function(history, made, _LAYERS), target.summary
+def _in_vain(
+    history: History, loss: Call, made: Call, target: Value, given: Range
+) -> Hit:
     low, high = given
     gives = f"values from {low:g} to {high:g} only"
     if inf in (-low, high):
         gives = f"nothing below {low:g}" if high == inf else f"nothing above {high:g}"
+    found, name = target.summary, history.name(target, "the target")
     assert found is not None
-    name = history.name(target, "the target")
-    return Hit(
+    what = (
         f"The model ends in `{name_of(made)}`, which gives {gives}, but {name} goes "
         f"from {found.minimum:.3g} to {found.maximum:.3g}: "
         f"`{history.text(loss.site)}` compares what can never be equal."
-        f"{chosen.words(history)}",
-        chosen.site,
-        "Leave the activation off after the last layer, or scale the targets into its "
-        "range.",
-        line=chosen.line,
-        symptom=loss.site,
-        related=(
-            Related("runs here", made.site),
-            Related("compared here", loss.site),
-        ),
-        tensors=(target.tensor,),
-        certainty=0.8,
     )
+    fix = (
+        "Leave the activation off after the last layer, or scale the targets into its "
+        "range."
+    )
+    hit = _hit(history, loss, made, what, fix)
+    return replace(hit, tensors=(target.tensor,), certainty=0.8)
 
 
-def _scores_hit(history: History, loss: Call, made: Call) -> Hit:
-    chosen = of_function(history, made, _LAYERS)
-    binary = name_of(loss).startswith("binary")
+def _cut(history: History, loss: Call, made: Call) -> Hit:
     costs = (
         "no probability can fall below one half"
-        if binary
+        if name_of(loss).startswith("binary")
         else "all classes whose score it cut are equally likely, and learn nothing"
     )
-    return Hit(
+    what = (
         f"The scores that `{history.text(loss.site)}` turns into probabilities come "
-        f"from a `relu`, so none is below 0: {costs}.{chosen.words(history)}",
-        chosen.site,
+        f"from a `relu`, so none is below 0: {costs}."
+    )
+    fix = (
         "Leave the activation off after the last layer: the loss takes scores of "
-        "either sign.",
+        "either sign."
+    )
+    return _hit(history, loss, made, what, fix)
+
+
+def _hit(history: History, loss: Call, made: Call, what: str, fix: str) -> Hit:
+    chosen = of_function(history, made, _LAYERS)
+    return Hit(
+        what + chosen.words(history),
+        chosen.site,
+        fix,
         line=chosen.line,
         symptom=loss.site,
         related=(

@@ -122,8 +122,13 @@ def _minimises(history: History, backward: Backward) -> bool:
     whole = learning.managed(history)
     facts = history.program.tensors
     known = all((t := facts.get(each)) is not None and t.is_parameter for each in mine)
-    others = {leaf for found in applied(history).values() for leaf in found} - mine
-    return bool(mine) and known and mine <= whole and not others
+    return bool(mine) and known and mine <= whole and mine == _changed(history)
+
+
+@learning.once
+def _changed(history: History) -> set[int]:
+    """Return the leaves that steps of the run changed with any gradient."""
+    return {leaf for found in applied(history).values() for leaf in found}
 
 
 def _falls(history: History, backward: Backward, root: Value) -> bool:

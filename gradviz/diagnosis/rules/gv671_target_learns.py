@@ -39,6 +39,7 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.dependence.flow import Flow, name_of, words
+from gradviz.dependence.learning import once
 from gradviz.dependence.terms import Account, Term, taken_apart
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied
@@ -122,14 +123,14 @@ def _is_discounted(history: History, term: Term) -> bool:
 
 def _is_derived(history: History, value: Value, call: Call) -> bool:
     """Tell whether a derivative that a pass gave went into a value."""
-    given = {
-        each.tensor
-        for backward in history.backwards
-        if backward.api == "grad"
-        for each in backward.results
-        if each is not None
-    }
+    given = _derivatives(history)
     return bool(given) and not given.isdisjoint(history.behind([value], call.index))
+
+
+@once
+def _derivatives(history: History) -> set[int]:
+    passes = [each for each in history.backwards if each.api == "grad"]
+    return {each.tensor for one in passes for each in one.results if each is not None}
 
 
 def _alone(

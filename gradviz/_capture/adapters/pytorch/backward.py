@@ -154,7 +154,7 @@ class TorchBackward:
     def _losses(
         self, arguments: BackwardArguments, site: RawSite | None
     ) -> tuple[float | None, ...]:
-        """Return the numbers that roots hold, where values are looked at now and then.
+        """Note the numbers that roots hold, where values are looked at now and then.
 
         In a step that is told in brief a pass has no other value of its loss.
         """

@@ -74,10 +74,8 @@ class LeafGradients:
 
     def tell(self, leaves: Leaves, norms: Iterable[float], like: Leaves) -> Leaves:
         """Keep norms of leaves, with those of an earlier pass where they are equal."""
-        self.leaves, self.norms = (
-            (like if like == leaves else leaves),
-            array("d", norms),
-        )
+        self.leaves = like if like == leaves else leaves
+        self.norms = array("d", norms)
         return self.leaves
 
     def records(self) -> list[NodeRun]:
