@@ -64,7 +64,7 @@ def _size(run: Run, tensor: int) -> str:
     if not came:
         return ""
     backward, summary = came[-1]
-    norms = [each.norm for _, each in backward.at_leaves() if each.norm]
+    norms = [norm for norm in run.norms(backward) if norm]
     usual = median(norms) if norms else 0.0
     norm = summary.norm or 0.0
     if norm > _HUGE or norm > _FAR * usual > 0:
@@ -259,7 +259,7 @@ def _sized(run: Run, tensor: int, name: str, word: str) -> tuple[str, list[Step]
     if not came:
         return f"{name} has no gradient whose size is known.", []
     backward, summary = came[-1]
-    norms = [each.norm for _, each in backward.at_leaves() if each.norm is not None]
+    norms = run.norms(backward)
     is_so = _size(run, tensor) == word
     verdict = (
         f"{name} has a gradient of norm {number(summary.norm or 0.0)}; the median of "

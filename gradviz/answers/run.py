@@ -45,6 +45,7 @@ class Run:
         self.diagnosis = diagnosis
         self.known: dict[tuple[int, str], Why] = {}  # answers about parameters
         self._root_lines: dict[int, str] = {}  # by index of a pass
+        self._norms: dict[int, list[float]] = {}  # the same
 
     @property
     def visited(self) -> int:
@@ -142,6 +143,14 @@ class Run:
     def gradients(self, tensor: int) -> Gradients:
         """Return what passes gave a leaf."""
         return self.history.once(_gradients).get(tensor) or Gradients()
+
+    def norms(self, backward: Backward) -> list[float]:
+        """Return the norms that one pass gave its leaves, as far as they are known."""
+        known = self._norms.get(backward.index)
+        if known is None:
+            came = [each.norm for _, each in backward.at_leaves()]
+            known = self._norms[backward.index] = [n for n in came if n is not None]
+        return known
 
     def last_value(self, tensor: int) -> Value | None:
         """Return a tensor as the last call saw it."""

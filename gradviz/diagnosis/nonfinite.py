@@ -244,11 +244,15 @@ class _Walk:
 
     def read_by(self, call: Call | None) -> Birth | None:
         """Return whose bad values a call had read, but for those put in on purpose."""
-        for value in call.inputs if call is not None else ():
-            if call is not None and self.bad(value):
+        if call is None:
+            return None
+        for value in call.inputs:
+            if self.bad(value):
                 source = self.source(value, call.site)
                 if not source.chosen or source.is_nan or source.turned_nan:
                     return source
+            elif self.scan(value) is None and self.learnt(value) is not None:
+                return self.learnt(value)
         return None
 
     def born_in(

@@ -140,17 +140,24 @@ def runaway(history: History, birth: Birth) -> Optimizer | None:
 
 def _repeats(history: History, birth: Birth) -> bool:
     """Tell whether the line had run several times, with ever larger values."""
-    call = birth.call
-    if call is None:
+    if birth.call is None:
         return False
     sizes = [
         largest
-        for each in history.calls
-        if each.index < call.index and each.site == call.site and each.op == call.op
+        for each in _runs_before(history, birth.call)
         for value in each.outputs[:1]
         if (largest := magnitude(value.summary)) is not None
     ]
     return len(sizes) >= _REPEATS and sizes[-1] > 1e3 * max(sizes[0], 1e-30)
+
+
+def _runs_before(history: History, call: Call) -> list[Call]:
+    """Return the earlier runs of a call's line and operation."""
+    return [
+        each
+        for each in history.calls
+        if each.index < call.index and each.site == call.site and each.op == call.op
+    ]
 
 
 def _fully_masked(birth: Birth) -> bool:
@@ -187,6 +194,8 @@ def _is_mask(birth: Birth) -> bool:
 def _of_derivative(history: History, birth: Birth) -> Kind:
     assert birth.node is not None
     family = "other" if birth.node.custom is not None else of_node(birth.node.name)
+    if family == "root" and _is_whole_power(birth.call):
+        family = "product"
     if family in ("root", "norm") and on_diagonal(birth):
         return "pairwise"
     if selected_away(history, birth) is not None:
@@ -202,7 +211,14 @@ def _of_derivative(history: History, birth: Birth) -> Kind:
         return "half"
     if runaway(history, birth) is not None:
         return "diverged"
-    return "growth" if family == "product" else "other"
+    recurs = call is None or len(_runs_before(history, call)) >= _REPEATS
+    return "growth" if family == "product" and recurs else "other"
+
+
+def _is_whole_power(call: Call | None) -> bool:
+    """Tell whether a power has a finite derivative everywhere: x ** 2, not x ** 0.5."""
+    exponents = numbers_in(call) if call is not None and plain(call.op) == "pow" else ()
+    return bool(exponents) and min(exponents) >= 1
 
 
 def on_diagonal(birth: Birth) -> bool:

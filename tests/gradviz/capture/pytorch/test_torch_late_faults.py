@@ -55,6 +55,19 @@ def log_of_zero(start: int, steps: int) -> None:
 
 
 @fault
+def log_of_zero_beside_a_loss(start: int, steps: int) -> None:
+    (net, optimizer), (x, y) = mlp(), batch()
+    for step in range(steps):
+        out = net(x)
+        loss = (out - y).pow(2).mean()
+        if step == start:
+            loss = loss + torch.log(out.pow(2) * 0).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@fault
 def graphs_kept_by_losses(start: int, steps: int) -> list[Any]:
     (net, optimizer), (x, y), losses = mlp(), batch(), list[Any]()
     for step in range(steps):

@@ -43,4 +43,16 @@ PROGRAMS: list[Case] = [
         "nan-born-here",
         says=["ran 120 times", "2 times as large"],
     ),
+    case(
+        "square_whose_slope_overflows",
+        """
+        import torch
+        x = torch.tensor([1e15, 1.0], requires_grad=True)
+        y = x.pow(2)  # CULPRIT
+        loss = ((y - y.detach()) * 1e30).sum()
+        loss.backward()
+        """,
+        "nan-born-here",
+        says=["made Inf of finite gradients"],
+    ),
 ]
