@@ -34,7 +34,7 @@ def test_a_finding_counts_at_a_marked_line(
     assert rank(program, findings) == place
 
 
-@pytest.mark.parametrize("name", ["a", "b", "c", "d"])
+@pytest.mark.parametrize("name", ["a", "b", "c", "d", "e"])
 def test_wrong_programs_are_marked_and_correct_ones_are_not(name: str) -> None:
     programs = sorted((HERE / name).glob("*.py"))
     assert len(programs) == 45
