@@ -6,7 +6,6 @@ status, and what it raises is reported with its own traceback and no frame of ou
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import threading
@@ -169,10 +168,6 @@ class _Recording:
         if is_terminal(self._voice):
             self._recorder.after_pass = StepsSoFar(self._voice, self._recorder)
         self._recorder.begin(sys._getframe())
-        if whole_process:
-            # A framework's 300,000 objects are no garbage of the script's: without this
-            # the records that we keep make Python search them again and again.
-            gc.freeze()
         raised = _raised_by(execute, program, module)
         ending = Ending(0)
         if isinstance(raised, SystemExit):
