@@ -17,6 +17,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 MARK = "# CULPRIT"
+SETS = "abcde"
 LIMIT_S = 300.0
 
 
@@ -57,7 +58,7 @@ def rank(program: Path, findings: list[dict[str, Any]]) -> int | None:
 def main() -> int:
     """Print one line for each program and a sum; return 1 if one gave no answer."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("set", choices=["a", "b", "c", "d", "e"])
+    parser.add_argument("set", choices=[*SETS])
     parser.add_argument("--engine", choices=["torch", "gradtape"], default="torch")
     options = parser.parse_args()
     wrong, places, correct, alarms, silent = 0, list[int](), 0, 0, 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unseen.__main__ import HERE, MARK, rank
+from tests.unseen.__main__ import HERE, MARK, SETS, rank
 
 
 def finding(line: int, end: int | None = None, file: str = "p.py") -> dict[str, Any]:
@@ -34,7 +34,7 @@ def test_a_finding_counts_at_a_marked_line(
     assert rank(program, findings) == place
 
 
-@pytest.mark.parametrize("name", ["a", "b", "c", "d", "e"])
+@pytest.mark.parametrize("name", [*SETS])
 def test_wrong_programs_are_marked_and_correct_ones_are_not(name: str) -> None:
     programs = sorted((HERE / name).glob("*.py"))
     assert len(programs) == 45
