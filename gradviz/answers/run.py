@@ -45,7 +45,7 @@ class Run:
         self.diagnosis = diagnosis
         self.known: dict[tuple[int, str], Why] = {}  # answers about parameters
         self._root_lines: dict[int, str] = {}  # by index of a pass
-        self._norms: dict[int, list[float]] = {}  # the same
+        self._norms: dict[int, list[float]] = {}  # by index of a pass
 
     @property
     def visited(self) -> int:

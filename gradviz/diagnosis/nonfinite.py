@@ -251,8 +251,8 @@ class _Walk:
                 source = self.source(value, call.site)
                 if not source.chosen or source.is_nan or source.turned_nan:
                     return source
-            elif self.scan(value) is None and self.learnt(value) is not None:
-                return self.learnt(value)
+            elif self.scan(value) is None and (source := self.learnt(value)):
+                return source
         return None
 
     def born_in(

@@ -194,7 +194,7 @@ def _is_mask(birth: Birth) -> bool:
 def _of_derivative(history: History, birth: Birth) -> Kind:
     assert birth.node is not None
     family = "other" if birth.node.custom is not None else of_node(birth.node.name)
-    if family == "root" and _is_whole_power(birth.call):
+    if family == "root" and _has_finite_slope(birth.call):
         family = "product"
     if family in ("root", "norm") and on_diagonal(birth):
         return "pairwise"
@@ -211,14 +211,22 @@ def _of_derivative(history: History, birth: Birth) -> Kind:
         return "half"
     if runaway(history, birth) is not None:
         return "diverged"
+    if family != "product":
+        return "other"
     recurs = call is None or len(_runs_before(history, call)) >= _REPEATS
-    return "growth" if family == "product" and recurs else "other"
+    return "growth" if recurs else "other"
 
 
-def _is_whole_power(call: Call | None) -> bool:
-    """Tell whether a power has a finite derivative everywhere: x ** 2, not x ** 0.5."""
-    exponents = numbers_in(call) if call is not None and plain(call.op) == "pow" else ()
-    return bool(exponents) and min(exponents) >= 1
+def _has_finite_slope(call: Call | None) -> bool:
+    """Tell whether a power has one everywhere: `x ** 2` has, `x ** 0.5` has not at 0.
+
+    PyTorch's backward function is that of a power for both, and for `square`.
+    """
+    if call is None or plain(call.op) != "pow":
+        return call is not None and of_op(call.op) == "product"
+    known = [each.summary for each in call.inputs[1:] if each.summary is not None]
+    lowest = [each.minimum for each in known if each.minimum is not None]
+    return min([*numbers_in(call), *lowest], default=0.0) >= 1
 
 
 def on_diagonal(birth: Birth) -> bool:

@@ -55,4 +55,28 @@ PROGRAMS: list[Case] = [
         "nan-born-here",
         says=["made Inf of finite gradients"],
     ),
+    case(
+        "square_by_name_whose_slope_overflows",
+        """
+        import torch
+        x = torch.tensor([1e15, 1.0], requires_grad=True)
+        y = torch.square(x)  # CULPRIT
+        loss = ((y - y.detach()) * 1e30).sum()
+        loss.backward()
+        """,
+        "nan-born-here",
+        says=["made Inf of finite gradients"],
+    ),
+    case(
+        "power_of_a_tensor_whose_slope_overflows",
+        """
+        import torch
+        x = torch.tensor([1e15, 1.0], requires_grad=True)
+        y = x ** torch.tensor(2.0)  # CULPRIT
+        loss = ((y - y.detach()) * 1e30).sum()
+        loss.backward()
+        """,
+        "nan-born-here",
+        says=["made Inf of finite gradients"],
+    ),
 ]
