@@ -266,6 +266,24 @@ def test_a_run_without_passes_goes_on_in_brief(monkeypatch: pytest.MonkeyPatch):
     assert len(log.program.events) < 100
 
 
+def test_leaves_first_met_in_brief_have_their_names_in_a_later_pass(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(detail, "_MOST_ASIDE", 50)
+    net, optimizer = model()
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(100):  # as when data is prepared: the rest goes on in brief
+            torch.zeros(2) + 1
+        for _ in range(2):
+            loss = net(torch.randn(4, 8)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    nodes = recorder.snapshot().nodes
+    leaves = {node.call for node in nodes if node.kind == "accumulate"}
+    assert leaves == {"0.weight", "0.bias", "2.weight", "2.bias"}
+
+
 def test_a_loss_that_grew_large_is_not_called_infinite():
     def huge(out: Any, _step: int) -> Any:
         return (out * 1e30).sum() * 1e-30  # whose squares are Inf in float32

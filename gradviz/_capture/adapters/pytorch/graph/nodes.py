@@ -286,8 +286,8 @@ class TorchGraph:
             node.leaf = -key or None
             if key:
                 node.shape = shape_of(fn.variable)
-                if self.detailed:
-                    node.outputs = (self.values.of(fn.variable),)
+                # Unlike other nodes it comes again, in passes that are drawn.
+                node.outputs = (self.values.of(fn.variable),)
             return node
         node.sequence = sequence
         maker = self.log.program.event(self.producers.get(key))
