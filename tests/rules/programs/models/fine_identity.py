@@ -391,4 +391,29 @@ PROGRAMS: list[Case] = [
         slow.load_state_dict(net.state_dict())
         """,
     ),
+    case(
+        "average_kept_through_data",
+        """
+        import copy
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))
+        slow = copy.deepcopy(net)
+        for p in slow.parameters():
+            p.requires_grad = False
+        opt = torch.optim.Adam(net.parameters())
+        for step in range(4):
+            x = torch.randn(6, 4)
+            with torch.no_grad():
+                target = slow(x)
+            loss = (net(x + 0.1 * torch.randn(6, 4)) - target - x).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                for p, q in zip(net.parameters(), slow.parameters()):
+                    q.data.mul_(0.9).add_(p.data, alpha=0.1)
+        """,
+    ),
 ]

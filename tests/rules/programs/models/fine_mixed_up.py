@@ -153,4 +153,29 @@ PROGRAMS: list[Case] = [
         rows.sum().backward()
         """,
     ),
+    case(
+        "second_derivatives_column_by_column",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.Adam(net.parameters())
+        for step in range(3):
+            x = torch.rand(12, 2, requires_grad=True)
+            u = net(x)
+            g = torch.autograd.grad(u, x, torch.ones_like(u), create_graph=True)[0]
+            total = 0
+            for i in range(2):
+                ones = torch.ones_like(g[:, i])
+                row = torch.autograd.grad(g[:, i], x, ones, create_graph=True)[0]
+                total = total + row[:, i]
+            v = torch.randn_like(g)
+            product = torch.autograd.grad(g, x, v, create_graph=True)[0]
+            loss = (total - 1).pow(2).mean() + 1e-3 * product.pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]
