@@ -416,4 +416,23 @@ PROGRAMS: list[Case] = [
                     q.data.mul_(0.9).add_(p.data, alpha=0.1)
         """,
     ),
+    case(
+        "last_of_the_parameters_is_read",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net(torch.randn(6, 4)).pow(2).mean().backward()
+            opt.step()
+        for p in net.parameters():
+            p = p.detach()
+        print(p)
+        for p in net.parameters():
+            p = p.requires_grad_(False)
+        """,
+    ),
 ]
