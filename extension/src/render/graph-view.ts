@@ -155,7 +155,8 @@ class CanvasGraphView implements GraphView {
 
   whole(): Whole | null {
     const parts = this.picture.frame(Number.POSITIVE_INFINITY);
-    return parts === null ? null : { parts, text: this.text };
+    const seen = { view: this.camera.view, size: this.surface.size };
+    return parts === null ? null : { parts, text: this.text, seen };
   }
 
   neighbour(node: number, direction: Direction): number | null {
