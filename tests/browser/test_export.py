@@ -149,7 +149,7 @@ def test_a_saved_page_opens_on_what_was_seen(
     page.get_by_test_id("color-by").select_option("dtype")
     heading = page.get_by_test_id("inspector").get_by_role("heading", level=2)
     expect(heading).to_contain_text("elu")
-    page.wait_for_timeout(700)  # the camera rests, and the address follows
+    expect(page).to_have_url(re.compile(r"look=1\.1"))  # the address follows the camera
     kept = page.url.partition("#")[2]
     saved = save(page, "Web page (HTML)", tmp_path)
 

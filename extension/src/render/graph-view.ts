@@ -261,7 +261,7 @@ class CanvasGraphView implements GraphView {
     if (boxes < this.boxes / 2 && toggled === null && this.picture.scene !== null)
       this.camera.fitIfSmall(this.picture.scene.bounds);
     this.boxes = boxes;
-    this.gazing.arrive();
+    if (this.gazing.arrive()) this.hasMoved = true; // a later resize leaves it there
     if (this.pendingReveal !== null) this.reveal(this.pendingReveal);
     this.surface.requestFrame();
     this.events.onLayout({ boxes, millis });
