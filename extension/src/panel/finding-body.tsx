@@ -172,11 +172,13 @@ export function FindingBody({ details }: { details: FindingDetails }) {
       <FixDiff diff={details.finding.diff} safe={details.finding.safe} />
       <RelatedLines related={details.related} />
       <Explain code={details.finding.code} />
-      <Copy
-        key={details.id}
-        text={findingMarkdown(details, snapshot?.producer ?? "")}
-        label="Copy as Markdown"
-      />
+      <div class="in-graph">
+        <Copy
+          key={details.id}
+          text={findingMarkdown(details, snapshot?.producer ?? "")}
+          label="Copy as Markdown"
+        />
+      </div>
       <InGraph details={details} />
       <Memory details={details} />
     </div>
