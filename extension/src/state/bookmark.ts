@@ -21,6 +21,7 @@ const KEYS = {
   links: "links",
   mode: "view",
   step: "step",
+  finding: "finding",
 } as const;
 const LONGEST = 2000; // letters of an address that closed modules may take
 const DIGITS = 4; // of a scale; places are whole units
@@ -44,6 +45,7 @@ export function writeBookmark({ data, ui }: Store): string {
   add("links", links ? "on" : null);
   const step = ui.step.value;
   add("step", step === null ? null : String(step + 1));
+  add("finding", ui.finding.value ? String(ui.finding.value + 1) : null);
   add("mode", ui.viewMode.value === "graph" ? null : ui.viewMode.value);
   return parts.join("&");
 }
@@ -101,6 +103,7 @@ export function applyBookmark(store: Store, text: string): void {
   const flow = FLOWS.find((name) => name === of("arrows"));
   const gaze = readGaze(of("gaze"));
   const selection = readSelection(of("selection"), snapshot);
+  const finding = Number(of("finding")) - 1;
   batch(() => {
     if (closed !== undefined) ui.collapsed.value = readScopes(closed, snapshot);
     if (colour !== undefined) setColorBy(store, colour);
@@ -108,6 +111,10 @@ export function applyBookmark(store: Store, text: string): void {
     if (of("links") === "on" && !ui.drawing.value.links) toggleLinks(store);
     if (mode !== undefined) ui.viewMode.value = mode;
     if (parts.has(KEYS.query)) setQuery(store, of("query"));
+    if (snapshot.findings[finding] !== undefined) {
+      ui.finding.value = finding;
+      ui.pane.value = "findings";
+    }
     if (selection !== null) {
       ui.selection.value = selection;
       ui.pane.value = "inspector";
