@@ -248,6 +248,12 @@ def weights_words(history: History, site: RawSite | None, size: str) -> str:
     return f" Their weights were made so {size} in {made}."
 
 
+def op_name(history: History, node: Node) -> str:
+    """Return the operation that a user called, where a node is one of its parts."""
+    call = history.maker(node)
+    return node.name if call is None else plain(call.op)
+
+
 def user_place(history: History, node: Node) -> RawSite | None:
     """Return the line to blame for a node: of its call, or of its module's making.
 

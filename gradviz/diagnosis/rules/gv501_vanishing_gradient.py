@@ -29,6 +29,7 @@ from gradviz.diagnosis.gradient_flow import (
     chains,
     initialised,
     leaf_norms,
+    op_name,
     user_place,
     weights_words,
 )
@@ -101,6 +102,7 @@ def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
     weights = weights_words(history, site, "small")
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
+    name = op_name(history, node)
     starves = _starves(history, chain)
     early = (
         "the earliest layers hardly learn"
@@ -108,10 +110,10 @@ def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
         else "the earliest steps have no influence on what the shared weights learn"
     )
     return Hit(
-        f"The gradient shrinks on its way through {count} runs of {node.name}, most of "
-        f"it in `{history.text(place)}` ({history.line(place)}): its norm falls from "
-        f"{chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times per "
-        f"run, so that {early}.{weights}",
+        f"The gradient shrinks on its way through {count} runs of `{name}`, most "
+        f"of it in `{history.text(place)}` ({history.line(place)}): its norm falls "
+        f"from {chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times "
+        f"per run, so that {early}.{weights}",
         culprit=site or place,
         fix=_FIX if starves else _FIX_OVER_STEPS,
         symptom=chain.backward.site,

@@ -28,6 +28,7 @@ from gradviz.diagnosis.gradient_flow import (
     chain_places,
     chains,
     initialised,
+    op_name,
     user_place,
     weights_words,
 )
@@ -84,11 +85,12 @@ def _hit(history: History, chain: Chain) -> Hit:
     weights = weights_words(history, site, "large")
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
+    name = op_name(history, node)
     return Hit(
-        f"The gradient grows on its way through {count} runs of {node.name}, most of "
-        f"it in `{history.text(place)}` ({history.line(place)}): its norm rises from "
-        f"{chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times per "
-        f"run.{weights}",
+        f"The gradient grows on its way through {count} runs of `{name}`, most "
+        f"of it in `{history.text(place)}` ({history.line(place)}): its norm rises "
+        f"from {chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times "
+        f"per run.{weights}",
         culprit=site or place,
         fix=_FIX,
         symptom=chain.backward.site,

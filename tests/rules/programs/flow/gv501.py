@@ -17,7 +17,7 @@ PROGRAMS: list[Case] = [
         h.sum().backward()
         """,
         "vanishing-gradient",
-        says=["14 runs of SigmoidBackward0"],
+        says=["14 runs of `sigmoid`"],
     ),
     case(
         "deep_sigmoid_modules",
