@@ -185,8 +185,14 @@ def _spoken(words: set[str], text: str) -> set[str]:
 
 
 def _room(file: Path) -> list[str]:
-    """Return the folders of a file without what only marks them as private."""
+    """Return the folders of a file without what only marks them as private.
+
+    The tests of ``engine/gradtape`` are in ``tests/engine``; what is called gradtape in
+    ``tests/gradviz`` is what gradviz does with it.
+    """
     parts = [part.strip("_") for part in file.parent.parts]
+    if parts[:2] == ["engine", "gradtape"]:
+        del parts[1]
     return [part for part in parts if part not in ("tests", "src")]
 
 
