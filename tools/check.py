@@ -63,12 +63,17 @@ def stages(reports: Path) -> list[list[Stage]]:
     ]
 
 
-def pytest(name: str, reports: Path, *arguments: str) -> Stage:
-    """Return a stage of tests in Python."""
+def pytest(
+    name: str, reports: Path, *arguments: str, deadline: float | None = None
+) -> Stage:
+    """Return a stage of tests in Python; none begins after a deadline, in seconds."""
     report = reports / f"{name}.jsonl"
     options = ["--quiet", "-p", "tools.pytest_report", f"--lines-report={report}"]
+    hurried = deadline is not None
+    if hurried:
+        options += ["-p", "tools.pytest_deadline", f"--deadline={deadline}"]
     command = [sys.executable, "-m", "pytest", *options, *arguments]
-    return Stage(name, "test", command, ROOT, report, counts.from_pytest)
+    return Stage(name, "test", command, ROOT, report, counts.from_pytest, hurried)
 
 
 def npm(
@@ -175,13 +180,14 @@ def usual() -> dict[str, dict[str, float]]:
         return {"stages": {}, "tests": {}}
 
 
-def _remember(outcomes: list[Outcome]) -> None:
+def remember(outcomes: list[Outcome]) -> None:
     """Keep the times of this run for the next; losing them costs an estimate."""
     known = usual()
     for outcome in outcomes:
         known["stages"][outcome.stage.name] = round(outcome.seconds, 1)
         seconds = outcome.report.seconds
-        ran = {name.partition("::")[0] for name in seconds}  # what is gone, goes
+        whole = not outcome.stage.hurried  # what is gone, goes
+        ran = {name.partition("::")[0] for name in seconds if whole}
         known["tests"] = {
             name: each
             for name, each in known["tests"].items()
@@ -201,7 +207,7 @@ def run(lanes: list[list[Stage]], folder: Path) -> int:
     board.run(screen.ended, lambda: screen.progress(board.status()))
     outcomes = board.outcomes
     print(f"\n{summary(outcomes, time.monotonic() - screen.began)}", flush=True)
-    _remember(outcomes)
+    remember(outcomes)
     return int(any(outcome.report.counts.failed for outcome in outcomes))
 
 

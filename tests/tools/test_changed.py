@@ -38,6 +38,12 @@ def test_after_a_change_in_an_op_the_tests_of_ops_run(graph: Graph):
     assert "tests/engine/ops/test_opinfo.py" in found
 
 
+def test_after_a_change_in_the_engine_its_own_tests_come_first(graph: Graph):
+    found = chosen(graph, "engine/gradtape/distributions/studentT.py", 30)
+    assert found
+    assert all(test.startswith("tests/engine/") for test in found)
+
+
 def test_only_what_reaches_a_module_is_run(graph: Graph):
     found = chosen(graph, "tools/bootstrap.py", 1000)
     assert found == ["tests/tools/test_bootstrap.py"]

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,35 @@ def test_a_runner_that_fails_after_good_tests_is_a_failure(tmp_path: Path):
 def test_a_runner_that_stops_half_way_is_a_failure(tmp_path: Path):
     outcome = ran(tmp_path, written(GOOD[:2], 0), reports=True)
     assert outcome.report.counts == Counts(passed=1, failed=1)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(("deadline", "begun"), [(0.0, 1), (1000.0, 20)])
+def test_tests_end_with_their_time_and_the_others_are_counted(
+    tmp_path: Path, workers: int, deadline: float, begun: int
+):
+    sample = tmp_path / "test_sample.py"
+    sample.write_text("".join(f"def test_{n}(): pass\n" for n in range(20)))
+    options = [f"--numprocesses={workers}", "-p", "no:cacheprovider", str(sample)]
+    hurried = check.pytest("sample", tmp_path, *options, deadline=deadline)
+    outcome = stages.run(hurried, tmp_path / "output")
+    done = min(begun * (workers or 1), 20)
+    assert outcome.report.counts == Counts(passed=done)
+    assert outcome.note == (f"{20 - done} left out" if done < 20 else "")
+
+
+def test_the_times_of_what_was_left_out_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(check, "TIMES", tmp_path / "seconds.json")
+    sample = stage(tmp_path, "", reports=True)
+    every = Outcome(sample, Report(seconds={"f::a": 1.0, "f::b": 1.0}), 2.0)
+    check.remember([every])
+    some = replace(every, report=Report(seconds={"f::a": 3.0}))
+    check.remember([replace(some, stage=replace(sample, hurried=True))])
+    assert check.usual()["tests"] == {"f::a": 3.0, "f::b": 1.0}
+    check.remember([some])
+    assert check.usual()["tests"] == {"f::a": 3.0}
 
 
 def test_a_missing_program_is_a_failure(tmp_path: Path):
