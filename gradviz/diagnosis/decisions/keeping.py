@@ -19,7 +19,7 @@ def kept_by(history: History, reader: Frames, maker: Frames) -> int | None:
     line puts there is traced back to a line that the maker ran in.
     """
     made = {_lines(history, site) for site in maker}
-    for attribute in _attributes_read(history, reader):
+    for attribute in _attributes_read(history, reader, _own(reader, maker)):
         name: str = attribute.node.attr  # type: ignore[attr-defined]
         for statement, value in stored_in(attribute.source, name):
             kept = Spot(attribute.source, value)
@@ -32,9 +32,22 @@ def kept_by(history: History, reader: Frames, maker: Frames) -> int | None:
     return None
 
 
-def _attributes_read(history: History, reader: Frames) -> Iterator[Spot]:
-    """Yield the attributes that the frames of an event read a tensor from."""
-    for place, site in enumerate(reader):
+def _own(reader: Frames, maker: Frames) -> int:
+    """Return how many frames the reader has of its own, from the innermost.
+
+    Calls that led to both handed the tensor over, if at all, as a parameter.
+    """
+    shared = 0
+    for mine, other in zip(reversed(reader), reversed(maker), strict=False):
+        if mine != other:
+            break
+        shared += 1
+    return max(len(reader) - shared, 1)
+
+
+def _attributes_read(history: History, reader: Frames, count: int) -> Iterator[Spot]:
+    """Yield the attributes that the innermost frames of an event read a tensor from."""
+    for place, site in enumerate(reader[:count]):
         where = spot(history, site, reader[place + 1 :])
         for each in () if where is None else ast.walk(where.node):
             if where is None or not isinstance(
