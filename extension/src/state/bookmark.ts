@@ -21,6 +21,7 @@ const KEYS = {
   links: "links",
   mode: "view",
   step: "step",
+  story: "story",
 } as const;
 const LONGEST = 2000; // letters of an address that closed modules may take
 const DIGITS = 4; // of a scale; places are whole units
@@ -44,6 +45,8 @@ export function writeBookmark({ data, ui }: Store): string {
   add("links", links ? "on" : null);
   const step = ui.step.value;
   add("step", step === null ? null : String(step + 1));
+  if (ui.finding.value !== null && ui.stop.value !== null)
+    add("story", `${ui.finding.value + 1}.${ui.stop.value + 1}`);
   add("mode", ui.viewMode.value === "graph" ? null : ui.viewMode.value);
   return parts.join("&");
 }
@@ -111,6 +114,12 @@ export function applyBookmark(store: Store, text: string): void {
     if (selection !== null) {
       ui.selection.value = selection;
       ui.pane.value = "inspector";
+    }
+    const [, finding, stop] = /^(\d{1,6})\.(\d{1,6})$/.exec(of("story")) ?? [];
+    if (finding !== undefined && snapshot.findings[Number(finding) - 1] !== undefined) {
+      ui.finding.value = Number(finding) - 1;
+      ui.stop.value = Number(stop) - 1;
+      ui.pane.value = "findings";
     }
     if (gaze !== null) ui.lookRequest.value = gaze;
   });
