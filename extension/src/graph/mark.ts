@@ -14,6 +14,7 @@ export interface StopMark {
   readonly number: number;
   readonly isBirth: boolean;
   readonly side: StopSide | null;
+  readonly severity: Severity;
 }
 
 /** The stops of the story that is lit; while it is told, all else recedes. */

@@ -45,9 +45,9 @@ describe("findings beside the graph", () => {
     expect(app.find("fix").textContent).toBe("Fix Write y = y + 1.");
     const related = [...app.find("related").querySelectorAll("li")];
     expect(related.map((line) => line.textContent)).toEqual([
-      "made heretrain.py:4y = net.conv(image)",
-      "relatedtrain.py:5y.add_(1)",
-      "shows heretrain.py:6loss = y.relu().sum()",
+      "1inplace saved outputtrain.py:5y.add_(1)",
+      "2made heretrain.py:4y = net.conv(image)",
+      "3shows heretrain.py:6loss = y.relu().sum()",
     ]);
     expect(app.find("finding-2").querySelector(".message")?.textContent).toBe(
       "A lone ` is a character.",
@@ -127,7 +127,7 @@ describe("findings beside the graph", () => {
     const reveal = (target: RevealTarget) => targets.push(target);
     const app = await show({ initial: Promise.resolve(withFindings()), reveal });
     await app.click(app.find("source").querySelector("button"));
-    await app.click(app.find("related").querySelector("button"));
+    await app.click(app.find("related").querySelector("li:nth-child(2) .place"));
     expect(targets.map(({ line }) => line)).toEqual([5, 4]);
   });
 

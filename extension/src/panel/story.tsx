@@ -36,13 +36,14 @@ function StopItem({ stop, at, isTold }: { stop: Stop; at: number; isTold: boolea
       <span class="role">
         <Sentence text={sentence} />
       </span>
-      {place !== null && <PlaceLink place={place} />}
-      {isTold && place !== null ? (
-        <SourceView place={place} context={CONTEXT_LINES} />
-      ) : (
-        <code dir="ltr">
-          {visibleCode(place?.site.text.trim().split("\n")[0] ?? "")}
-        </code>
+      {place !== null && isTold && <SourceView place={place} context={CONTEXT_LINES} />}
+      {place !== null && !isTold && (
+        <>
+          <PlaceLink place={place} />
+          <code dir="ltr">
+            {visibleCode(place.site.text.trim().split("\n")[0] ?? "")}
+          </code>
+        </>
       )}
     </li>
   );

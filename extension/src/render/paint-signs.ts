@@ -30,10 +30,10 @@ export function paintSigns(context: Pen, frame: Frame): void {
     const colour = theme.marks[mark];
     paintSign(context, frame, item, { text, colour, isFilled: true, along: 0 });
   }
-  for (const [item, { number, isBirth, side }] of stops) {
+  for (const [item, { number, isBirth, side, severity }] of stops) {
     paintSign(context, frame, item, {
       text: String(number),
-      colour: theme.marks[marks.get(item) ?? "info"],
+      colour: theme.marks[severity],
       isFilled: isBirth,
       along: ALONG[side ?? "none"],
     });

@@ -219,7 +219,8 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   });
   const storyMarks = computed((): StoryMarks => {
     const isHidden = pane.value === "compare" && comparison.value !== null;
-    const stops = stopMarks(isHidden ? [] : story.value);
+    const severity = finding.value?.finding.severity ?? "info";
+    const stops = stopMarks(isHidden ? [] : story.value, severity, ui.stop.value);
     return { stops, isTold: stops.size > 0 && ui.stop.value !== null };
   });
   const news = computed(() =>

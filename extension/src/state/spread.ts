@@ -9,46 +9,58 @@ export interface Spoilt {
   readonly side: StopSide;
   readonly sentence: string;
   readonly nodes: readonly number[];
+  readonly isLoss?: boolean;
 }
 
-/** The birth at one of these nodes and what it spoilt, in the order of the passes; null
- * where nothing was born there. */
+/** The births at some nodes that end in one loss and what they spoilt, in the order of
+ * the passes; null where nothing was born there. */
 export function spreadOf(tables: Tables, nodes: readonly number[]): Spoilt[] | null {
   const rows = badRows(tables);
-  const birth = rows.find(({ fate, node }) => fate === "birth" && nodes.includes(node));
+  const births = rows.filter(
+    ({ fate, node }) => fate === "birth" && nodes.includes(node),
+  );
+  const [birth] = births;
   if (birth === undefined) return null;
-  const { kind, where, node } = birth;
+  const { kind, where } = birth;
   const bad = (side: StopSide) =>
     new Set(
       rows.flatMap((row) =>
         row.where === side && row.fate !== "healed" ? row.node : [],
       ),
     );
-  const { roots, nodes: all } = tables.snapshot;
   const { incoming, outgoing } = tables;
-  const values =
-    where === "value"
-      ? reached([node], bad("value"), (id) =>
-          (outgoing.get(id) ?? []).map(({ edge }) => edge.target),
-        )
-      : [];
-  const losses = values.filter((id) => roots.includes(id));
-  const back = reached(where === "value" ? losses : [node], bad("gradient"), (id) =>
-    (incoming.get(id) ?? []).map(({ edge }) => edge.source),
-  );
-  const isWeight = (id: number) => all[id]?.kind === "accumulate";
-  const between = values.filter((id) => id !== node && !roots.includes(id));
-  const passed = back.filter((id) => id !== node && !losses.includes(id));
+  const after = (id: number) => (outgoing.get(id) ?? []).map(({ edge }) => edge.target);
+  const before = (id: number) =>
+    (incoming.get(id) ?? []).map(({ edge }) => edge.source);
+  const isValue = where === "value";
+  const spoilt = bad("value");
+  const isLoss = (id: number) => after(id).length === 0;
+  const ends = isValue ? reached([birth.node], spoilt, after).filter(isLoss) : [];
+  const step = new Set(reached(ends, null, before));
+  const same = births.filter((row) => row.where === where && step.has(row.node));
+  const begun = isValue ? same.map(({ node }) => node) : [];
+  const starts = begun.length > 0 ? begun : [birth.node];
+  const values = isValue ? reached(starts, spoilt, after) : [];
+  const losses = values.filter(isLoss);
+  const back = reached(isValue ? losses : starts, bad("gradient"), before);
+  const isWeight = (id: number) => tables.snapshot.nodes[id]?.kind === "accumulate";
+  const between = values.filter((id) => !starts.includes(id) && !isLoss(id));
+  const passed = back.filter((id) => !starts.includes(id) && !losses.includes(id));
   const ways = passed.filter((id) => !isWeight(id));
   const weights = passed.filter(isWeight);
   const told: Spoilt[] = [
-    { side: where, sentence: "", nodes: [node] },
+    { side: where, sentence: "", nodes: starts },
     {
       side: "value",
       sentence: `${kind} spreads to ${formatPlural(between.length, "value")}`,
       nodes: between,
     },
-    { side: "value", sentence: `${kind} reaches the loss`, nodes: losses },
+    {
+      side: "value",
+      sentence: `${kind} reaches the loss`,
+      nodes: losses,
+      isLoss: true,
+    },
     {
       side: "gradient",
       sentence: `${kind} goes back in ${formatPlural(ways.length, "gradient")}`,
@@ -63,15 +75,15 @@ export function spreadOf(tables: Tables, nodes: readonly number[]): Spoilt[] | n
   return told.filter((each) => each.nodes.length > 0);
 }
 
-/** The nodes that a walk over bad ones comes to, nearest first. */
+/** The nodes that a walk over bad ones, or over all, comes to. */
 function reached(
   from: readonly number[],
-  bad: ReadonlySet<number>,
+  bad: ReadonlySet<number> | null,
   next: (id: number) => readonly number[],
 ): number[] {
   const found = new Set(from);
   for (const id of found) {
-    for (const each of next(id)) if (bad.has(each)) found.add(each);
+    for (const each of next(id)) if (bad?.has(each) ?? true) found.add(each);
   }
   return [...found];
 }

@@ -1,7 +1,7 @@
 // The story of a finding: its lines and nodes as numbered stops, from where it began to
 // what it reached.
 import type { StopMark, StopSide } from "../graph/mark.js";
-import type { Finding, Snapshot } from "../ir/types.js";
+import type { Finding, Severity, Snapshot } from "../ir/types.js";
 import type { RelatedPlace } from "./findings.js";
 import { findingDetails } from "./findings.js";
 import { type Place, placeOf } from "./inspect.js";
@@ -59,14 +59,21 @@ export function storyOf(tables: Tables, id: number): readonly Stop[] {
   return withSpread(tables, [...told, ...lines]);
 }
 
-/** The marks of the stops: a node of several has that of the first. */
-export function stopMarks(stops: readonly Stop[]): ReadonlyMap<number, StopMark> {
+/** The marks of the stops: a node of several has that of the one which is told, else
+ * that of a birth, else the first. */
+export function stopMarks(
+  stops: readonly Stop[],
+  severity: Severity,
+  told: number | null,
+): ReadonlyMap<number, StopMark> {
+  const rank = (at: number) => (at === told ? 0 : stops[at]?.isBirth ? 1 : 2);
+  const order = [...stops.keys()].sort((a, b) => rank(a) - rank(b) || a - b);
   const marks = new Map<number, StopMark>();
-  stops.forEach(({ nodes, isBirth, side }, at) => {
-    for (const node of nodes) {
-      if (!marks.has(node)) marks.set(node, { number: at + 1, isBirth, side });
-    }
-  });
+  for (const at of order) {
+    const { nodes = [], isBirth = false, side = null } = stops[at] ?? {};
+    const mark = { number: at + 1, isBirth, side, severity };
+    for (const node of nodes) if (!marks.has(node)) marks.set(node, mark);
+  }
   return marks;
 }
 
@@ -101,7 +108,7 @@ function answered(snapshot: Snapshot, finding: Finding, culprit: Place | null): 
         side: SIDES[kind] ?? null,
         sentence,
         place,
-        nodes: node === null ? nodes : [node],
+        nodes: node === null ? nodes : [...new Set([node, ...nodes])],
       },
     ];
   });
@@ -127,16 +134,16 @@ function withSpread(tables: Tables, stops: readonly Stop[]): readonly Stop[] {
   const [first, ...others] = spread;
   const nodes = [...new Set([...(first?.nodes ?? []), ...birth.nodes])];
   const known = new Set(stops.map(({ place }) => lineOf(place)));
-  const added = others.map((each): Stop => {
+  const added = others.flatMap(({ isLoss = false, ...each }): Stop[] => {
     const site = tables.snapshot.nodes[each.nodes[0] ?? -1]?.site;
-    return { ...each, isBirth: false, place: placeOf(tables.snapshot, site) };
+    const place = placeOf(tables.snapshot, site);
+    const isTold = isLoss && known.has(lineOf(place));
+    return isTold ? [] : [{ ...each, isBirth: false, place }];
   });
-  const isTold = (stop: Stop) =>
-    stop.nodes.length === 1 && known.has(lineOf(stop.place));
   return [
     ...stops.slice(0, at),
     { ...birth, side: first?.side ?? null, nodes },
-    ...added.filter((stop) => !isTold(stop)),
+    ...added,
     ...stops.slice(at + 1),
   ];
 }
