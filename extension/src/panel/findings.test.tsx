@@ -54,6 +54,29 @@ describe("findings beside the graph", () => {
     );
   });
 
+  test("tell their story by keys, on the graph and on its stops", async () => {
+    const app = await show(withFindings());
+    const current = () =>
+      app.find("related").querySelector("[aria-current=step] button")?.textContent;
+    const live = () => app.find("live").textContent;
+    await app.press("w");
+    expect(current()).toBe("1");
+    await app.press("ArrowRight");
+    expect(live()).toBe("Stop 2 of 3, train.py:4: made here");
+    const button = app.find("related").querySelector("[aria-current] .stop");
+    await app.press("ArrowDown", button as HTMLElement);
+    expect(current()).toBe("3");
+    await app.press("ArrowLeft");
+    await app.press("W");
+    expect(current()).toBe("1");
+    await app.press("Escape");
+    expect(current()).toBeUndefined();
+    await app.click(app.find("related").querySelector("li:nth-child(2) .stop"));
+    expect(app.find("related").querySelector(".source mark")?.textContent).toContain(
+      "net.conv",
+    );
+  });
+
   test("show the fix as a change, and copy it where the page may", async () => {
     const writeText = vi.fn(async () => undefined);
     vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText } });

@@ -80,9 +80,12 @@ export function stopMarks(
 /** What a screen reader hears at a stop. */
 export function stopSentence(stops: readonly Stop[], at: number): string {
   const { isBirth = false, sentence = "", place = null } = stops[at] ?? {};
-  const what = isBirth ? "it begins here" : "it goes on";
-  const where = place === null ? "" : `${place.label}, `;
-  return `Stop ${at + 1} of ${stops.length}, ${where}${what}: ${sentence}`;
+  const where = [
+    `Stop ${at + 1} of ${stops.length}`,
+    place?.label,
+    isBirth && "the cause",
+  ];
+  return `${where.filter(Boolean).join(", ")}: ${sentence}`;
 }
 
 function lineOf(place: Place | null): string {
