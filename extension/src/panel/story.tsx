@@ -36,7 +36,13 @@ function StopItem({ stop, at, isTold }: { stop: Stop; at: number; isTold: boolea
       <span class="role">
         <Sentence text={sentence} />
       </span>
-      {place !== null && isTold && <SourceView place={place} context={CONTEXT_LINES} />}
+      {place !== null && isTold && (
+        <SourceView
+          place={place}
+          context={CONTEXT_LINES}
+          label="Source text of the stop"
+        />
+      )}
       {place !== null && !isTold && (
         <>
           <PlaceLink place={place} />

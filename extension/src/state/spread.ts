@@ -1,7 +1,7 @@
 // What NaN and Inf spoilt: from the node of their birth to the loss, and back to weights.
 import type { StopSide } from "../graph/mark.js";
 import { formatPlural } from "./format.js";
-import { badRows } from "./nonfinite.js";
+import { type BadRow, badRows } from "./nonfinite.js";
 import type { Tables } from "./tables.js";
 
 /** Nodes that were spoilt alike. */
@@ -19,9 +19,6 @@ export function spreadOf(tables: Tables, nodes: readonly number[]): Spoilt[] | n
   const births = rows.filter(
     ({ fate, node }) => fate === "birth" && nodes.includes(node),
   );
-  const [birth] = births;
-  if (birth === undefined) return null;
-  const { kind, where } = birth;
   const bad = (side: StopSide) =>
     new Set(
       rows.flatMap((row) =>
@@ -32,10 +29,16 @@ export function spreadOf(tables: Tables, nodes: readonly number[]): Spoilt[] | n
   const after = (id: number) => (outgoing.get(id) ?? []).map(({ edge }) => edge.target);
   const before = (id: number) =>
     (incoming.get(id) ?? []).map(({ edge }) => edge.source);
-  const isValue = where === "value";
   const spoilt = bad("value");
   const isLoss = (id: number) => after(id).length === 0;
-  const ends = isValue ? reached([birth.node], spoilt, after).filter(isLoss) : [];
+  const endsOf = (row: BadRow) =>
+    row.where === "value" ? reached([row.node], spoilt, after).filter(isLoss) : [];
+  // What healed on the way is not what hurts: then it is the gradient of the first step.
+  const birth = births.find((row) => endsOf(row).length > 0) ?? births.at(-1);
+  if (birth === undefined) return null;
+  const { kind, where } = birth;
+  const isValue = where === "value";
+  const ends = endsOf(birth);
   const step = new Set(reached(ends, null, before));
   const same = births.filter((row) => row.where === where && step.has(row.node));
   const begun = isValue ? same.map(({ node }) => node) : [];
