@@ -45,7 +45,7 @@ export function spreadOf(tables: Tables, nodes: readonly number[]): Spoilt[] | n
   const starts = begun.length > 0 ? begun : [birth.node];
   const values = isValue ? reached(starts, spoilt, after) : [];
   const losses = values.filter(isLoss);
-  const back = reached(isValue ? losses : starts, bad("gradient"), before);
+  const back = reached([...losses, ...starts], bad("gradient"), before);
   const isWeight = (id: number) => tables.snapshot.nodes[id]?.kind === "accumulate";
   const between = values.filter((id) => !starts.includes(id) && !isLoss(id));
   const passed = back.filter((id) => !starts.includes(id) && !losses.includes(id));
