@@ -1,5 +1,6 @@
 // What NaN and Inf spoilt: from the node of their birth to the loss, and back to weights.
 import type { StopSide } from "../graph/mark.js";
+import type { Statistics } from "../ir/types.js";
 import { formatPlural } from "./format.js";
 import { type BadRow, badRows } from "./nonfinite.js";
 import type { Tables } from "./tables.js";
@@ -15,6 +16,7 @@ export interface Spoilt {
 /** The births at some nodes that end in one loss and what they spoilt, in the order of
  * the passes; null where nothing was born there. */
 export function spreadOf(tables: Tables, nodes: readonly number[]): Spoilt[] | null {
+  if (!tables.snapshot.statistics.some(isBad)) return null;
   const rows = badRows(tables);
   const births = rows.filter(
     ({ fate, node }) => fate === "birth" && nodes.includes(node),
@@ -77,6 +79,8 @@ export function spreadOf(tables: Tables, nodes: readonly number[]): Spoilt[] | n
   ];
   return told.filter((each) => each.nodes.length > 0);
 }
+
+const isBad = ({ nans, infs }: Statistics) => nans + infs > 0;
 
 /** The nodes that a walk over bad ones, or over all, comes to. */
 function reached(
