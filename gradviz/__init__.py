@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gradviz.showing.show import show as show
     from gradviz.snapshots import load as load
     from gradviz.stepping import step as step
+    from gradviz.supposing import what_if as what_if
     from gradviz.watching import watch as watch
 
 __version__ = "0.1.0"
@@ -64,6 +65,7 @@ __all__ = [
     "show",
     "step",
     "watch",
+    "what_if",
     "why",
 ]
 
@@ -87,6 +89,7 @@ _HOMES = {
     "step": "gradviz.stepping",
     "unload_ipython_extension": "gradviz.notebook.extension",
     "watch": "gradviz.watching",
+    "what_if": "gradviz.supposing",
     "why": "gradviz._capture.why",
 }
 
@@ -94,7 +97,8 @@ _HOMES = {
 # What rooms ask for that may not import these homes, see `_providers.py`.
 _PROVIDED = {
     "capture": "gradviz._capture",
-    "check_service": "gradviz.stepping.check",
+    "graph_services": "gradviz.supposing.service",
+    "recording_services": "gradviz.supposing.service",
 }
 
 _ROOMS = ("plot",)  # packages that are used through an attribute

@@ -105,8 +105,9 @@ def one_line(error: BaseException) -> str:
 
 
 def services_of(x: Any) -> dict[str, Service]:
-    """Return what a view of ``x`` can ask for; of a tensor, to check its nodes."""
+    """Return what a view of ``x`` can ask for; of a tensor, to check its nodes, and
+    what would be if its gradients were others."""
     if hasattr(x, "grad_fn") and hasattr(x, "requires_grad"):
-        return dict(provided("check_service")(x)) if x.grad_fn is not None else {}
+        return dict(provided("graph_services")(x)) if x.grad_fn is not None else {}
     method = getattr(x, "services", None)
     return cast("dict[str, Service]", method()) if callable(method) else {}

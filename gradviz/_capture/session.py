@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, get_args
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 from gradviz import ir
 from gradviz._capture.detail import BUDGET, Detail, How
@@ -24,7 +24,9 @@ from gradviz._capture.recorder.gc_pause import collector_paused
 from gradviz._capture.recorder.live import FirstSource
 from gradviz._capture.recorder.live_log import LogSource
 from gradviz._capture.recorder.recorder import Recorder
+from gradviz._providers import provided
 from gradviz.errors import CaptureError
+from gradviz.services import Service
 from gradviz.text.words import counted
 
 if TYPE_CHECKING:
@@ -249,7 +251,7 @@ class Session:
                 self._explain(error)
         for following in self._followings:
             with self._noting("The view was not brought to its end"):
-                if not following.end(self.snapshot()):
+                if not following.end(self):
                     self.show()
         self._followings.clear()
 
@@ -393,6 +395,16 @@ class Session:
         if not self._open:
             self._diagnosis = together
         return together
+
+    def services(self) -> dict[str, Service]:
+        """Return what a view of this recording can ask for, which does not hold it."""
+        return dict(provided("recording_services")(ref(self)))
+
+    def living(self) -> Iterator[Any]:
+        """Yield the tensors that were recorded and that the program still holds."""
+        for part in self._parts:
+            if part.log is not None:
+                yield from (tensor for _, tensor in part.log.tensors.alive())
 
     def source(self) -> FirstSource:
         """Return what a live view of this recording follows."""

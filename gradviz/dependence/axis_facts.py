@@ -72,6 +72,11 @@ class Axes:
     padded: dict[Axis, Padding] = field(default_factory=dict[Axis, Padding])
     dims: dict[int, Dims] = field(default_factory=dict[int, Dims])  # by tensor
     written: set[int] = field(default_factory=set[int])  # storages
+    samples: set[Axis] = field(default_factory=set[Axis])  # of a loader's batches
+
+    def of_samples(self, axis: Axis) -> bool:
+        """Tell whether an axis is one along which a loader put samples side by side."""
+        return not self.samples.isdisjoint(axis.behind())
 
     def of(self, value: Value) -> Dims:
         """Return the dimensions of a tensor; one that is not known has its own."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
 
-from gradviz.dependence.axes import Axis, Dim, Dims, Factor
+from gradviz.dependence.axes import Axis, Dim, Dims, Factor, only
 from gradviz.program import Call
+
+_MOST_USES = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -24,6 +26,11 @@ class Mix:
     uses: list[Call] = field(default_factory=list[Call])  # where the places matter
     undone: bool = False  # a later change of shape takes all of it again
     is_sliced: bool = False
+
+    def used_by(self, call: Call) -> None:
+        """Note a call that tells the places apart; a loop's are the same."""
+        if len(self.uses) < _MOST_USES:
+            self.uses.append(call)
 
 
 def reshaped(dims: Dims, shape: tuple[int, ...], call: Call, mixes: list[Mix]) -> Dims:
@@ -134,6 +141,21 @@ def _rejoined(old: list[Factor]) -> Dim:
             if parents and all(each.size == size for each in parents):
                 out[-count:] = [Factor(tuple(parents), size)]
     return tuple(out)
+
+
+def taken_again(call: Call, dims: Dims) -> None:
+    """Note where what a view made of an axis is taken for that axis again.
+
+    As where what attention gives is added to what it was given.
+    """
+    for dim in dims:
+        axes = only(dim)
+        for mix in filter(None, map(mixed_in, axes if len(axes) > 1 else ())):
+            cut = mix.swapped
+            if cut is not None and any(
+                each.root is cut.root and mixed_in(each) is None for each in axes
+            ):
+                mix.used_by(call)
 
 
 def _are_parts(factors: list[Factor]) -> bool:

@@ -22,7 +22,8 @@ from gradviz.dependence.axis_facts import Axes, Meeting, Padding, Pick, Scan
 from gradviz.dependence.axis_indexing import indexed
 from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES, RULES, ints, reduced
 from gradviz.dependence.axis_padding import Filling
-from gradviz.dependence.axis_views import mixed_in, reshaped
+from gradviz.dependence.axis_samples import Loaders
+from gradviz.dependence.axis_views import mixed_in, reshaped, taken_again
 from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import plain
 from gradviz.program import Backward, Call, Event, History, ModuleCall, Value
@@ -85,6 +86,7 @@ class _Walk:
         self._layers: dict[int, _Layer] = {}  # sequence layers, by event
         self._inside: dict[int, _Layer] = {}  # tensor -> the layer that made it
         self._packed: dict[int, tuple[Dim, Dim]] = {}
+        self._loaders = Loaders(history)
 
     # ---- events ----------------------------------------------------------------------
 
@@ -192,6 +194,7 @@ class _Walk:
                 return None
             rest = [joined(a, b) for a, b in zip(out[lead:], dims, strict=True)]
             out = (*out[:lead], *rest)
+        taken_again(call, out)
         return out
 
     def _normalised(self, call: Call) -> Dims:
@@ -287,6 +290,8 @@ class _Walk:
                 numbers = tuple([number for _, number in known])
                 move = Move("numbers", numbers, call)
                 made = (known[0][0][0].moved(move, size),)
+        if self._loaders.ran(call):
+            self.axes.samples.update(axes_in(made))
         out = list(moved)
         out.insert(place % rank, made)
         return tuple(out)
@@ -450,8 +455,8 @@ class _Walk:
         """
         for axis in [axis for dim in dims for axis in axes_in(dim)]:
             mix = mixed_in(axis)
-            if mix is not None and (exact or not mix.exact) and len(mix.uses) < _FEW:
-                mix.uses.append(call)
+            if mix is not None and (exact or not mix.exact):
+                mix.used_by(call)
 
 
 @dataclass(slots=True, eq=False)

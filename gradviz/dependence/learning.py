@@ -98,17 +98,24 @@ def starved(history: History) -> set[int]:
 
 
 @once
+def by_memory(history: History) -> dict[int, set[int]]:
+    """Return the parameters that calls read or write, by their storage."""
+    found: dict[int, set[int]] = {}
+    for call in history.calls:
+        for value in (*call.inputs, *call.outputs):
+            if value.is_parameter:
+                found.setdefault(value.storage, set()).add(value.tensor)
+    return found
+
+
+@once
 def copies(history: History) -> set[int]:
     """Return the parameters that are written from other parameters.
 
     These are the slow halves of pairs: target networks, moving averages. Nobody
     expects a gradient there.
     """
-    owners: dict[int, set[int]] = {}
-    for call in history.calls:
-        for value in (*call.inputs, *call.outputs):
-            if value.is_parameter:
-                owners.setdefault(value.storage, set()).add(value.tensor)
+    owners = by_memory(history)
     found: set[int] = set()
     for call in history.calls:
         for write in call.writes if call.op in _COPYING else ():

@@ -270,7 +270,9 @@ class _Recording:
 
     def finish(self, error: BaseException | None = None) -> None:
         self.stop(error)
-        offers = {} if error is None else {"release": ReleaseService(error)}
+        offers = self.recorder.services()
+        if error is not None:
+            offers["release"] = ReleaseService(error)
         try:
             shown = Shown(self.recorder.snapshot(), offers)
             if self._live is not None and self._live.end(shown):

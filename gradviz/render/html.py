@@ -36,6 +36,7 @@ def to_html(snapshot: ir.Snapshot) -> str:
         title=html.escape(clean(snapshot.title, 200) or "gradviz"),
         text=html.escape(to_text(snapshot, limit=200)),
         data=data,
+        view="",
         bundle=_packed(bundle),
         integrity=_integrity(bundle),
     )

@@ -67,7 +67,7 @@ GRADVIZ = """
     showing
     _capture
     derivative notebook watching
-    stepping
+    stepping supposing
     running
     gradviz
     demo

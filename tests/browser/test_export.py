@@ -43,7 +43,7 @@ def save(page: Page, title: str, folder: Path) -> Path:
     page.keyboard.press("Enter")
     entry = page.get_by_role("menuitem", name=title)
     expect(page.get_by_role("menuitem").first).to_be_focused()
-    for _ in range(6):
+    for _ in range(page.get_by_role("menuitem").count()):
         if entry.evaluate("element => element.matches(':focus')"):
             break
         page.keyboard.press("ArrowDown")
@@ -110,3 +110,54 @@ def test_the_recording_and_the_page_hold_the_same_snapshot(
     count = f"{len(snapshot.nodes)} nodes"
     expect(watched.page.get_by_test_id("node-count")).to_have_text(count)
     assert watched.errors == []
+
+
+def size_of(path: Path) -> tuple[float, float]:
+    root = ElementTree.parse(path).getroot()
+    return float(root.attrib["width"]), float(root.attrib["height"])
+
+
+def test_a_picture_of_what_is_seen_has_its_size_and_its_zoom(
+    show: Callable[..., Watched], tmp_path: Path
+):
+    watched = show(samples.cnn())
+    page = watched.page
+    whole = save(page, "Picture (SVG)", tmp_path)
+    for _ in range(4):
+        page.get_by_role("button", name="Zoom in").click()
+    expect(page).to_have_url(re.compile("look="))
+    seen = save(page, "What is seen (SVG)", tmp_path)
+    canvas = page.get_by_test_id("graph").bounding_box()
+    assert canvas is not None
+    assert size_of(seen) == pytest.approx((canvas["width"], canvas["height"]), abs=2)
+    texts = [len(ElementTree.parse(p).findall(f".//{SVG}text")) for p in (whole, seen)]
+    assert 0 < texts[1] < texts[0]
+    data = save(page, "What is seen (PNG)", tmp_path).read_bytes()
+    width = int.from_bytes(data[16:20])
+    assert width == pytest.approx(2 * canvas["width"], abs=4)
+    assert watched.errors == []
+
+
+def test_a_saved_page_opens_on_what_was_seen(
+    show: Callable[..., Watched], new_page: Callable[..., Watched], tmp_path: Path
+):
+    watched = show(samples.cnn())
+    page = watched.page
+    page.get_by_test_id("search").fill("relu")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Zoom in").click()
+    page.get_by_test_id("color-by").select_option("dtype")
+    heading = page.get_by_test_id("inspector").get_by_role("heading", level=2)
+    expect(heading).to_contain_text("elu")
+    expect(page).to_have_url(re.compile(r"look=1\.1"))  # the address follows the camera
+    kept = page.url.partition("#")[2]
+    saved = save(page, "Web page (HTML)", tmp_path)
+
+    other = new_page()
+    other.page.context.set_offline(True)
+    other.page.goto(saved.as_uri())
+    again = other.page.get_by_test_id("inspector").get_by_role("heading", level=2)
+    expect(again).to_have_text(heading.inner_text())
+    expect(other.page.get_by_test_id("color-by")).to_have_value("dtype")
+    expect(other.page).to_have_url(f"{saved.as_uri()}#{kept}")
+    assert watched.errors == other.errors == []

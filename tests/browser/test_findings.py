@@ -202,3 +202,21 @@ def test_axe_finds_nothing_serious(
     for _ in samples.SAMPLES[sample]().findings:
         assert grave_violations(page) == []
         page.keyboard.press("n")
+
+
+def test_a_finding_is_copied_as_markdown(show: Callable[..., Watched]):
+    snapshot = samples.overwritten()
+    watched = show(snapshot)
+    page = watched.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    first = page.get_by_test_id("finding-0")
+    first.get_by_role("button", name="Copy as Markdown").click()
+    expect(first.get_by_role("button", name="Copied")).to_be_visible()
+    told = page.evaluate("navigator.clipboard.readText()")
+    assert told.startswith("**GV101 inplace-saved-output** (error)\n\n")
+    culprit = snapshot.sites[snapshot.findings[0].culprit or 0]
+    assert f"```python\n{culprit.text.strip()}\n```" in told
+    assert "\n1. " in told
+    assert "**Fix:** " in told
+    assert "gradviz explain GV101" in told
+    assert watched.errors == []

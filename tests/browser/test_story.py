@@ -185,6 +185,6 @@ def test_a_stop_stands_in_the_address(opened: Callable[..., Watched]):
     page.keyboard.press("w")
     page.keyboard.press("w")
     stop_of(page, 2)
-    page.wait_for_url(re.compile("story=1.2"))
+    page.wait_for_url(re.compile("story=2"))
     page.reload()
     stop_of(page, 2)

@@ -5,11 +5,13 @@ import type { Bookmarks } from "../state/transport.js";
 const ADDRESSES = ["file:", "http:", "https:"];
 const PAUSE_MS = 400; // browsers refuse more than some hundred changes in 30 seconds
 
-/** The address of a page of our own; undefined where it has none to share. */
-export function pageBookmarks(page: Window): Bookmarks | undefined {
+/** The address of a page of our own; undefined where it has none to share.
+ *
+ * Where it says nothing the page begins as it was saved. */
+export function pageBookmarks(page: Window, saved = ""): Bookmarks | undefined {
   if (!ADDRESSES.includes(page.location.protocol)) return undefined;
   let waiting: ReturnType<typeof setTimeout> | undefined;
-  let latest = page.location.hash.slice(1);
+  let latest = page.location.hash.slice(1) || saved;
   const address = () => `${page.location.href.split("#")[0]}#${latest}`;
   return {
     read: () => latest,

@@ -42,7 +42,7 @@ export function mountPage(el: HTMLElement): Mounted {
   const page = el.ownerDocument;
   const bundle = async () =>
     new TextDecoder().decode(await inflate(embedded(page, BUNDLE_ID)));
-  const bookmarks = pageBookmarks(window);
+  const bookmarks = pageBookmarks(window, el.dataset.view);
   const transport = {
     initial: readPage(page),
     bundle,

@@ -8,6 +8,7 @@ import { StatisticsView } from "./gradient-section.js";
 import { StorageSection } from "./storage-section.js";
 import { StrideSection } from "./stride-picture.js";
 import { Empty, type Fact, Facts, Name, Section, Tag } from "./text.js";
+import { WhatIfSection } from "./what-if.js";
 
 function End({ id, node, end }: { id: number; node: OpNode | null; end: string }) {
   const store = useStore();
@@ -77,6 +78,7 @@ export function EdgeInspector({ snapshot, details }: Props) {
           <StatisticsView statistics={gradient} />
         )}
       </Section>
+      <WhatIfSection of="edge" row={details.id} kind={edge.kind} />
       <Section title="Memory layout">
         <StrideSection
           snapshot={snapshot}

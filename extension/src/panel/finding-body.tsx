@@ -2,6 +2,7 @@
 // the nodes, and the memory it is about.
 import { useState } from "preact/hooks";
 import { goToNode, showFinding } from "../state/actions.js";
+import { findingMarkdown } from "../state/finding-markdown.js";
 import type { FindingDetails, RelatedPlace } from "../state/findings.js";
 import { formatCount } from "../state/format.js";
 import { nodeTitle } from "../state/inspect.js";
@@ -30,26 +31,32 @@ export function Fix({ text }: { text: string }) {
 
 const LINES_SHOWN = 60;
 
-/** The fix as a change to the file, and a button that copies it where a page may. */
-export function FixDiff({ diff, safe }: { diff: string; safe: boolean }) {
+/** Copies a text; nothing where a page may not. */
+function Copy({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false);
-  if (diff === "") return null;
-  const lines = diff.split("\n").slice(2); // without the names of the file
+  if (typeof navigator.clipboard?.writeText !== "function") return null;
   const copy = async () => {
-    await navigator.clipboard.writeText(`${diff}\n`);
+    await navigator.clipboard.writeText(text);
     setCopied(true);
   };
+  return (
+    <button type="button" onClick={() => copy().catch(() => setCopied(false))}>
+      {copied ? "Copied" : label}
+    </button>
+  );
+}
+
+/** The fix as a change to the file, and a button that copies it. */
+export function FixDiff({ diff, safe }: { diff: string; safe: boolean }) {
+  if (diff === "") return null;
+  const lines = diff.split("\n").slice(2); // without the names of the file
   return (
     <figure class="fix-diff" data-testid="fix-diff">
       <figcaption>
         <span class="muted">
           {safe ? "As a change" : "As a change that takes a side"}
         </span>
-        {typeof navigator.clipboard?.writeText === "function" && (
-          <button type="button" onClick={() => copy().catch(() => setCopied(false))}>
-            {copied ? "Copied" : "Copy"}
-          </button>
-        )}
+        <Copy text={`${diff}\n`} label="Copy" />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard */}
       <pre dir="ltr" tabIndex={0}>
@@ -156,6 +163,7 @@ function Memory({ details: { tensors, storages } }: { details: FindingDetails })
 }
 
 export function FindingBody({ details }: { details: FindingDetails }) {
+  const snapshot = useStore().data.snapshot.value;
   return (
     <div class="finding-body">
       {details.culprit !== null && (
@@ -165,6 +173,13 @@ export function FindingBody({ details }: { details: FindingDetails }) {
       <FixDiff diff={details.finding.diff} safe={details.finding.safe} />
       <Story />
       <Explain code={details.finding.code} />
+      <div class="in-graph">
+        <Copy
+          key={details.id}
+          text={findingMarkdown(details, snapshot?.producer ?? "")}
+          label="Copy as Markdown"
+        />
+      </div>
       <InGraph details={details} />
       <Memory details={details} />
     </div>

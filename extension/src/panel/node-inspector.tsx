@@ -28,6 +28,7 @@ import { StrideSection } from "./stride-picture.js";
 import { type PickTensor, SavedTable, TensorTable } from "./tensor-table.js";
 import { Empty, type Fact, Facts, Name, Section, Tag } from "./text.js";
 import { WaitingValues } from "./waiting-values.js";
+import { WhatIfSection } from "./what-if.js";
 
 const LAYOUT = "Memory layout";
 
@@ -239,6 +240,7 @@ export function NodeInspector({ snapshot, details }: Props) {
         />
         <WaitingValues node={details.id} />
       </Section>
+      <WhatIfSection of="node" row={details.id} kind={details.node.kind} />
       <Section title="Storage" note={formatPlural(details.storages.length, "storage")}>
         <StorageSection uses={details.storages} />
       </Section>

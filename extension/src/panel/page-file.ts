@@ -1,4 +1,5 @@
-// Writes the page that gradviz.export_html writes: template, viewer and data in one file.
+// Writes the page that gradviz.export_html writes: template, viewer and data in one file,
+// which opens on what the user looks at.
 
 import template from "gradviz:page";
 import { encodeSnapshot } from "../ir/encode.js";
@@ -9,11 +10,16 @@ import { xmlText } from "../state/xml.js";
 const NO_SCRIPT = "This page draws a graph with a script, and scripts are off.";
 const PIECE = 0x8000; // what one call takes as arguments
 
-export async function pageFile(snapshot: Snapshot, bundle: string): Promise<string> {
+export async function pageFile(
+  snapshot: Snapshot,
+  bundle: string,
+  view: string,
+): Promise<string> {
   const values: Readonly<Record<string, string>> = {
     title: xmlText(visibleText(snapshot.title || "gradviz")),
     text: NO_SCRIPT,
     data: base64(await deflate(encodeSnapshot(snapshot))),
+    view: xmlText(view),
     integrity: "", // nobody lent it
     bundle: base64(await deflate(new TextEncoder().encode(bundle))),
   };

@@ -3,6 +3,7 @@ import { unfolded } from "../graph/fold.js";
 import { writeJson } from "../ir/write-json.js";
 import { wholePng, wholeSvg } from "../render/whole.js";
 import { writeDot } from "../scene/dot.js";
+import { writeBookmark } from "../state/bookmark.js";
 import { visibleText } from "../state/visible-text.js";
 import type { AppContext } from "./context.js";
 import { pageFile } from "./page-file.js";
@@ -10,7 +11,14 @@ import { pageFile } from "./page-file.js";
 const NOTHING_DRAWN = "There is no picture yet: the graph is still being laid out.";
 const REVOKE_AFTER_MS = 60_000; // some browsers read the file only after a question
 
-export type FileForm = "svg" | "png" | "dot" | "json" | "html";
+export type FileForm =
+  | "svg"
+  | "png"
+  | "view.svg"
+  | "view.png"
+  | "dot"
+  | "json"
+  | "html";
 
 interface Form {
   readonly form: FileForm;
@@ -24,13 +32,25 @@ const FORMS: readonly Form[] = [
     form: "svg",
     title: "Picture (SVG)",
     type: "image/svg+xml",
-    write: (app, title) => wholeSvg(wholeOf(app), title),
+    write: (app, title) => wholeSvg(wholeOf(app), title, "whole"),
   },
   {
     form: "png",
     title: "Picture (PNG)",
     type: "image/png",
-    write: (app) => wholePng(wholeOf(app), document),
+    write: (app) => wholePng(wholeOf(app), document, "whole"),
+  },
+  {
+    form: "view.svg",
+    title: "What is seen (SVG)",
+    type: "image/svg+xml",
+    write: (app, title) => wholeSvg(wholeOf(app), title, "seen"),
+  },
+  {
+    form: "view.png",
+    title: "What is seen (PNG)",
+    type: "image/png",
+    write: (app) => wholePng(wholeOf(app), document, "seen"),
   },
   {
     form: "dot",
@@ -42,7 +62,10 @@ const FORMS: readonly Form[] = [
     form: "html",
     title: "Web page (HTML)",
     type: "text/html",
-    write: async (app) => pageFile(snapshotOf(app), (await app.bundle?.()) ?? ""),
+    write: async (app) => {
+      const view = writeBookmark(app.store);
+      return pageFile(snapshotOf(app), (await app.bundle?.()) ?? "", view);
+    },
   },
   {
     form: "json",

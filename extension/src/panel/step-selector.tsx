@@ -5,6 +5,8 @@ import { countSteps } from "../state/steps.js";
 import { useStore } from "./context.js";
 import { StepBackwardIcon, StepForwardIcon } from "./icons.js";
 
+const NO_LATER = "No later step was kept in full: see the notes";
+
 export function StepSelector() {
   const store = useStore();
   const { steps, step, news } = store.derived;
@@ -12,6 +14,7 @@ export function StepSelector() {
   const count = steps.value.length;
   if (at === null || count === 0) return null;
   const differs = news.value;
+  const number = steps.value[at]?.number ?? at + 1;
   const snapshot = store.data.snapshot.value;
   const total = snapshot === null ? count : countSteps(snapshot, steps.value);
   return (
@@ -37,7 +40,7 @@ export function StepSelector() {
         onClick={() => compareSteps(store)}
       >
         <span>
-          step <b>{steps.value[at]?.number ?? at + 1}</b> of {total}
+          step <b>{number}</b> of {total}
         </span>
         {differs !== null && (
           <span class="muted" data-testid="step-news">
@@ -48,7 +51,7 @@ export function StepSelector() {
       <button
         type="button"
         aria-label="Next step"
-        title="Next step ( ] )"
+        title={at === count - 1 && number < total ? NO_LATER : "Next step ( ] )"}
         disabled={at === count - 1}
         onClick={() => stepOn(store, 1)}
       >

@@ -11,7 +11,7 @@ type Wanted = "number" | "text" | null;
 /** What was typed beside a choice; null where nothing is wanted. */
 type Value = string | number | null;
 
-interface Choice {
+export interface Choice {
   readonly label: string;
   /** What stands in the field beside it; null where there is none. */
   readonly wants: Wanted;
@@ -34,7 +34,7 @@ const CHANGES: Readonly<Record<string, Choice>> = {
 };
 
 /** A choice, the value it wants, and a button; Enter in the field presses the button. */
-function ChoiceForm({
+export function ChoiceForm({
   name,
   what,
   title,
@@ -83,6 +83,11 @@ function ChoiceForm({
           placeholder={choices[chosen]?.hint}
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            event.preventDefault(); // JupyterLab keeps browsers from doing it themselves
+            event.currentTarget.form?.requestSubmit();
+          }}
         />
       )}
       <button type="submit" disabled={!usable}>

@@ -155,7 +155,8 @@ class CanvasGraphView implements GraphView {
 
   whole(): Whole | null {
     const parts = this.picture.frame(Number.POSITIVE_INFINITY);
-    return parts === null ? null : { parts, text: this.text };
+    const seen = { view: this.camera.view, size: this.surface.size };
+    return parts === null ? null : { parts, text: this.text, seen };
   }
 
   neighbour(node: number, direction: Direction): number | null {
@@ -260,7 +261,7 @@ class CanvasGraphView implements GraphView {
     if (boxes < this.boxes / 2 && toggled === null && this.picture.scene !== null)
       this.camera.fitIfSmall(this.picture.scene.bounds);
     this.boxes = boxes;
-    this.gazing.arrive();
+    if (this.gazing.arrive()) this.hasMoved = true; // a later resize leaves it there
     if (this.pendingReveal !== null) this.reveal(this.pendingReveal);
     this.surface.requestFrame();
     this.events.onLayout({ boxes, millis });

@@ -1,5 +1,7 @@
-// The whole picture as it stands, for files: every open box at full size, highlights too.
+// The picture as it stands, for files, highlights too: every open box at full size, or
+// what the screen shows.
 import { xmlText } from "../state/xml.js";
+import type { Frame } from "./frame.js";
 import { paint } from "./paint.js";
 import type { Pen } from "./pen.js";
 import type { FrameParts } from "./picture.js";
@@ -17,37 +19,43 @@ const TOO_LARGE =
   "The picture would have more than 20,000 boxes: close some modules first.";
 const TOO_BIG_TO_PAINT = "This browser could not paint a picture of that size.";
 
-/** What is drawn now, and what measures its words. */
+/** What is drawn now, what measures its words, and where the camera looks. */
 export interface Whole {
   readonly parts: FrameParts;
   readonly text: TextMetrics;
+  readonly seen: Pick<Frame, "view" | "size">;
 }
 
-function sizeOf({ parts }: Whole) {
+/** All of it at full size, or what the screen shows. */
+export type Extent = "whole" | "seen";
+
+function placed({ parts, seen }: Whole, extent: Extent) {
+  if (extent === "seen") return seen;
   const { boxes, bounds } = parts.scene;
   if (boxes.length > MOST_BOXES) throw new Error(TOO_LARGE);
   const width = Math.ceil(bounds.width) + 2 * MARGIN;
-  return { width, height: Math.ceil(bounds.height) + 2 * MARGIN };
+  const size = { width, height: Math.ceil(bounds.height) + 2 * MARGIN };
+  return { size, view: { scale: 1, x: MARGIN - bounds.x, y: MARGIN - bounds.y } };
 }
 
-function paintWhole(pen: Pen, whole: Whole, scale: number): void {
+function paintWhole(pen: Pen, whole: Whole, extent: Extent, pixelRatio: number): void {
   const { parts, text } = whole;
-  const size = sizeOf(whole);
-  const view = {
-    scale: 1,
-    x: MARGIN - parts.scene.bounds.x,
-    y: MARGIN - parts.scene.bounds.y,
+  const { size, view } = placed(whole, extent);
+  const world = {
+    x: -view.x / view.scale,
+    y: -view.y / view.scale,
+    width: size.width / view.scale,
+    height: size.height / view.scale,
   };
-  const world = { x: -view.x, y: -view.y, ...size };
-  paint(pen, { ...parts, text, size, view, world, hovered: -1, pixelRatio: scale });
+  paint(pen, { ...parts, text, size, view, world, hovered: -1, pixelRatio });
 }
 
 /** The picture as a file of its own: no script, no font and no address in it. */
-export function wholeSvg(whole: Whole, title: string): string {
-  const { width, height } = sizeOf(whole);
+export function wholeSvg(whole: Whole, title: string, extent: Extent): string {
+  const { width, height } = placed(whole, extent).size;
   const page = whole.parts.theme.background;
   const pen = new SvgPen(whole.text.width);
-  paintWhole(pen, whole, 1);
+  paintWhole(pen, whole, extent, 1);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">`,
     `<title>${xmlText(title)}</title>`,
@@ -58,8 +66,12 @@ export function wholeSvg(whole: Whole, title: string): string {
 }
 
 /** The picture in pixels; twice as sharp as on the screen, where a canvas allows it. */
-export async function wholePng(whole: Whole, page: Document): Promise<Blob> {
-  const { width, height } = sizeOf(whole);
+export async function wholePng(
+  whole: Whole,
+  page: Document,
+  extent: Extent,
+): Promise<Blob> {
+  const { width, height } = placed(whole, extent).size;
   const scale = Math.min(
     SHARPNESS,
     MOST_SIDE / Math.max(width, height),
@@ -70,7 +82,7 @@ export async function wholePng(whole: Whole, page: Document): Promise<Blob> {
   canvas.height = Math.floor(height * scale);
   const context = canvas.getContext("2d");
   if (context === null) throw new Error(TOO_BIG_TO_PAINT);
-  paintWhole(context, whole, scale);
+  paintWhole(context, whole, extent, scale);
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.globalCompositeOperation = "destination-over";
   context.fillStyle = whole.parts.theme.background;

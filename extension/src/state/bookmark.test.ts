@@ -4,6 +4,7 @@ import {
   selectNode,
   setColorBy,
   setQuery,
+  showFinding,
   toggleScope,
 } from "./actions.js";
 import { setFlow, toggleLinks } from "./actions-drawing.js";
@@ -15,6 +16,7 @@ import {
   undo,
 } from "./actions-history.js";
 import { applyBookmark, writeBookmark } from "./bookmark.js";
+import { withFindings } from "./findings.test-util.js";
 import { convolution } from "./snapshots.test-util.js";
 import { createStore } from "./store.js";
 
@@ -50,6 +52,25 @@ describe("a bookmark", () => {
     expect(ui.lookRequest.value).toEqual({ scale: 0.8123, x: 120, y: -30 });
     ui.gaze.value = ui.lookRequest.value;
     expect(writeBookmark(other)).toBe(text);
+  });
+
+  test("brings back the finding that was unfolded", () => {
+    const withThree = () => {
+      const store = createStore();
+      receiveSnapshot(store, withFindings());
+      return store;
+    };
+    const store = withThree();
+    expect(writeBookmark(store)).not.toContain("finding=");
+    showFinding(store, 2);
+    const text = writeBookmark(store);
+    expect(text).toContain("finding=3");
+    const other = withThree();
+    applyBookmark(other, text);
+    expect(other.ui.finding.value).toBe(2);
+    expect(other.ui.pane.value).toBe("findings");
+    applyBookmark(other, "finding=9&finding=-1");
+    expect(other.ui.finding.value).toBe(2);
   });
 
   test.each([

@@ -21,6 +21,7 @@ const KEYS = {
   links: "links",
   mode: "view",
   step: "step",
+  finding: "finding",
   story: "story",
 } as const;
 const LONGEST = 2000; // letters of an address that closed modules may take
@@ -45,8 +46,9 @@ export function writeBookmark({ data, ui }: Store): string {
   add("links", links ? "on" : null);
   const step = ui.step.value;
   add("step", step === null ? null : String(step + 1));
-  if (ui.finding.value !== null && ui.stop.value !== null)
-    add("story", `${ui.finding.value + 1}.${ui.stop.value + 1}`);
+  add("finding", ui.finding.value ? String(ui.finding.value + 1) : null);
+  const { value: stop } = ui.stop;
+  add("story", stop === null ? null : String(stop + 1));
   add("mode", ui.viewMode.value === "graph" ? null : ui.viewMode.value);
   return parts.join("&");
 }
@@ -104,6 +106,7 @@ export function applyBookmark(store: Store, text: string): void {
   const flow = FLOWS.find((name) => name === of("arrows"));
   const gaze = readGaze(of("gaze"));
   const selection = readSelection(of("selection"), snapshot);
+  const finding = Number(of("finding")) - 1;
   batch(() => {
     if (closed !== undefined) ui.collapsed.value = readScopes(closed, snapshot);
     if (colour !== undefined) setColorBy(store, colour);
@@ -111,14 +114,16 @@ export function applyBookmark(store: Store, text: string): void {
     if (of("links") === "on" && !ui.drawing.value.links) toggleLinks(store);
     if (mode !== undefined) ui.viewMode.value = mode;
     if (parts.has(KEYS.query)) setQuery(store, of("query"));
+    if (snapshot.findings[finding] !== undefined) {
+      ui.finding.value = finding;
+      ui.pane.value = "findings";
+    }
     if (selection !== null) {
       ui.selection.value = selection;
       ui.pane.value = "inspector";
     }
-    const [, finding, stop] = /^(\d{1,6})\.(\d{1,6})$/.exec(of("story")) ?? [];
-    if (finding !== undefined && snapshot.findings[Number(finding) - 1] !== undefined) {
-      ui.finding.value = Number(finding) - 1;
-      ui.stop.value = Number(stop) - 1;
+    if (/^\d{1,6}$/.test(of("story"))) {
+      ui.stop.value = Number(of("story")) - 1;
       ui.pane.value = "findings";
     }
     if (gaze !== null) ui.lookRequest.value = gaze;

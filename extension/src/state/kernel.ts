@@ -58,6 +58,26 @@ export interface Check {
   readonly error: string;
 }
 
+/** What reaches a parameter, and what would: norms and a cosine as text. */
+export interface Arrival {
+  readonly name: string;
+  /** Its row in the snapshot. */
+  readonly node: number | null;
+  readonly did: string;
+  readonly would: string;
+  readonly cosine: string;
+}
+
+/** A backward pass with some changes, which never ran. */
+export interface WhatIf {
+  /** Each change in words, in the order in which they were asked for. */
+  readonly changes: readonly string[];
+  /** The program's hooks, which were left out. */
+  readonly hooks: readonly string[];
+  readonly rows: readonly Arrival[];
+  readonly error: string;
+}
+
 /** The trait `_services` of gradviz/widget.py. */
 export interface Services {
   /** The number of the last request that was answered. */
@@ -65,6 +85,7 @@ export interface Services {
   readonly stepping?: Stepping;
   readonly release?: Release;
   readonly check?: Check;
+  readonly what_if?: WhatIf;
 }
 
 export type ServiceName = Exclude<keyof Services, "answered">;

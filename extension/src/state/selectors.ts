@@ -221,7 +221,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const isHidden = pane.value === "compare" && comparison.value !== null;
     const severity = finding.value?.finding.severity ?? "info";
     const stops = stopMarks(isHidden ? [] : story.value, severity, ui.stop.value);
-    return { stops, isTold: stops.size > 0 && ui.stop.value !== null };
+    return { stops, isTold: story.value[ui.stop.value ?? -1] !== undefined };
   });
   const news = computed(() =>
     recorded.value === null || step.value === null || !isSettled.value

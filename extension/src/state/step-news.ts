@@ -44,14 +44,14 @@ export function stepNews(
   };
 }
 
-/** "2 new, 1 gone, 3 changed" */
-export function newsWords({ added, removed, changed }: StepNews): string {
+/** "2 new, 1 gone, 3 changed", or "like step 1" */
+export function newsWords({ since, added, removed, changed }: StepNews): string {
   const parts = [
     added > 0 ? `${added} new` : "",
     removed > 0 ? `${removed} gone` : "",
     changed > 0 ? `${changed} changed` : "",
   ];
-  return parts.filter(Boolean).join(", ") || "no change";
+  return parts.filter(Boolean).join(", ") || `like step ${since}`;
 }
 
 /** The node of a step that corresponds to one of another step. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { collapse } from "../graph/collapse.js";
 import { parseSnapshot } from "../ir/parse.js";
-import type { Snapshot } from "../ir/types.js";
+import type { Edge, Event, OpNode, Snapshot } from "../ir/types.js";
 import { receiveSnapshot, reportSettled, selectNode, toggleScope } from "./actions.js";
 import { compareSteps, followSteps, showStep, stepOn } from "./actions-steps.js";
 import { seek } from "./actions-timeline.js";
@@ -158,6 +158,23 @@ test("what differs from the step before is marked, and put side by side on deman
   expect(drawn()).toEqual([0, 3, 4, 5, 6, 7]);
   store.ui.pane.value = "inspector";
   expect(drawn()).toEqual([0, 5, 6, 7]);
+});
+
+test("what only reads a step's results after its pass is no step", () => {
+  const kept = training({ ops: [2, 2] });
+  const [root, mean] = [kept.nodes.length - 1, kept.nodes.length];
+  const node = { ...(kept.nodes[root] as OpNode), scope: null, sequence: mean };
+  const after = (source: number): Snapshot => ({
+    ...kept,
+    nodes: [...kept.nodes, node],
+    edges: [...kept.edges, { ...(kept.edges[0] as Edge), source, target: mean }],
+    events: [
+      ...kept.events,
+      { ...(kept.events.find(({ kind }) => kind === "op") as Event), node: mean },
+    ],
+  });
+  expect(stepsOf(after(root)).length).toBe(2);
+  expect(stepsOf(after(0)).length).toBe(3); // it begins anew, from a leaf
 });
 
 test("steps have the numbers of the training, of which not all are kept", () => {

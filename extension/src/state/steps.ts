@@ -51,9 +51,23 @@ function endsOf(events: readonly Event[]): number[] {
   return ends;
 }
 
+/** Whether the last events, without a pass of their own, only read what the step before
+ * made: `print(loss.mean())`. */
+function isAfterword({ nodes, edges }: Snapshot, events: readonly Event[]): boolean {
+  const made = new Set(
+    events.flatMap(({ kind, node }) => (kind === "op" ? (node ?? []) : [])),
+  );
+  const [first] = made;
+  if (first === undefined || events.some(({ kind }) => kind === "module_enter"))
+    return false;
+  const read = edges.filter(({ target }) => target === first);
+  return read.some(({ source }) => !made.has(source) && !isLeafRow(nodes[source]));
+}
+
 /** Stretches of events, each with at least one backward pass; writes of an optimizer and
  * what else comes before the next call belong to the step that they end. */
-function stretchesOf(events: readonly Event[]): { from: number; to: number }[] {
+function stretchesOf(snapshot: Snapshot): { from: number; to: number }[] {
+  const { events } = snapshot;
   const stretches: { from: number; to: number }[] = [];
   const isForward = ({ kind, node }: Event) =>
     kind === "module_enter" || (kind === "op" && node !== null);
@@ -71,7 +85,8 @@ function stretchesOf(events: readonly Event[]): { from: number; to: number }[] {
   };
   for (const end of endsOf(events)) if (end > from) close(end);
   const rest = events.slice(from);
-  if (rest.some((event) => isForward(event) || event.kind === "backward_begin")) {
+  const goesOn = rest.some(({ kind }) => kind === "backward_begin");
+  if (goesOn || (rest.some(isForward) && !isAfterword(snapshot, rest))) {
     stretches.push({ from, to: events.length });
   }
   const last = stretches.at(-1);
@@ -88,7 +103,7 @@ export function stepsOf(snapshot: Snapshot): readonly Step[] {
   const { events } = snapshot;
   const found = known.get(events);
   if (found !== undefined) return found;
-  const stretches = snapshot.parts.length > 0 ? [] : stretchesOf(events);
+  const stretches = snapshot.parts.length > 0 ? [] : stretchesOf(snapshot);
   const steps =
     stretches.length < 2 ? NONE : divide(buildTables(unfolded(snapshot)), stretches);
   known.set(events, steps);

@@ -220,7 +220,7 @@ describe("telling it", () => {
     applyBookmark(other, writeBookmark(store));
     expect([other.ui.finding.value, other.ui.stop.value]).toEqual([0, 1]);
     expect(other.ui.pane.value).toBe("findings");
-    applyBookmark(other, "story=9.9");
-    expect(other.ui.finding.value).toBe(0);
+    applyBookmark(other, "story=99"); // of another recording: there is no such stop
+    expect(other.derived.announcement.value).toContain("Finding 1 of 3");
   });
 });

@@ -210,8 +210,10 @@ class Recorder:
 def _kept(count: int, shown: list[Backward], passes: list[Backward]) -> str:
     """Say which of so many passes are in a recording."""
     kept = len(shown)
-    which = "" if shown == passes[-kept:] else " that were looked at in full"
-    return f"{count:,} steps were recorded; the last {kept}{which} are kept."
+    looked = "that was" if kept == 1 else "that were"
+    which = "" if shown == passes[-kept:] else f" {looked} looked at in full"
+    last = f"last {kept}{which} are" if kept > 1 else f"last one{which} is"
+    return f"{count:,} steps were recorded; the {last} kept."
 
 
 def _nodes_of(

@@ -48,7 +48,7 @@ def check_derivative(
     True
     """
     hooks = lib.autograd.graph.saved_tensors_hooks(_itself, _itself)
-    with _silence(), _same_random_numbers(lib) as rewind, hooks, lib.enable_grad():
+    with _silence(), same_random_numbers(lib) as rewind, hooks, lib.enable_grad():
         probe = _Probe(lib, function, inputs, rewind)
         for number in probe.leaves:
             if needs is None or needs[number]:
@@ -229,14 +229,17 @@ _COPIED = (list, dict, set)
 
 
 @contextmanager
-def _same_random_numbers(lib: Any) -> Generator[Any, None, None]:
+def same_random_numbers(lib: Any) -> Generator[Any, None, None]:
     """Yield a function that winds all random numbers back; do so at the end too."""
     numpy = sys.modules.get("numpy")
     engine, python = lib.get_rng_state(), random.getstate()
+    devices = lib.cuda.get_rng_state_all() if lib.cuda.is_initialized() else []
     array = None if numpy is None else numpy.random.get_state()
 
     def rewind() -> None:
         lib.set_rng_state(engine)
+        if devices:
+            lib.cuda.set_rng_state_all(devices)
         random.setstate(python)
         if numpy is not None:
             numpy.random.set_state(array)

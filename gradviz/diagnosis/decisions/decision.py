@@ -12,7 +12,15 @@ from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.bindings import definition, of_name
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
-from gradviz.program import Call, History, Module, ModuleCall, RawSite
+from gradviz.program import (
+    Call,
+    History,
+    Module,
+    ModuleCall,
+    Optimizer,
+    OptimizerCall,
+    RawSite,
+)
 
 Frames = tuple[RawSite, ...]  # innermost first
 
@@ -73,16 +81,27 @@ def of_argument(
     """
     known, key = _known(history), (module.key, place, *names)
     if key not in known:
-        known[key] = _given(history, module, place, names)
+        known[key] = _given(history, module.site, module.stack, place, names)
     return known[key]
 
 
+def of_parameters(history: History, optimizer: Optimizer) -> Decision:
+    """Return the line that chose which parameters an optimizer was given."""
+    made = history.at(optimizer.made)
+    stack = made.stack if isinstance(made, OptimizerCall) else ()
+    return _given(history, optimizer.site, stack, 0, ("params",))
+
+
 def _given(
-    history: History, module: Module, place: int, names: Collection[str]
+    history: History,
+    site: RawSite | None,
+    stack: Frames,
+    place: int,
+    names: Collection[str],
 ) -> Decision:
-    where = spot(history, module.site, module.stack)
+    where = spot(history, site, stack)
     if where is None or not isinstance(where.node, ast.Call):
-        return Decision(module.site)
+        return Decision(site)
     call = where.node
     named = [each.value for each in call.keywords if each.arg in names]
     placed = call.args[place : place + 1]
@@ -91,8 +110,8 @@ def _given(
     for given in (named or placed)[:1]:
         way = path(where.at(given))
         if len(way) > 1:
-            return _at(history, way[-1], module.site)
-    return Decision(module.site)
+            return _at(history, way[-1], site)
+    return Decision(site)
 
 
 def of_setting(

@@ -45,11 +45,4 @@ def _message(history: History, found: Overwrite) -> str:
     )
 
 
-def _fix(history: History, found: Overwrite) -> str:
-    return (
-        f"{rewrite_words(history, found)} Or move the write before "
-        f"{history.line(found.node.site)}, where the value is saved."
-    )
-
-
-RULE = overwrite_rule("GV102", "inplace-saved-input", "input", _message, _fix)
+RULE = overwrite_rule("GV102", "inplace-saved-input", "input", _message, rewrite_words)

@@ -158,6 +158,7 @@ def _unused(
     end = _end(history, tensors)
     if end is None:
         why = "is called, but nothing that is trained uses its result"
+        fix = "Add what its result is for to the loss, or remove it."
         return why, call.site, fix
     why = f"is called, but its result ends in `{history.text(end.site)}`"
     loss = _loss_beside(history, end)

@@ -82,6 +82,7 @@ def _hit(
         f"plain attribute, and its {len(inside)} parameters keep their requires_grad.",
         culprit,
         edit=switched_by_call(culprit),
-        fix=f"Call `{module.name or 'module'}.requires_grad_(False)` (or True).",
+        fix=f"Call `{module.name or 'module'}.requires_grad_"
+        f"({_asks_to_learn(history, site)})`.",
         tensors=tuple(sorted(inside)),
     )

@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from types import CodeType
 
 from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.frames import spot
@@ -48,6 +49,7 @@ from gradviz.diagnosis.rules._lifetime import line_of
 from gradviz.program import (
     Backward,
     Call,
+    Event,
     History,
     Module,
     ModuleCall,
@@ -151,6 +153,27 @@ def _hit(
             certainty=0.9 if sure else 0.5,
         )
         return
+    calling = _called_from(history, switch, step)
+    if calling is not None:
+        back, way = calling
+        yield Hit(
+            f"`{history.text(way)}` in {history.line(way)} leaves {name} in evaluation "
+            f"mode, by `{history.text(switch.site)}` in {history.line(switch.site)}, "
+            f"and the training goes on so up to `{history.text(back)}` in "
+            f"{history.line(back)}: {learning.joined(kinds)} {behave} as in "
+            "evaluation.",
+            way,
+            "Call `.train()` behind it, as at the beginning of the loop.",
+            symptom=step.site,
+            related=(
+                Related("evaluation mode since", switch.site, _AFTER),
+                Related("trained in evaluation mode", call.site, _BACK),
+            ),
+            severity="warning" if sure else "info",
+            edit=trained_again(switch.site, call.site),
+            certainty=0.9 if sure else 0.5,
+        )
+        return
     yield Hit(
         f"{name} is in evaluation mode since `{history.text(switch.site)}` in "
         f"{history.line(switch.site)} and was trained so in "
@@ -164,6 +187,36 @@ def _hit(
         edit=trained_again(switch.site, call.site),
         certainty=0.9 if sure else 0.5,
     )
+
+
+def _called_from(
+    history: History, switch: TrainingSwitched, step: Event
+) -> tuple[RawSite | None, RawSite] | None:
+    """Return who switches back, and the line of the training that called the eval().
+
+    Only where the program does switch back, later than it should: then a helper that
+    evaluates was called in the middle. Else the helper itself is to do it.
+    """
+    own = [e for e in history.of(TrainingSwitched) if e.module == switch.module]
+    off = next(each.index for each in own if not each.training)
+    back = next((each for each in own if each.training and each.index > off), None)
+    training = _functions_around(history, step)
+    within = switch.site is None or switch.site[0] in training
+    way = next((site for site in switch.stack if site[0] in training), None)
+    return None if back is None or way is None or within else (back.site, way)
+
+
+def _functions_around(history: History, event: Event) -> set[CodeType]:
+    """Return the functions that a function was called from, and itself.
+
+    Steps know their line alone: who called it, another event of the same knows.
+    """
+    own = event.site[0] if event.site is not None else None
+    for each in (event, *history.events):
+        codes = [site[0] for site in (each.site, *each.stack) if site is not None]
+        if own in codes[:-1]:
+            return set(codes[codes.index(own) :])
+    return {own} if own is not None else set()
 
 
 def _once_before(

@@ -23,7 +23,8 @@ Use instead
 When it stays quiet
     Frozen parameters, several optimizers, parameters that the program updates or copies
     itself. It is an information only where a loss may well pass through what is not to
-    learn: a part of its own, most of a model, or what comes before all that learns.
+    learn: layers of a part of its own, most of a model, or what comes before all that
+    learns.
 
 References
     https://pytorch.org/docs/stable/optim.html#constructing-it
@@ -74,10 +75,15 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _are_forgotten(history: History, left_out: set[int], known: set[int]) -> bool:
-    """Tell whether few are left out, behind others of their model that learn."""
+    """Tell whether few are left out, behind others of their model that learn.
+
+    Or ones that the program spelt out as parameters, as the weights of a loss.
+    """
     known = known & learning.trained(history)
     if len(left_out) >= len(known):
         return False
+    if any(_is_spelt_out(history, key) for key in left_out):
+        return True
     for model in learning.outermost(history):
         inside = learning.all_parameters(history, model)
         if inside & left_out and not inside & known:
@@ -88,3 +94,15 @@ def _are_forgotten(history: History, left_out: set[int], known: set[int]) -> boo
     return learning_from is not None and any(
         first[key] > learning_from for key in left_out if key in first
     )
+
+
+def _is_spelt_out(history: History, parameter: int) -> bool:
+    """Tell whether a class of the program's says ``nn.Parameter`` for it.
+
+    The parameters of a library's layer are registered by the line that makes the layer.
+    """
+    module = learning.module_of(history, parameter)
+    facts = history.program.tensors.get(parameter)
+    if module is None or module.site is None or facts is None or facts.made is None:
+        return False
+    return facts.made != module.site

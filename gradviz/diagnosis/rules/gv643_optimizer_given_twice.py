@@ -1,10 +1,11 @@
-"""Two optimizers were given the same parameters, and others that learn none.
+"""Parameters were given to optimizers twice, and others that learn to none.
 
 What it does
-    Finds optimizers that step parameters of which an earlier optimizer has every one,
-    while parameters that no optimizer has get gradients. Finds optimizers that hold
-    all of another one's parameters beside their own, where the gradients that come to
-    what these give have one sign in the passes of one, and the other in the other's.
+    Finds optimizers that hold a parameter twice, or of whose parameters an earlier
+    optimizer has every one, while parameters that no optimizer has get gradients. Finds
+    optimizers that hold all of another one's parameters beside their own, where the
+    gradients that come to what these give have one sign in the passes of one, and the
+    other in the other's.
 
 Why is this bad
     A line was copied and its argument kept: one model is stepped by both, for its own
@@ -34,10 +35,12 @@ References
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import sampled
+from gradviz.diagnosis.decisions.decision import of_parameters
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied_by, by_hand
@@ -50,7 +53,7 @@ _LEAST = 2  # steps of each of the two
 
 @rule("GV643", "optimizer-given-twice", "warning")
 def check(history: History) -> Iterator[Hit]:
-    """Yield one hit per optimizer that repeats another one's parameters."""
+    """Yield one hit per optimizer that repeats parameters, its own or another one's."""
     yield from _against(history)
     made = moves(history)
     optimizers = [
@@ -67,6 +70,9 @@ def check(history: History) -> Iterator[Hit]:
             None,
         )
         known = {k for k in left_out if k in born and born[k].index <= later.made}
+        if known and len(set(later.tensors)) < len(later.tensors):
+            yield _repeating(history, later, known)
+            continue
         if first is None or not known:
             continue
         yield Hit(
@@ -86,6 +92,27 @@ def check(history: History) -> Iterator[Hit]:
             edit=given(later.site, owners(history, known)),
             certainty=0.9,
         )
+
+
+def _repeating(history: History, optimizer: Optimizer, left_out: set[int]) -> Hit:
+    counts = Counter(optimizer.tensors)
+    twice = learning.listed(history, [key for key, n in counts.items() if n > 1])
+    chosen = of_parameters(history, optimizer)
+    return Hit(
+        f"{optimizer_words(history, optimizer.key)} was given {twice} twice. "
+        f"{learning.listed(history, left_out)} "
+        f"{learning.plural(len(left_out), 'gets a gradient', 'get gradients')}, and no "
+        "optimizer has been given them: one model stands in the list for another.",
+        chosen.site,
+        "Name the model once that was meant in place of the repeated one.",
+        symptom=moves(history)[optimizer.key][0].site,
+        related=(
+            Related("optimizer made here", optimizer.site),
+            Related("left out", made_at(history, min(left_out))),
+        ),
+        tensors=tuple(sorted(left_out)),
+        certainty=0.9,
+    )
 
 
 def _against(history: History) -> Iterator[Hit]:

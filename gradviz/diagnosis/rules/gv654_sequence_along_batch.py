@@ -1,9 +1,10 @@
 """A sequence layer takes the batch for time, and goes from sample to sample.
 
 What it does
-    Finds recurrent layers and attention that run along a dimension which the targets
-    of a loss tell to be the samples: both were picked with one index, or what is left
-    after one element of the other dimension was taken has a target for each.
+    Finds recurrent layers and attention that run along the dimension of the samples: a
+    ``DataLoader`` put them side by side, or the targets of a loss tell it. Both were
+    picked with one index, or what is left after one element of the other dimension was
+    taken has a target for each.
 
 Why is this bad
     ``nn.LSTM`` and its like want ``(time, batch, features)`` unless
@@ -58,7 +59,7 @@ def check(history: History) -> Iterator[Hit]:
     axes = history.once(axes_of)
     scans = {scan.call.index: scan for scan in axes.scans}
     told = set[RawSite | None]()
-    for meeting, call, reason in _taken(axes):
+    for call, loss, reason in (*_taken(axes), *_loaded(axes)):
         scan = scans.get(call.index)
         site = _layer(history, call)
         if scan is None or site in told or not _several(scan):
@@ -66,7 +67,7 @@ def check(history: History) -> Iterator[Hit]:
         if scan.attends and _is_meant(axes, scan):
             continue
         told.add(site)
-        yield _hit(history, meeting, scan, site, reason)
+        yield _hit(history, loss, scan, site, reason)
 
 
 def _several(scan: Scan) -> bool:
@@ -90,7 +91,15 @@ def _is_meant(axes: Axes, scan: Scan) -> bool:
     )
 
 
-def _taken(axes: Axes) -> Iterator[tuple[Meeting, Call, str]]:
+def _loaded(axes: Axes) -> Iterator[tuple[Call, Call | None, str]]:
+    """Yield the layers whose time is what a loader put side by side."""
+    for scan in axes.scans:
+        along, beside = axes_in(scan.along), axes_in(scan.beside)
+        if any(map(axes.of_samples, along)) and not any(map(axes.of_samples, beside)):
+            yield scan.call, None, "loader"
+
+
+def _taken(axes: Axes) -> Iterator[tuple[Call, Call | None, str]]:
     """Yield the layers along whose time a loss has targets for samples, and why."""
     for meeting in filter(None, map(Meeting.with_target, axes.meetings)):
         for guess, target in meeting.pairs:
@@ -99,9 +108,9 @@ def _taken(axes: Axes) -> Iterator[tuple[Meeting, Call, str]]:
                 if found is None or any(map(_scanned, axes_in(target))):
                     continue
                 if any(map(axis.picked_with, axes_in(target))):
-                    yield meeting, found, "index"
+                    yield found, meeting.call, "index"
                 elif any(e.how == "dropped" and e.call is found for e in axis.behind()):
-                    yield meeting, found, "dropped"
+                    yield found, meeting.call, "dropped"
 
 
 def _scanned(axis: Axis) -> Call | None:
@@ -133,17 +142,11 @@ def _copied(history: History, kind: str) -> RawSite | None:
 
 
 def _hit(
-    history: History, meeting: Meeting, scan: Scan, site: RawSite | None, reason: str
+    history: History, loss: Call | None, scan: Scan, site: RawSite | None, reason: str
 ) -> Hit:
-    call, loss = scan.call, meeting.call
+    call = scan.call
     along = axes_in(scan.along)[0].size
-    beside = axes_in(scan.beside)[0].size
     does = "compares the elements of" if scan.attends else "goes along"
-    why = (
-        "The index that picked them picked the targets, too"
-        if reason == "index"
-        else f"What is left of the other dimension, of {beside}, is one element"
-    )
     said = "batch_first" in history.text(site)
     first = not scan.batch_first
     fix = (
@@ -153,18 +156,35 @@ def _hit(
     )
     return Hit(
         f"`{history.text(call.site)}` ({history.line(call.site)}) {does} a dimension "
-        f"of {along}, and these are the samples: `{loss.op}` "
-        f"({history.line(loss.site)}) has one target for each of them. {why}. So what "
-        "the layer says of a sample depends on the others in the batch.",
+        f"of {along}, and these are the samples: {_why(history, loss, scan, reason)} "
+        "So what the layer says of a sample depends on the others in the batch.",
         site,
         fix,
         symptom=call.site,
         related=(
             Related("runs along the batch here", call.site),
-            Related("one target per sample here", loss.site),
+            *(
+                []
+                if loss is None
+                else [Related("one target per sample here", loss.site)]
+            ),
         ),
         edit=None
         if said and scan.attends
         else with_keyword(site, "batch_first", str(first), of=_LAYERS),
-        certainty=0.85 if reason == "index" else 0.75,
+        certainty=0.75 if reason == "dropped" else 0.85,
+    )
+
+
+def _why(history: History, loss: Call | None, scan: Scan, reason: str) -> str:
+    if loss is None:
+        return "the `DataLoader` put them side by side there."
+    targets = (
+        f"`{loss.op}` ({history.line(loss.site)}) has one target for each of them."
+    )
+    if reason == "index":
+        return f"{targets} The index that picked them picked the targets, too."
+    beside = axes_in(scan.beside)[0].size
+    return (
+        f"{targets} What is left of the other dimension, of {beside}, is one element."
     )

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 
+from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis._words import variable
@@ -73,7 +74,7 @@ def check(history: History) -> Iterator[Hit]:
     if len(passes) < 2:
         return
     lines: dict[RawSite, _Line] = {}
-    renewed = set[int]()
+    renewed = set(learning.by_memory(history))  # a weight's `.data` is no data
     for call in history.calls:
         for write in call.writes:
             value = write.value

@@ -73,7 +73,7 @@ def test_the_data_block_follows_the_contract():
     integrity = f"sha256-{base64.b64encode(digest).decode()}"
     bundle = {**scripts[0], "id": "gradviz-bundle", "data-integrity": integrity}
     assert scripts[1:] == [bundle, {}]
-    assert ("div", {"id": "gradviz"}) in page.elements
+    assert ("div", {"id": "gradviz", "data-view": ""}) in page.elements
 
 
 def test_the_policy_forbids_every_connection():

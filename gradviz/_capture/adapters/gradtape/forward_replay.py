@@ -68,7 +68,7 @@ def _held(library: Any, root: Any) -> Iterator[Any]:
     seen, waiting = {root}, [root]
     while waiting:
         each = waiting.pop()
-        yield from _saved_tensors(each, library)
+        yield from kept_tensors(each, library)
         for behind, _ in each.next_functions:
             if behind is not None and behind not in seen:
                 seen.add(behind)
@@ -307,7 +307,8 @@ def _slots_of(node: Any) -> Iterator[tuple[str, Any]]:
             raise CaptureError(gone) from None
 
 
-def _saved_tensors(node: Any, library: Any) -> Iterator[Any]:
+def kept_tensors(node: Any, library: Any) -> Iterator[Any]:
+    """Yield the tensors that a node saved for its derivative, as far as it has them."""
     for name in dir(node):
         if not name.startswith("_saved_") and name != "saved_tensors":
             continue

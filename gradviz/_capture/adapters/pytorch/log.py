@@ -375,10 +375,13 @@ class TorchLog(TorchFrames):
         self.times = {at: ns for at, ns in times if at >= first or at in older}
 
     def _lasting(self) -> set[int]:
-        """Return the passes that outlive others: those of a picture, the first odd."""
+        """Return the passes that outlive others: those told in full, the first odd.
+
+        As many as a picture has, also where nobody wants one: findings are the same.
+        """
         passes = [e for e in self.program.raw if isinstance(e, Backward)]
         told = [each for each in passes if each.runs and each.whole]
-        found = last_passes(told, self._pictured) if self._pictured else []
+        found = last_passes(told, self._pictured or KEPT_STEPS)
         odd = first_unusual(passes)
         return {event.index for event in (*found, odd) if event is not None}
 

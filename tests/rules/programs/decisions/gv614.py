@@ -41,4 +41,42 @@ PROGRAMS: list[Case] = [
         "eval-mode-left-on",
         says=["runs once"],
     ),
+    case(
+        "evaluated_in_the_middle_of_an_epoch",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Trainer:
+            def __init__(self, model):
+                self.model = model
+                self.opt = torch.optim.SGD(model.parameters(), lr=0.1)
+                self.seen = 0
+            def validate(self, x):
+                self.model.eval()
+                with torch.no_grad():
+                    return self.model(x).mean().item()
+            def epoch(self, x, y):
+                self.model.train()
+                losses = []
+                for xb, yb in zip(x.split(8), y.split(8)):
+                    loss = F.cross_entropy(self.model(xb), yb)
+                    self.opt.zero_grad()
+                    loss.backward()
+                    self.opt.step()
+                    losses.append(loss.item())
+                    self.seen += 1
+                    if self.seen % 3 == 0:
+                        self.validate(x)  # CULPRIT
+                return losses
+        x = torch.randn(64, 4)
+        net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+        trainer = Trainer(net)
+        for epoch in range(3):
+            trainer.epoch(x, (x[:, 0] > 0).long())
+        """,
+        "eval-mode-left-on",
+        says=["leaves", "self.model.train()"],
+    ),
 ]

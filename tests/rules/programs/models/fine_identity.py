@@ -391,4 +391,48 @@ PROGRAMS: list[Case] = [
         slow.load_state_dict(net.state_dict())
         """,
     ),
+    case(
+        "average_kept_through_data",
+        """
+        import copy
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))
+        slow = copy.deepcopy(net)
+        for p in slow.parameters():
+            p.requires_grad = False
+        opt = torch.optim.Adam(net.parameters())
+        for step in range(4):
+            x = torch.randn(6, 4)
+            with torch.no_grad():
+                target = slow(x)
+            loss = (net(x + 0.1 * torch.randn(6, 4)) - target - x).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                for p, q in zip(net.parameters(), slow.parameters()):
+                    q.data.mul_(0.9).add_(p.data, alpha=0.1)
+        """,
+    ),
+    case(
+        "last_of_the_parameters_is_read",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net(torch.randn(6, 4)).pow(2).mean().backward()
+            opt.step()
+        for p in net.parameters():
+            p = p.detach()
+        print(p)
+        for p in net.parameters():
+            p = p.requires_grad_(False)
+        """,
+    ),
 ]

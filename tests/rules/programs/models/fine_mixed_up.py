@@ -153,4 +153,51 @@ PROGRAMS: list[Case] = [
         rows.sum().backward()
         """,
     ),
+    case(
+        "second_derivatives_column_by_column",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.Adam(net.parameters())
+        for step in range(3):
+            x = torch.rand(12, 2, requires_grad=True)
+            u = net(x)
+            g = torch.autograd.grad(u, x, torch.ones_like(u), create_graph=True)[0]
+            total = 0
+            for i in range(2):
+                ones = torch.ones_like(g[:, i])
+                row = torch.autograd.grad(g[:, i], x, ones, create_graph=True)[0]
+                total = total + row[:, i]
+            v = torch.randn_like(g)
+            product = torch.autograd.grad(g, x, v, create_graph=True)[0]
+            loss = (total - 1).pow(2).mean() + 1e-3 * product.pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "norm_of_a_whole_sample",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        critic = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.Tanh(), nn.Flatten(), nn.Linear(64, 1)
+        )
+        opt = torch.optim.Adam(critic.parameters())
+        for step in range(3):
+            x = torch.randn(5, 1, 6, 6, requires_grad=True)
+            score = critic(x)
+            ones = torch.ones_like(score)
+            g = torch.autograd.grad(score, x, ones, create_graph=True)[0]
+            penalty = ((g.flatten(1).norm(2, dim=1) - 1) ** 2).mean()
+            loss = score.mean() + 10 * penalty
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]

@@ -175,4 +175,34 @@ PROGRAMS: list[Case] = [
         """,
         "view-mixes-axes",
     ),
+    case(
+        "heads_not_moved_back_before_the_residual",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        emb, qkv, out, head = (
+            nn.Embedding(9, 12),
+            nn.Linear(12, 36),
+            nn.Linear(12, 12),
+            nn.Linear(12, 9),
+        )
+        layers = [emb, qkv, out, head]
+        opt = torch.optim.Adam([p for layer in layers for p in layer.parameters()])
+        for step in range(3):
+            ids = torch.randint(0, 9, (5, 6))
+            x = emb(ids)
+            q, k, v = qkv(x).view(5, 6, 3, 12).permute(0, 2, 1, 3).chunk(3, dim=-1)
+            scores = torch.softmax(q @ k.transpose(-2, -1) / 2, dim=-1)
+            mixed = (scores @ v).reshape(5, 6, 12)  # CULPRIT
+            x = x + out(mixed)
+            opt.zero_grad()
+            scores = head(x[:, 3:]).flatten(0, 1)
+            F.cross_entropy(scores, ids[:, 3:].flatten()).backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+        says=["dimension of 6 is cut"],
+    ),
 ]

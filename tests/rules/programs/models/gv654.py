@@ -108,4 +108,35 @@ PROGRAMS: list[Case] = [
         "sequence-along-batch",
         says=["transpose(0, 1)"],
     ),
+    case(
+        "batches_of_a_loader_into_time",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        from torch.utils.data import DataLoader, Dataset
+        torch.manual_seed(0)
+        class Words(Dataset):
+            def __init__(self):
+                self.ids = torch.randint(0, 9, (30,))
+            def __len__(self):
+                return 24
+            def __getitem__(self, i):
+                return self.ids[i : i + 5], self.ids[i + 1 : i + 6]
+        emb, rnn, head = (
+            nn.Embedding(9, 4),
+            nn.LSTM(4, 8),  # CULPRIT
+            nn.Linear(8, 9),
+        )
+        layers = nn.ModuleList([emb, rnn, head])
+        opt = torch.optim.Adam(layers.parameters())
+        for x, y in DataLoader(Words(), batch_size=8, shuffle=True):
+            out, _ = rnn(emb(x))
+            opt.zero_grad()
+            F.cross_entropy(head(out).transpose(1, 2), y).backward()
+            opt.step()
+        """,
+        "sequence-along-batch",
+        says=["`DataLoader`", "batch_first=True"],
+    ),
 ]

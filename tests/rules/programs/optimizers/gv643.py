@@ -70,4 +70,25 @@ PROGRAMS: list[Case] = [
         "optimizer-given-twice",
         says=["opposite signs"],
     ),
+    case(
+        "one_of_two_listed_twice",
+        """
+        import torch
+        import torch.nn as nn
+        import warnings
+        warnings.simplefilter("ignore")
+        torch.manual_seed(0)
+        first, second = nn.Linear(4, 1), nn.Linear(4, 1)
+        params = list(first.parameters()) + list(first.parameters())  # CULPRIT
+        opt = torch.optim.SGD(params, lr=0.1)
+        for step in range(3):
+            x = torch.randn(6, 4)
+            loss = first(x).pow(2).mean() + (second(x) - 1).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "optimizer-given-twice",
+        says=["`second.weight`", "twice"],
+    ),
 ]

@@ -1,0 +1,36 @@
+"""Which calls put samples side by side: those that a loader makes in its loop."""
+
+from __future__ import annotations
+
+from types import CodeType
+
+from gradviz.program import Call, History, RawSite
+
+
+class Loaders:
+    """The loops over loaders of a run, by their lines.
+
+    A loop asks for its iterator and for each batch in one statement; whatever is called
+    there, or behind a call of a ``collate_fn`` there, is called by the loader.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._places = history.places
+        loops = [each.site for each in history.calls if each.op == "DataLoader"]
+        self._lines = {self._line(site) for site in loops if site is not None}
+        self._known: dict[RawSite, bool] = {}
+
+    def ran(self, call: Call) -> bool:
+        """Tell whether a loader ran a call."""
+        if not self._lines or call.site is None:
+            return False
+        return any(map(self._is_loop, (call.site, *call.stack)))
+
+    def _is_loop(self, site: RawSite) -> bool:
+        known = self._known.get(site)
+        if known is None:
+            known = self._known[site] = self._line(site) in self._lines
+        return known
+
+    def _line(self, site: RawSite) -> tuple[CodeType, int]:
+        return site[0], self._places.line(site)

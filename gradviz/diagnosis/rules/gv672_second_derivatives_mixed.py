@@ -1,0 +1,124 @@
+"""Columns of a gradient are differentiated together, as if they were one by one.
+
+What it does
+    Finds ``autograd.grad(g, x, torch.ones_like(g))``, or the same of ``g.sum()``, where
+    ``g`` is the gradient with respect to ``x`` and has several columns, and columns of
+    the result are picked or added up.
+
+Why is this bad
+    What is differentiated is the sum of all columns. Column ``j`` of the result is the
+    sum over ``i`` of d²u/dx_i dx_j, with every mixed derivative in it: the Laplacian of
+    an equation made so is another operator. Nothing fails, and the solution is wrong.
+
+Example
+    ::
+
+        u_x = torch.autograd.grad(u, x, torch.ones_like(u), create_graph=True)[0]
+        u_xx = torch.autograd.grad(u_x, x, torch.ones_like(u_x), create_graph=True)[0]
+        laplacian = u_xx.sum(dim=1)
+
+Use instead
+    ::
+
+        for i in range(x.shape[1]):
+            ones = torch.ones_like(u_x[:, i])
+            row = torch.autograd.grad(u_x[:, i], x, ones, create_graph=True)[0]
+            laplacian = laplacian + row[:, i]
+
+When it stays quiet
+    One column, other factors than ones, as in a Hessian-vector product, and results
+    that are used as a whole.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
+    M. Raissi et al. (2019), Physics-informed neural networks, section 3,
+    doi:10.1016/j.jcp.2018.10.045
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.dependence.cuts import sampled
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Backward, Call, History, RawSite, Value
+
+_ONES = words("ones ones_like new_ones")
+_APART = words("getitem select narrow split chunk unbind sum trace diagonal")
+
+
+@rule("GV672", "second-derivatives-mixed", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that differentiates a whole gradient so."""
+    told = set[RawSite | None]()
+    for outer in sampled(history.backwards):
+        if outer.site in told or len(outer.inputs) != 1 or len(outer.roots) != 1:
+            continue
+        gradient = _summed(history, outer)
+        inner = None if gradient is None else _pass_of(history, gradient, outer)
+        use = _taken_apart(history, outer)
+        if gradient is not None and inner is not None and use is not None:
+            told.add(outer.site)
+            yield _hit(history, outer, inner, gradient, use)
+
+
+def _summed(history: History, outer: Backward) -> Value | None:
+    """Return the tensor of several columns whose sum a pass differentiates."""
+    (root,) = outer.roots
+    if not root.shape:
+        total = history.producer(root, before=outer.index)
+        if total is None or plain(total.op) != "sum" or len(total.arguments) > 1:
+            return None
+        root = total.inputs[0]
+    else:
+        given = outer.gradients[0] if outer.gradients else None
+        made = None if given is None else history.producer(given, before=outer.index)
+        if made is None or plain(made.op) not in _ONES:
+            return None
+    several = len(root.shape) > 1 and root.shape[-1] > 1
+    return root if several and root.shape == outer.inputs[0].shape else None
+
+
+def _pass_of(history: History, gradient: Value, outer: Backward) -> Backward | None:
+    """Return the pass whose result a tensor is, by what ``outer`` differentiates by."""
+    wanted = outer.inputs[0].tensor
+    for each in reversed(history.backwards):
+        if each.index < outer.index and each.api == "grad":
+            for given, result in zip(each.inputs, each.results, strict=False):
+                if result is not None and result.tensor == gradient.tensor:
+                    return each if given.tensor == wanted else None
+    return None
+
+
+def _taken_apart(history: History, outer: Backward) -> Call | None:
+    """Return a call that takes columns of the result, or adds them up."""
+    result = outer.results[0] if outer.results else None
+    uses = [] if result is None else history.uses(result.tensor, outer.index)
+    return next((use for use in uses if plain(use.op) in _APART), None)
+
+
+def _hit(
+    history: History, outer: Backward, inner: Backward, gradient: Value, use: Call
+) -> Hit:
+    name = history.name(gradient, "the gradient")
+    by = history.name(outer.inputs[0], "its input")
+    count = gradient.shape[-1]
+    return Hit(
+        f"{name} is the gradient by {by} ({history.line(inner.site)}) and has {count} "
+        f"columns. Differentiated as a whole, with ones, it gives the derivative of "
+        "their sum: every column of the result holds mixed second derivatives, too. "
+        f"`{history.text(use.site)}` ({history.line(use.site)}) takes the columns for "
+        "second derivatives by one coordinate each.",
+        outer.site,
+        "Differentiate one column at a time, and keep the same column of the result: "
+        "`grad(g[:, i], x, torch.ones_like(g[:, i]), create_graph=True)[0][:, i]`.",
+        symptom=use.site,
+        related=(
+            Related("first derivatives here", inner.site),
+            Related("columns taken here", use.site),
+        ),
+        tensors=(gradient.tensor,),
+        certainty=0.85,
+    )

@@ -1,0 +1,130 @@
+"""A loop over parameters gives its own variable another value, and changes nothing.
+
+What it does
+    Finds ``for`` loops over parameters, buffers or gradients whose whole body assigns
+    to the loop's variables, where nothing reads these afterwards.
+
+Why is this bad
+    ``param = value`` makes the name stand for something else; the tensor that it stood
+    for stays as it was. Weights are neither copied, nor clipped, nor averaged, and
+    nothing fails.
+
+Example
+    ::
+
+        for slow, fast in zip(target.parameters(), model.parameters()):
+            slow = fast
+
+Use instead
+    ::
+
+        with torch.no_grad():
+            for slow, fast in zip(target.parameters(), model.parameters()):
+                slow.copy_(fast)
+
+When it stays quiet
+    Bodies that do anything else, calls that may change what they are given, and
+    variables that are read behind the assignment.
+
+References
+    https://docs.python.org/3/reference/simple_stmts.html#assignment-statements
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.dependence.flow import words
+from gradviz.diagnosis.decisions.bindings import own_nodes
+from gradviz.diagnosis.edits.syntax import dotted
+from gradviz.diagnosis.rule import Hit, rule
+from gradviz.program import History, RawSite
+
+_OVER = ("param", "state_dict", "buffer", "grad", "weight")
+_PURE = words(
+    "clamp clip to cuda cpu half float double detach clone mul add sub div lerp abs "
+    "neg where zeros_like ones_like randn_like"
+)
+
+
+@rule("GV673", "loop-only-rebinds", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per loop that does nothing."""
+    for file, site in _files(history).items():
+        tree = history.places.tree(file)
+        for scope in [] if tree is None else _scopes(tree):
+            for loop in own_nodes(scope):
+                if isinstance(loop, ast.For) and _does_nothing(loop, scope):
+                    yield _hit(history, loop, site)
+
+
+def _files(history: History) -> dict[str, RawSite]:
+    """Return the files of the program that ran, each with a place in it."""
+    return {
+        site[0].co_filename: site
+        for event in history.events
+        for site in (event.site, *event.stack)
+        if site is not None
+    }
+
+
+def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
+    yield tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def _does_nothing(loop: ast.For, scope: ast.AST) -> bool:
+    """Tell whether a loop only gives its variables values that nothing reads."""
+    if loop.orelse or not any(word in ast.unparse(loop.iter) for word in _OVER):
+        return False
+    own = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
+    last = loop.body[-1].end_lineno or 0
+    read = {
+        node.id
+        for node in own_nodes(scope)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and node.lineno > last
+    }
+    return all(
+        isinstance(each, ast.Assign)
+        and [type(target) for target in each.targets] == [ast.Name]
+        and _name(each) in own - read
+        and _is_pure(each.value)
+        for each in loop.body
+    )
+
+
+def _name(assign: ast.Assign) -> str:
+    (target,) = assign.targets
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def _is_pure(value: ast.expr) -> bool:
+    """Tell whether an expression can change nothing that it reads."""
+    return all(
+        dotted(each.func).rpartition(".")[2] in _PURE or _attribute(each.func) in _PURE
+        for each in ast.walk(value)
+        if isinstance(each, ast.Call)
+    )
+
+
+def _attribute(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else ""
+
+
+def _hit(history: History, loop: ast.For, site: RawSite) -> Hit:
+    assign = loop.body[0]
+    name = _name(assign) if isinstance(assign, ast.Assign) else ""
+    return Hit(
+        f"`{ast.unparse(assign)}` makes the name `{name}` stand for another value; the "
+        f"tensor that `{ast.unparse(loop.iter)}` gave stays as it was. The loop in "
+        f"line {loop.lineno} does nothing else, so it changes nothing.",
+        history.places.at_line(site[0], assign.lineno),
+        f"Write into the tensor, under `torch.no_grad()`: `{name}.copy_(…)`.",
+        line=assign.lineno,
+        certainty=0.85,
+    )

@@ -1,0 +1,90 @@
+"""What if, in a real JupyterLab: asked by keyboard at a node and at a cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PATIENCE_MS, Watched
+from tests.browser.lab import Lab, wait_for_kernel
+from tests.browser.test_accessibility import AXE, grave
+from tests.browser.test_stepping_lab import run_cell
+
+pytestmark = pytest.mark.slow
+
+expect.set_options(timeout=PATIENCE_MS)
+
+LOAD = "%load_ext gradviz\nimport gradtape as torch\nimport gradviz"
+PROGRAM = """\
+encoder = torch.tensor([2.0], requires_grad=True)
+head = torch.tensor([5.0], requires_grad=True)
+with gradviz.record() as rec:
+    h = encoder * 3.0
+    loss = (h.detach() - head + 0.1 * h).sum()
+    loss.backward(retain_graph=True)
+rec.show()
+"""
+CHECK = """\
+assert (round(float(encoder.grad), 6), float(head.grad)) == (0.3, -1.0)
+assert (encoder._version, head._version) == (0, 0)
+print("as it was")
+"""
+
+
+def find(page: Page, name: str) -> None:
+    """Select the first node of a name, by the search box."""
+    page.get_by_test_id("search").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type(name)
+    expect(page.get_by_test_id("search-count")).to_contain_text("1")
+    page.keyboard.press("Enter")
+    heading = page.get_by_test_id("inspector").get_by_role("heading").first
+    expect(heading).to_contain_text(name)
+
+
+def test_a_cut_is_taken_away_and_a_gradient_scaled(
+    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+):
+    lab.write("what.ipynb", LOAD, PROGRAM, CHECK)
+    watched = new_page(height=1600)
+    page = watched.page
+    lab.open(page, "what.ipynb")
+    wait_for_kernel(page)
+    for cell in range(2):
+        run_cell(page, cell)
+    asked = page.get_by_test_id("supposing")
+    find(page, "detach")
+    expect(asked).to_be_visible()
+    asked.get_by_role("button", name="Ask").focus()
+    page.keyboard.press("Enter")
+    table = asked.get_by_role("table")
+    expect(table).to_contain_text("encoder0.33.31")
+    expect(table).to_contain_text("head111")
+    expect(asked.get_by_role("status")).to_have_text("detach uncut")
+    page.screenshot(path=tmp_path / "uncut.png")
+
+    find(page, "sub")
+    asked.get_by_role("combobox").select_option("scale")
+    field = asked.get_by_role("textbox")
+    field.fill("0.5")
+    expect(asked.get_by_role("button", name="Ask")).to_be_enabled()
+    field.press("Enter")
+    expect(table).to_contain_text("head10.51")
+    expect(table).to_contain_text("encoder0.31.81")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert grave(asked.evaluate("(asked) => axe.run(asked)")) == []
+    page.screenshot(path=tmp_path / "scaled.png")
+    asked.get_by_role("button", name="Take back").click()
+    expect(table).to_contain_text("encoder0.33.31")
+    table.get_by_role("button", name="head").click()
+    expect(
+        page.get_by_test_id("inspector").get_by_role("heading").first
+    ).to_contain_text("head")
+    asked.get_by_role("button", name="Clear").click()
+    expect(table).to_have_count(0)
+    run_cell(page, 2)
+    expect(page.get_by_text("as it was", exact=True)).to_be_visible()
+    assert watched.errors == []
