@@ -221,7 +221,8 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const isHidden = pane.value === "compare" && comparison.value !== null;
     const severity = finding.value?.finding.severity ?? "info";
     const stops = stopMarks(isHidden ? [] : story.value, severity, ui.stop.value);
-    return { stops, isTold: story.value[ui.stop.value ?? -1] !== undefined };
+    const isTold = story.value[ui.stop.value ?? -1] !== undefined && stops.size > 0;
+    return { stops, isTold };
   });
   const news = computed(() =>
     recorded.value === null || step.value === null || !isSettled.value
