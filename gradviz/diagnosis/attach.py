@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gradviz import ir
 from gradviz.diagnosis.diagnose import Diagnosis
+from gradviz.diagnosis.ghosts import with_ghosts
 from gradviz.program import Program
 
 _FEW = 8  # nodes of one line that can be looked at together
@@ -16,7 +17,7 @@ def with_findings(snapshot: ir.Snapshot, diagnosis: Diagnosis) -> ir.Snapshot:
     """Return the snapshot with the findings, their places, and the nodes they are at.
 
     A finding points at the nodes that its lines made, and at the memory of theirs that
-    was overwritten.
+    was overwritten; where they made none, at ghosts beside the graph.
     """
     snapshot, numbers = with_places(snapshot, diagnosis.sites, diagnosis.sources)
     made: dict[int, list[int]] = {}
@@ -30,12 +31,13 @@ def with_findings(snapshot: ir.Snapshot, diagnosis: Diagnosis) -> ir.Snapshot:
         moved = replace(moved, edit=tuple(first + row for row in each.edit))
         pointing = replace(moved, nodes=_nodes_of(moved, made, snapshot))
         findings.append(_with_memory(pointing, snapshot))
-    return replace(
+    found = replace(
         snapshot,
         findings=tuple(findings),
         replacements=(*snapshot.replacements, *diagnosis.replacements),
         notes=(*snapshot.notes, *diagnosis.notes),
     )
+    return with_ghosts(found)
 
 
 def with_places(

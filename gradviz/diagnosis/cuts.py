@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from gradviz import ir
 from gradviz.diagnosis._drawn import edges_of, tensor_of, with_sites
 from gradviz.diagnosis.attach import rows_of_nodes
+from gradviz.diagnosis.ghosts import innermost
 from gradviz.diagnosis.rule import Hit
 from gradviz.diagnosis.silent import with_silent_modules
 from gradviz.program import Call, History, Program, RawSite, Value
@@ -184,20 +185,8 @@ def _node(
     op = cut.call.op.removesuffix(".get")
     word = op if cut.call.grad_enabled else "no_grad"
     rows = [*(row for row, _ in cut.sources), *cut.users]
-    scope = _innermost([snapshot.nodes[row].scope for row in rows], snapshot.scopes)
+    scope = innermost([snapshot.nodes[row].scope for row in rows], snapshot.scopes)
     return ir.OpNode(op, "cut", word, outputs=outputs, site=site, scope=scope)
-
-
-def _innermost(inside: list[int | None], scopes: tuple[ir.Scope, ...]) -> int | None:
-    """Return the innermost module call around all of these."""
-    chains: list[list[int]] = []
-    for scope in inside:
-        chains.append([])
-        while scope is not None:
-            chains[-1].append(scope)
-            scope = scopes[scope].parent
-    shared = set(chains[0]).intersection(*chains[1:])
-    return next((scope for scope in chains[0] if scope in shared), None)
 
 
 def _tensor(value: Value, program: Program) -> ir.TensorMeta:

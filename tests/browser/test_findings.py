@@ -74,8 +74,9 @@ def test_the_most_likely_cause_is_read_at_once(
     expect(first.get_by_test_id("fix")).to_have_text(fix)
     related = first.get_by_test_id("related").get_by_role("listitem")
     assert [" ".join(line.split()) for line in related.all_inner_texts()] == [
-        "saved here Cell In[4]:5 y = x.exp()",
-        "shows here Cell In[4]:15 loss.backward()",
+        "1 inplace saved output Cell In[4]:6 y += 1",
+        "2 saved here Cell In[4]:5 y = x.exp()",
+        "3 shows here Cell In[4]:15 loss.backward()",
     ]
     button = page.get_by_test_id("findings-button")
     expect(button).to_have_text("1 error, 1 warning, 1 info, line 6")

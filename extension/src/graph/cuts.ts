@@ -5,9 +5,17 @@
 import type { OpNode } from "../ir/types.js";
 import type { Folds } from "./fold.js";
 
-/** Whether a node is a module that ran beside the graph: frozen, without grad, unused. */
-export function isSilentModule({ kind, flags }: OpNode): boolean {
+/** Of a line that made no node, and that a finding is about. */
+const GHOST = "no node";
+
+/** Whether a node stands beside the graph, with its reason: no call cut it off. */
+export function isBeside({ kind, flags }: OpNode): boolean {
   return kind === "cut" && flags.length > 0;
+}
+
+/** Whether a node is a module that ran beside the graph: frozen, without grad, unused. */
+export function isSilentModule(node: OpNode): boolean {
+  return isBeside(node) && !node.flags.includes(GHOST);
 }
 
 /** Move each cut into the turns and blocks that folding has put around what it cut. */

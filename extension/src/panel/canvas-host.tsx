@@ -47,6 +47,7 @@ export function follow(store: Store, view: GraphView): () => void {
       matches: derived.matchSet.value,
       lit: derived.litSet.value,
       marks: derived.marks.value,
+      story: derived.storyMarks.value,
       playback: derived.moment.value,
       colorBy: ui.colorBy.value,
       drawing: ui.drawing.value,

@@ -13,6 +13,7 @@ import { TargetIcon } from "./icons.js";
 import { Sentence } from "./sentence.js";
 import { PlaceLink, SourceView } from "./source-view.js";
 import { StorageSection } from "./storage-section.js";
+import { Story } from "./story.js";
 import { StrideSection } from "./stride-picture.js";
 import { Name } from "./text.js";
 
@@ -170,7 +171,7 @@ export function FindingBody({ details }: { details: FindingDetails }) {
       )}
       <Fix text={details.finding.fix} />
       <FixDiff diff={details.finding.diff} safe={details.finding.safe} />
-      <RelatedLines related={details.related} />
+      <Story />
       <Explain code={details.finding.code} />
       <div class="in-graph">
         <Copy

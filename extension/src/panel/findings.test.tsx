@@ -45,12 +45,35 @@ describe("findings beside the graph", () => {
     expect(app.find("fix").textContent).toBe("Fix Write y = y + 1.");
     const related = [...app.find("related").querySelectorAll("li")];
     expect(related.map((line) => line.textContent)).toEqual([
-      "made heretrain.py:4y = net.conv(image)",
-      "relatedtrain.py:5y.add_(1)",
-      "shows heretrain.py:6loss = y.relu().sum()",
+      "1inplace saved outputtrain.py:5y.add_(1)",
+      "2made heretrain.py:4y = net.conv(image)",
+      "3shows heretrain.py:6loss = y.relu().sum()",
     ]);
     expect(app.find("finding-2").querySelector(".message")?.textContent).toBe(
       "A lone ` is a character.",
+    );
+  });
+
+  test("tell their story by keys, on the graph and on its stops", async () => {
+    const app = await show(withFindings());
+    const current = () =>
+      app.find("related").querySelector("[aria-current=step] button")?.textContent;
+    const live = () => app.find("live").textContent;
+    await app.press("w");
+    expect(current()).toBe("1");
+    await app.press("ArrowRight");
+    expect(live()).toBe("Stop 2 of 3, train.py:4: made here");
+    const button = app.find("related").querySelector("[aria-current] .stop");
+    await app.press("ArrowDown", button as HTMLElement);
+    expect(current()).toBe("3");
+    await app.press("ArrowLeft");
+    await app.press("W");
+    expect(current()).toBe("1");
+    await app.press("Escape");
+    expect(current()).toBeUndefined();
+    await app.click(app.find("related").querySelector("li:nth-child(2) .stop"));
+    expect(app.find("related").querySelector(".source mark")?.textContent).toContain(
+      "net.conv",
     );
   });
 
@@ -127,7 +150,7 @@ describe("findings beside the graph", () => {
     const reveal = (target: RevealTarget) => targets.push(target);
     const app = await show({ initial: Promise.resolve(withFindings()), reveal });
     await app.click(app.find("source").querySelector("button"));
-    await app.click(app.find("related").querySelector("button"));
+    await app.click(app.find("related").querySelector("li:nth-child(2) .place"));
     expect(targets.map(({ line }) => line)).toEqual([5, 4]);
   });
 

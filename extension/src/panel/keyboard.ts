@@ -6,7 +6,7 @@ export type Command =
   | { readonly kind: "walk"; readonly direction: "up" | "down" | "left" | "right" }
   | { readonly kind: "zoom"; readonly direction: "in" | "out" }
   | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" | "play" }
-  | { readonly kind: "finding" | "event" | "step"; readonly step: 1 | -1 }
+  | { readonly kind: "finding" | "event" | "step" | "story"; readonly step: 1 | -1 }
   | { readonly kind: "flow" | "links" }
   | { readonly kind: "minimap" | "undo" | "redo" }
   | { readonly kind: "stepping"; readonly command: StepCommand };
@@ -20,7 +20,7 @@ export interface KeyPress {
 }
 
 /** Where the key was pressed: each place leaves some keys to the element itself. */
-export type KeyPlace = "canvas" | "text" | "control" | "elsewhere";
+export type KeyPlace = "canvas" | "story" | "text" | "control" | "elsewhere";
 
 export const ANYWHERE: Readonly<Record<string, Command>> = {
   "/": { kind: "search" },
@@ -34,6 +34,8 @@ export const ANYWHERE: Readonly<Record<string, Command>> = {
   "]": { kind: "step", step: 1 },
   n: { kind: "finding", step: 1 },
   N: { kind: "finding", step: -1 },
+  w: { kind: "story", step: 1 },
+  W: { kind: "story", step: -1 },
   s: { kind: "stepping", command: "step" },
   o: { kind: "stepping", command: "over" },
   u: { kind: "stepping", command: "run_to" },
@@ -60,6 +62,8 @@ export function commandFor(press: KeyPress, place: KeyPlace): Command | null {
   if (press.ctrlKey || press.metaKey) return withControl(press, place);
   if (press.key === "Escape") return { kind: "clear" };
   if (place === "text") return null;
+  if (place === "story" && press.key.startsWith("Arrow"))
+    return ON_CANVAS[press.key] ?? null;
   if (place === "canvas" && Object.hasOwn(ON_CANVAS, press.key)) {
     return ON_CANVAS[press.key] ?? null;
   }
@@ -80,6 +84,7 @@ export function placeOfTarget(target: EventTarget | null | undefined): KeyPlace 
   // Nothing has the focus: the graph is what the user looks at.
   if (target === target.ownerDocument.body) return "canvas";
   if (target.dataset.gvCanvas !== undefined) return "canvas";
+  if (target.dataset.gvStop !== undefined) return "story";
   // A select jumps to options by letter, so single letters belong to it as well.
   if (target.matches("input:not([type=range]), textarea, select")) return "text";
   return target.matches("button, summary, [role=gridcell]") ? "control" : "elsewhere";

@@ -11,6 +11,7 @@ import {
 import { nextFlow, toggleLinks } from "../state/actions-drawing.js";
 import { redo, rememberGaze, toggleMinimap, undo } from "../state/actions-history.js";
 import { stepOn } from "../state/actions-steps.js";
+import { stepStory } from "../state/actions-story.js";
 import { stepEvent, togglePlay } from "../state/actions-timeline.js";
 import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
@@ -37,7 +38,11 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
     root.querySelector<HTMLElement>(selector)?.focus();
   switch (command.kind) {
     case "walk":
-      walk(app, command.direction);
+      if (store.ui.stop.value === null) walk(app, command.direction);
+      else stepStory(store, isOnward(command.direction) ? 1 : -1);
+      break;
+    case "story":
+      stepStory(store, command.step);
       break;
     case "zoom":
       view.current?.zoomBy(command.direction === "in" ? ZOOM_STEP : 1 / ZOOM_STEP);
@@ -96,6 +101,8 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
       break;
   }
 }
+
+const isOnward = (direction: string) => direction === "down" || direction === "right";
 
 /** Tell the store how wide the view is, now and after every change. */
 function useWidth(root: { current: HTMLElement | null }): void {

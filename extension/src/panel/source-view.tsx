@@ -78,9 +78,12 @@ export function PlaceLink({ place, here = false }: { place: Place; here?: boolea
 export function SourceView({
   place,
   context = CONTEXT_LINES,
+  label = "Source text",
 }: {
   place: Place | null;
   context?: number;
+  /** Tells it apart where there are several. */
+  label?: string;
 }) {
   if (place === null) {
     return <Empty>No line of your code is known for this node.</Empty>;
@@ -100,7 +103,7 @@ export function SourceView({
       {lines.length === 0 ? (
         <Empty>The text of this line was not kept.</Empty>
       ) : (
-        <ScrollBox label="Source text">
+        <ScrollBox label={label}>
           <div class="lines">
             {lines.map((line) => (
               <Line key={line.number} line={line} />

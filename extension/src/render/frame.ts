@@ -1,7 +1,7 @@
 // Everything one frame is painted from.
 import type { Rect } from "../geometry/rect.js";
 import type { Transform } from "../geometry/transform.js";
-import type { Mark } from "../graph/mark.js";
+import type { Mark, StopMark } from "../graph/mark.js";
 import type { Badge } from "../scene/badges.js";
 import type { EdgeLabels } from "../scene/edge-labels.js";
 import type { StorageLink } from "../scene/links.js";
@@ -29,6 +29,10 @@ export interface Frame {
   readonly hovered: number;
   /** Items that a finding points at. */
   readonly marks: ReadonlyMap<number, Mark>;
+  /** Stops of a story, by item. */
+  readonly stops: ReadonlyMap<number, StopMark>;
+  /** Items of the story that is told, and what is around them; null: nothing recedes. */
+  readonly chain: ReadonlySet<number> | null;
   /** A merged edge, or -1. */
   readonly selectedEdge: number;
   /** Which boxes share memory; null where that is not asked for. */
@@ -56,9 +60,12 @@ export const DETAIL = {
   statistics: 1.5,
 } as const;
 
-/** Whether something is left out by the search, or still to come in the timeline. */
-export function isFaded({ matches, playback, scene }: Frame, item: number): boolean {
+/** Whether something is left out by the search or the story, or still to come in the
+ * timeline. */
+export function isFaded(frame: Frame, item: number): boolean {
+  const { matches, chain, playback, scene } = frame;
   if (playback !== null && playback.stage[item] === AHEAD) return true;
+  if (chain !== null && !chain.has(item % scene.half)) return true;
   return matches !== null && !matches.has(item % scene.half);
 }
 

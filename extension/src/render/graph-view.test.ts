@@ -25,6 +25,7 @@ const idle: GraphViewState = {
   hovered: null,
   matches: new Set(),
   lit: new Set(),
+  story: { stops: new Map(), isTold: false },
   marks: new Map(),
   playback: null,
   colorBy: "family",

@@ -108,13 +108,14 @@ export class Minimap {
   /** All boxes, once for each scene and look. */
   private paintOverview(frame: MinimapFrame, size: Size, map: Transform): void {
     const { parts, text, pixelRatio } = frame;
-    const { scene, tones, matches, marks, lit, theme } = parts;
+    const { scene, tones, matches, marks, lit, chain, theme } = parts;
     const shown = [
       scene,
       tones,
       matches,
       marks,
       lit,
+      chain,
       theme.name,
       pixelRatio,
       size.height,

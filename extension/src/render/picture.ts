@@ -2,7 +2,7 @@
 import type { Graph } from "../graph/build.js";
 import { collapse, type VisibleGraph } from "../graph/collapse.js";
 import type { Flow } from "../graph/drawing.js";
-import { type Mark, signOf } from "../graph/mark.js";
+import { type Mark, type StopMark, signOf } from "../graph/mark.js";
 import type { Placement, Room } from "../layout/index.js";
 import {
   findShift,
@@ -83,6 +83,8 @@ export type FrameParts = Pick<
   | "matches"
   | "lit"
   | "marks"
+  | "stops"
+  | "chain"
   | "playback"
   | "links"
 >;
@@ -119,6 +121,8 @@ export class Picture {
   private lit: ReadonlySet<number> = NOTHING;
   private matches: ReadonlySet<number> | null = null;
   private marks: ReadonlyMap<number, Mark> = new Map();
+  private stops: ReadonlyMap<number, StopMark> = new Map();
+  private chain: ReadonlySet<number> | null = null;
   private readonly memos = createMemos();
   private theme: Theme | null = null;
   private room: Room;
@@ -166,6 +170,7 @@ export class Picture {
       this.findMatches();
     }
     if (before?.marks !== state.marks) this.placeMarks();
+    if (before?.story !== state.story) this.placeStops();
     this.theme = null;
     this.options.onChange();
   }
@@ -197,6 +202,8 @@ export class Picture {
       matches,
       lit: this.lit,
       marks,
+      stops: this.stops,
+      chain: this.chain,
       playback: this.memos.playback(scene, state.playback),
       links: this.memos.links(scene, state.drawing.links),
       selected:
@@ -278,6 +285,7 @@ export class Picture {
     this.isStale = this.isScheduled;
     this.findMatches();
     this.placeMarks();
+    this.placeStops();
     const { graph: latest } = this;
     if (latest !== null && latest !== graph && !this.isStale) this.setNumbers(latest);
     const millis = performance.now() - begin;
@@ -317,6 +325,22 @@ export class Picture {
     }
     this.marks = marks;
     this.placeLabels();
+  }
+
+  /** A closed scope has the number of the first stop that it hides. */
+  private placeStops(): void {
+    const { scene, state } = this;
+    const stops = new Map<number, StopMark>();
+    if (scene === null || state === null) return;
+    for (const [node, stop] of state.story.stops) {
+      const item = scene.visible.itemOfNode[node] ?? -1;
+      const known = stops.get(item);
+      if (item >= 0 && stop.number < (known?.number ?? Number.POSITIVE_INFINITY))
+        stops.set(item, stop);
+    }
+    this.stops = stops;
+    const nodes = new Set(state.story.stops.keys());
+    this.chain = state.story.isTold ? itemsOf(scene.visible, nodes) : null;
   }
 
   /** Words beside edges keep clear of the rings of marks. */

@@ -1,7 +1,7 @@
 // What the rest of the app and the graph view say to each other.
 import type { ColorBy } from "../graph/color-by.js";
 import type { Drawing } from "../graph/drawing.js";
-import type { Mark } from "../graph/mark.js";
+import type { Mark, StoryMarks } from "../graph/mark.js";
 import type { Snapshot } from "../ir/types.js";
 import type { Playback } from "../scene/playback.js";
 import type { Direction } from "../scene/walk.js";
@@ -21,6 +21,8 @@ export interface GraphViewState {
   readonly lit: ReadonlySet<number>;
   /** Nodes that a finding points at, or that differ. */
   readonly marks: ReadonlyMap<number, Mark>;
+  /** The numbered stops of the finding's story. */
+  readonly story: StoryMarks;
   /** The moment that the timeline shows; null shows the whole recording. */
   readonly playback: Playback | null;
   readonly colorBy: ColorBy;

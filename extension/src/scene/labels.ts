@@ -1,7 +1,7 @@
 // The words on boxes and edges.
 import type { Graph } from "../graph/build.js";
 import { layersOf } from "../graph/calls.js";
-import { isSilentModule } from "../graph/cuts.js";
+import { isBeside } from "../graph/cuts.js";
 import { gradientNorm } from "../graph/gradients.js";
 import { codeNames, scopeNames } from "../graph/names.js";
 import type { OpNode, Scope, Snapshot, TensorMeta } from "../ir/types.js";
@@ -17,7 +17,7 @@ export interface Label {
 
 /** The name in the code, else the op; below it the op and the shape. */
 export function nodeLabel(snapshot: Snapshot, node: OpNode, id: number): Label {
-  if (isSilentModule(node)) {
+  if (isBeside(node)) {
     const words = [node.name, nodeSubtitle(snapshot, node)];
     return { title: node.call, subtitle: words.filter(Boolean).join(" · ") };
   }

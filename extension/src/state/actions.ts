@@ -73,6 +73,7 @@ export function receiveSnapshot(store: Store, recorded: Snapshot): void {
     // Two graphs in one snapshot were put there to be compared.
     if (before === null && snapshot.parts.length > 1 && isComparable(snapshot))
       ui.pane.value = "compare";
+    if (ui.finding.value !== finding) ui.stop.value = null;
     ui.finding.value = finding;
     // A live view shows the graph as it grows; the failure that ends it is news there.
     const isNews = before === null || !isFailure(before);
@@ -97,6 +98,7 @@ export function reportProblem({ data }: Store, error: unknown): void {
 export function selectNode({ ui }: Store, id: number | null): void {
   batch(() => {
     ui.selection.value = id === null ? null : { kind: "node", id };
+    ui.stop.value = null;
     if (id !== null) ui.pane.value = "inspector";
   });
 }
@@ -179,13 +181,14 @@ export function showFinding(store: Store, id: number): void {
       ui.revealRequest.value = { nodes };
     }
     ui.finding.value = id;
+    ui.stop.value = null;
     ui.pane.value = "findings";
   });
 }
 
 /** Fold the finding, and take its marks away. */
 export function hideFinding({ ui }: Store): void {
-  ui.finding.value = null;
+  ui.finding.value = ui.stop.value = null;
 }
 
 /** Walk the findings forwards (1) or backwards (-1), around the end; from the inspector,
@@ -334,12 +337,14 @@ export function reportSettled({ ui }: Store): void {
   ui.settled.value = true;
 }
 
-/** Esc: close the help, else clear the search, the selection, the marks of a finding. */
+/** Esc: close the help, else clear the search, end the story, clear the selection, the
+ * marks of a finding. */
 export function clear(store: Store): void {
   const { ui } = store;
   if (ui.helpOpen.value) ui.helpOpen.value = false;
   else if (ui.query.value !== "") setQuery(store, "");
   else if (ui.position.value !== null) leaveTimeline(store);
+  else if (ui.stop.value !== null) ui.stop.value = null;
   else if (ui.selection.value !== null) ui.selection.value = null;
   else hideFinding(store);
 }

@@ -22,6 +22,7 @@ const KEYS = {
   mode: "view",
   step: "step",
   finding: "finding",
+  story: "story",
 } as const;
 const LONGEST = 2000; // letters of an address that closed modules may take
 const DIGITS = 4; // of a scale; places are whole units
@@ -46,6 +47,8 @@ export function writeBookmark({ data, ui }: Store): string {
   const step = ui.step.value;
   add("step", step === null ? null : String(step + 1));
   add("finding", ui.finding.value ? String(ui.finding.value + 1) : null);
+  const { value: stop } = ui.stop;
+  add("story", stop === null ? null : String(stop + 1));
   add("mode", ui.viewMode.value === "graph" ? null : ui.viewMode.value);
   return parts.join("&");
 }
@@ -118,6 +121,10 @@ export function applyBookmark(store: Store, text: string): void {
     if (selection !== null) {
       ui.selection.value = selection;
       ui.pane.value = "inspector";
+    }
+    if (/^\d{1,6}$/.test(of("story"))) {
+      ui.stop.value = Number(of("story")) - 1;
+      ui.pane.value = "findings";
     }
     if (gaze !== null) ui.lookRequest.value = gaze;
   });

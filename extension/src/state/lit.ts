@@ -38,16 +38,19 @@ export function litBy(
       line <= place.line &&
       place.line <= end_line,
   );
-  const made = rowsOf(snapshot, ({ site }) => site !== null && isOn[site] === true);
-  const nodes =
-    made.length > 0
-      ? made
-      : rowsOf(snapshot, ({ stack }) => stack.some((site) => isOn[site]));
+  const nodes = nodesOnSites(snapshot, isOn);
   if (nodes.length === 0) return null;
   return {
     nodes,
     words: `${formatPlural(nodes.length, "node")} from line ${place.line}`,
   };
+}
+
+/** What these places made; where they only called what did, the nodes of those calls. */
+export function nodesOnSites(snapshot: Snapshot, isOn: readonly boolean[]): number[] {
+  const made = rowsOf(snapshot, ({ site }) => site !== null && isOn[site] === true);
+  if (made.length > 0) return made;
+  return rowsOf(snapshot, ({ stack }) => stack.some((site) => isOn[site]));
 }
 
 /** The same cell, or the same file, with the same words in that line. */

@@ -2,7 +2,7 @@
 import { computed, type ReadonlySignal } from "@preact/signals-core";
 import { type Graph, graphOf } from "../graph/build.js";
 import { unfolded } from "../graph/fold.js";
-import type { Mark } from "../graph/mark.js";
+import type { Mark, StoryMarks } from "../graph/mark.js";
 import { search } from "../graph/search.js";
 import type { Shown } from "../graph/shown.js";
 import { announcement, moduleSentence } from "./announce.js";
@@ -34,6 +34,7 @@ import {
 import { type PaneName, panesFor } from "./panes.js";
 import { type StepNews, stepNews } from "./step-news.js";
 import { firstStep, nodesOfSteps, type Step, stepOfPass, stepsOf } from "./steps.js";
+import { type Stop, stopMarks, stopSentence, storyOf } from "./story.js";
 import { buildTables, type Tables } from "./tables.js";
 import { buildTimeline, type Moment, type Timeline } from "./timeline.js";
 import type { UiState } from "./ui.js";
@@ -46,6 +47,9 @@ export interface Selectors {
   readonly selectedModule: ReadonlySignal<ModuleDetails | null>;
   /** The chosen finding. */
   readonly finding: ReadonlySignal<FindingDetails | null>;
+  /** The stops of its story; none before the first picture stands. */
+  readonly story: ReadonlySignal<readonly Stop[]>;
+  readonly storyMarks: ReadonlySignal<StoryMarks>;
   /** The nodes of the chosen finding, or those that differ while that is shown. */
   readonly marks: ReadonlySignal<ReadonlyMap<number, Mark>>;
   readonly comparison: ReadonlySignal<Comparison | null>;
@@ -204,9 +208,22 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   const isSettled = computed(
     () =>
       ui.settled.value ||
+      graphless.value ||
       ui.viewMode.value === "table" || // nothing is painted behind it
       data.problem.value !== null,
   );
+  const story = computed(() => {
+    const id = ui.finding.value;
+    if (id === null || tables.value === null || !isSettled.value) return [];
+    return storyOf(tables.value, id);
+  });
+  const storyMarks = computed((): StoryMarks => {
+    const isHidden = pane.value === "compare" && comparison.value !== null;
+    const severity = finding.value?.finding.severity ?? "info";
+    const stops = stopMarks(isHidden ? [] : story.value, severity, ui.stop.value);
+    const isTold = story.value[ui.stop.value ?? -1] !== undefined && stops.size > 0;
+    return { stops, isTold };
+  });
   const news = computed(() =>
     recorded.value === null || step.value === null || !isSettled.value
       ? null
@@ -251,6 +268,8 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     timeline,
     moment,
     finding,
+    story,
+    storyMarks,
     cardable,
     marks,
     panes,
@@ -269,11 +288,13 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
       ui.themeChoice.value === "auto" ? ui.ambientTheme.value : ui.themeChoice.value,
     ),
     announcement: computed(() =>
-      pane.value === "findings" && finding.value !== null
-        ? findingSentence(finding.value, findings.value.length)
-        : selectedModule.value !== null
-          ? moduleSentence(selectedModule.value, ui.collapsed.value)
-          : announcement(selectedNode.value, selectedEdge.value, ui.collapsed.value),
+      pane.value === "findings" && story.value[ui.stop.value ?? -1] !== undefined
+        ? stopSentence(story.value, ui.stop.value ?? 0)
+        : pane.value === "findings" && finding.value !== null
+          ? findingSentence(finding.value, findings.value.length)
+          : selectedModule.value !== null
+            ? moduleSentence(selectedModule.value, ui.collapsed.value)
+            : announcement(selectedNode.value, selectedEdge.value, ui.collapsed.value),
     ),
   };
 }

@@ -2,7 +2,7 @@
 //
 //   forward  grad()  backward()  optimizer.step()  |  forward  backward()  …
 //   └──────────────── step 1 ────────────────────┘   └─── step 2
-import { isSilentModule } from "../graph/cuts.js";
+import { isBeside } from "../graph/cuts.js";
 import { unfolded } from "../graph/fold.js";
 import { isLeaf } from "../graph/parts.js";
 import type { Shown } from "../graph/shown.js";
@@ -174,7 +174,7 @@ function passOf(snapshot: Snapshot, { number, nodes, walked, runs }: Walked): Pa
  * it is there, or not, is no difference between two steps. */
 function isCompared(node: OpNode | undefined, isWalked: boolean): boolean {
   if (node === undefined || isWalked) return node !== undefined;
-  return node.kind === "cut" && !isSilentModule(node);
+  return node.kind === "cut" && !isBeside(node);
 }
 
 /** Of each stretch: which step of the training it was, by the time of its passes; its place

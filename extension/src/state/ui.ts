@@ -44,6 +44,8 @@ export interface UiState {
   readonly helpOpen: Signal<boolean>;
   /** The finding whose nodes are marked and whose text is unfolded. */
   readonly finding: Signal<number | null>;
+  /** The stop of its story that is told, counted from 0; null: it is not told. */
+  readonly stop: Signal<number | null>;
   /** Whether a finding may stand alone at first, as below a cell. */
   readonly allowsCard: Signal<boolean>;
   /** Whether it does now. */
@@ -119,6 +121,7 @@ export function createUiState(): UiState {
     viewMode: signal("graph"),
     helpOpen: signal(false),
     finding: signal(null),
+    stop: signal(null),
     allowsCard: signal(false),
     card: signal(false),
     pane: signal("inspector"),

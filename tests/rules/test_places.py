@@ -1,0 +1,54 @@
+"""Every finding about a program has a place in the picture of its graph."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pytest
+
+import gradviz
+from gradviz import ir
+from gradviz.diagnosis.ghosts import NO_NODE
+from gradviz.running.engine_alias import alias
+from tests.rules.harness import Case, executed
+from tests.rules.tables import FILES, cases_in
+
+WRONG = [file for file in FILES if ".gv" in file]
+
+
+def recorded(case: Case) -> ir.Snapshot:
+    """Run a program on the first engine that can, and return its picture."""
+    engine = case.engines[0]
+    session = gradviz.record(engine=engine, detail="full")
+    session.script = case.file
+    same = engine == "torch"
+    with nullcontext() if same else alias("torch", engine), executed(case, session):
+        return session.snapshot()
+
+
+@pytest.mark.parametrize("file", WRONG)
+def test_a_finding_points_at_a_node_or_at_a_ghost(file: str):
+    snapshot = recorded(cases_in(file)[0])
+    assert snapshot.findings
+    if not snapshot.nodes:
+        return  # no picture: the code takes its room
+    for finding in snapshot.findings:
+        assert finding.nodes, f"{finding.code} is nowhere"
+        lines = {finding.culprit, finding.symptom, *finding.related}
+        for row in finding.nodes:
+            node = snapshot.nodes[row]
+            if NO_NODE in node.flags:
+                assert node.kind == "cut"
+                assert node.site in lines
+                assert node.name  # the reason
+
+
+def test_a_line_without_a_node_has_one_ghost_whoever_names_it():
+    snapshot = recorded(cases_in("optimizers.gv610")[0])
+    ghosts = [node for node in snapshot.nodes if NO_NODE in node.flags]
+    sites = [node.site for node in ghosts if node.site is not None]
+    lines = [(snapshot.sites[site].file, snapshot.sites[site].line) for site in sites]
+    assert lines
+    assert len({*lines}) == len(lines) == len(ghosts)
+    made = {node.site for node in snapshot.nodes if NO_NODE not in node.flags}
+    assert made.isdisjoint(sites)
