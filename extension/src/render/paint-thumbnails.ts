@@ -40,10 +40,11 @@ export function paintThumbnail(
   cells: Cells,
 ): void {
   const { height, cell } = sizeOf(cells, box);
-  const colours = thumbnailColours(frame.theme, cells.isSigned);
+  const { theme } = frame;
+  const strong = thumbnailColours(theme, cells.isSigned);
+  const colours = isFaded(frame, box.item) ? strong.map(theme.faded) : strong;
   const y = box.y + (box.height - height) / 2;
   const overlap = OVERLAP / frame.view.scale;
-  context.globalAlpha = isFaded(frame, box.item) ? 0.4 : 1;
   for (const { at, length, code } of runsOf(cells)) {
     context.fillStyle = colours[code] ?? "";
     context.fillRect(
@@ -53,7 +54,6 @@ export function paintThumbnail(
       cell + overlap,
     );
   }
-  context.globalAlpha = 1;
 }
 
 /** Neighbours of one colour in a row are one rectangle. */

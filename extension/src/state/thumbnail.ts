@@ -22,7 +22,7 @@ export interface Cells {
   readonly thumbnail: Thumbnail | null;
 }
 
-type Known = Map<Statistics, Cells | null>;
+type Known = WeakMap<Statistics, Cells | null>;
 const known = new WeakMap<readonly Thumbnail[], Known>();
 
 /** The thumbnail behind some statistics, or their histogram; null where neither was kept.
@@ -35,7 +35,7 @@ export function cellsOf(
   if (statistics === null) return null;
   let cells = known.get(snapshot.thumbnails);
   if (cells === undefined) {
-    cells = new Map();
+    cells = new WeakMap();
     for (const each of snapshot.thumbnails) {
       const row = snapshot.statistics[each.statistics];
       if (row !== undefined) cells.set(row, tiled(each));

@@ -7,7 +7,6 @@ snapshot asks, and most never are.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -18,9 +17,14 @@ import numpy as np
 from gradviz import ir
 from gradviz._capture.statistics.summary import as_real, namespace
 
-SIDE = 22
-"""Pixels along a square: a few hundred of them take 300 bytes, deflated."""
+WHOLE = 784
+"""Elements that are drawn one by one: a digit of 28 by 28."""
 
+SIDE = 22
+"""Pixels along the square that a larger matrix becomes: 300 bytes, deflated."""
+
+_FEW, _SMALL = 4, 14  # images or maps that are larger: how many, and pixels along each
+_MOST_TILES = 49
 _LONGEST = 3 * SIDE  # pixels along the longer side of what is narrow
 _FILTER = 7  # elements along the side of the largest filter
 _MOST_BYTES = 32_000_000  # of all samples that wait to be drawn
@@ -49,6 +53,7 @@ class Sample:
     plan: _Plan
     values: Any
     bad: tuple[int, int, int, float] | None = None  # pixel of the first NaN or Inf
+    nbytes: int = 0  # of the values, when they were taken
     passes: int = 0  # that were over
     drawn: Thumbnail | None = None
 
@@ -77,15 +82,15 @@ class Samples:
         """Return a sample of an array, where samples are wanted."""
         found = sample(array, first_bad) if self.on else None
         if found is not None:
-            found.passes = self.passes
+            found.passes, found.nbytes = self.passes, found.values.nbytes
             self._waiting.append(found)
-            self._bytes += found.values.nbytes
+            self._bytes += found.nbytes
             while self._bytes > _MOST_BYTES:
                 self._settle(self._waiting.popleft())
         return found
 
     def _settle(self, oldest: Sample) -> None:
-        self._bytes -= 0 if oldest.values is None else oldest.values.nbytes
+        self._bytes -= oldest.nbytes
         if oldest.passes >= self.passes - self.steps:
             oldest.draw()
         oldest.values = None
@@ -123,7 +128,7 @@ def _plan(shape: tuple[int, ...]) -> _Plan | None:
     outer = (0,) * (len(shape) - 4)
     *_, height, width = shape
     total = _tile_count(shape)
-    tiles, most_rows, most_columns = _room(total, height, width)
+    tiles, most_rows, most_columns = _room(total, height, width, len(shape))
     block = _block(height, most_rows), _block(width, most_columns)
     step = _step(block[0]), _step(block[1])
     kind, index, words = _tiles(shape, tiles, total)
@@ -165,12 +170,13 @@ def _tiles(
     return "maps", (0, some, None), words + others
 
 
-def _room(total: int, height: int, width: int) -> tuple[int, int, int]:
+def _room(total: int, height: int, width: int, dims: int) -> tuple[int, int, int]:
     """Return how many tiles to show, and the most rows and columns of each."""
-    if total > 1:
-        fit = max(2, SIDE // max(height, width))
-        along = min(math.isqrt(total - 1) + 1, fit)
-        return min(total, along * along), SIDE // along, SIDE // along
+    fit = WHOLE // (height * width)
+    if total > 1 and dims > 3 and fit < 2:
+        return min(total, _FEW), _SMALL, _SMALL
+    if fit and max(height, width) <= _LONGEST:
+        return min(total, fit, _MOST_TILES), height, width
     rows, columns = min(height, SIDE), min(width, SIDE)
     room = SIDE * SIDE
     return 1, min(room // columns, _LONGEST), min(room // rows, _LONGEST)
