@@ -102,13 +102,13 @@ def test_what_has_no_picture_shows_its_histogram(page: Page):
 
 
 def test_boxes_show_pictures_from_near_and_the_pointer_brings_them(page: Page):
-    find(page, "softmax")
     graph = page.get_by_test_id("graph")
     canvas = graph.locator("canvas").first
     assert canvas.evaluate(LOWEST) == 0
     graph.focus()
-    for _ in range(9):
+    for _ in range(6):
         graph.press("+")
+    find(page, "softmax")  # brings it into view, as near as it is
     page.wait_for_function(
         f"canvas => ({LOWEST})(canvas) > 50", arg=canvas.element_handle()
     )
