@@ -224,8 +224,9 @@ def test_values_and_gradients_are_kept_on_both_engines(library: Any):
 def test_both_engines_draw_the_same():
     torch = pytest.importorskip("torch")
     weight = np.arange(12.0, dtype=np.float32).reshape(3, 4) - 5
-    seen = []
-    for library in (gradtape, torch):
+    seen: list[Any] = []
+    libraries: list[Any] = [gradtape, torch]
+    for library in libraries:
         w = library.tensor(weight.tolist(), requires_grad=True)
         with gradviz.record(engine=library.__name__) as recorder:
             (w.exp() * w).sum().backward()
