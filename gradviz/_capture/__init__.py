@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gradviz import ir
 from gradviz._capture.detail import BUDGET, How
-from gradviz._capture.recorder.raw import KEPT_STEPS
+from gradviz._capture.recorder.raw import KEPT_STEPS, Patterns
 from gradviz.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def record(
     keep_compiled: bool = False,
     detail: How = "auto",
     budget: float = BUDGET,
+    keep: Patterns = None,
 ) -> Session:
     """Return a context manager that records the graph and the backward pass.
 
@@ -113,8 +114,13 @@ def record(
     On PyTorch, ``detail="auto"`` looks at values and gradients of the first steps, of
     those after something new or a NaN, and of as many others as make the run at most
     ``budget`` times as long; ``"full"`` at those of every step. Raises ValueError for a
-    number of steps below one, a budget below one, and an engine or a detail that is
-    none.
+    number of steps below one, a budget below one, and an engine, a detail or a pattern
+    that is none.
+
+    Of what is looked at in full the snapshot keeps thumbnails, at most a few hundred.
+    ``keep`` names those that are kept before others: patterns as ``"*.attn"`` of paths
+    of modules, of names of tensors or of ops, each with all below it. ``keep=()`` keeps
+    none; nor does ``values=False``.
 
     >>> import gradtape as torch, gradviz
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -135,6 +141,7 @@ def record(
         keep_compiled=keep_compiled,
         detail=detail,
         budget=budget,
+        keep=keep,
     )
 
 

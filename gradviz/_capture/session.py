@@ -23,6 +23,7 @@ from gradviz._capture.open_log import (
 from gradviz._capture.recorder.gc_pause import collector_paused
 from gradviz._capture.recorder.live import FirstSource
 from gradviz._capture.recorder.live_log import LogSource
+from gradviz._capture.recorder.raw import Keep, Patterns
 from gradviz._capture.recorder.recorder import Recorder
 from gradviz._providers import provided
 from gradviz.errors import CaptureError
@@ -124,6 +125,7 @@ class Session:
         keep_compiled: bool = False,
         detail: How = "auto",
         budget: float = BUDGET,
+        keep: Patterns = None,
     ) -> None:
         if steps < 1:
             raise ValueError(f"a recording keeps at least 1 step, not {steps}")
@@ -137,6 +139,7 @@ class Session:
         self._engine: Engine | None = engine
         self._detail: How = detail
         self._budget = budget
+        self._keep = Keep.of(keep)
         self._wants_graph = graph
         self._wants_findings = findings
         self._keep_compiled = keep_compiled
@@ -297,6 +300,7 @@ class Session:
             values=self._values,
             steps=self._steps,
             detail=detail,
+            keep=self._keep,
         )
 
     # ---- results ------------------------------------------------------------------

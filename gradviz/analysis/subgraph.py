@@ -42,6 +42,11 @@ def subgraph(snapshot: ir.Snapshot, nodes: Iterable[int]) -> ir.Snapshot:
                 if table == "storages":
                     kept["writes"].update(writes[target])
                     waiting += [("writes", row) for row in writes[target]]
+    kept["thumbnails"] = {
+        row
+        for row, each in enumerate(snapshot.thumbnails)
+        if each.statistics in kept["statistics"]
+    }
     places = {
         name: {row: place for place, row in enumerate(sorted(rows))}
         for name, rows in kept.items()

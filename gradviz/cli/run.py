@@ -102,6 +102,13 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         f"long; default: {BUDGET}",
     )
     run.add_argument(
+        "--keep",
+        action="append",
+        metavar="PATTERN",
+        help="keep a thumbnail of all that a pattern as '*.attn' names: modules with "
+        "all inside, tensors, ops; may be given again; default: of some of all",
+    )
+    run.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
     run.set_defaults(execute=_run)
@@ -110,7 +117,7 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
 # The options of `run`, which may also follow SCRIPT.
 VALUED = {
     *("--html", "--json", "--findings", "--engine", "--steps", "--title"),
-    *("--detail", "--budget"),
+    *("--detail", "--budget", "--keep"),
 }
 FLAGS = {"--keep-compiled", "--no-open", "--step"}
 
@@ -177,6 +184,7 @@ def _run(options: argparse.Namespace) -> Ending:
         keep_compiled=options.keep_compiled,
         detail=options.detail,
         budget=options.budget,
+        keep=options.keep and tuple(options.keep),
     )
     voice = Voice()
     return run_program(

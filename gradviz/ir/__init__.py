@@ -14,13 +14,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION: tuple[int, int] = (1, 5)
+SCHEMA_VERSION: tuple[int, int] = (1, 6)
+
+# Pixels of a thumbnail: from 0, its low end, to LEVELS, its high end, or one of these.
+LEVELS, INF_PIXEL, NAN_PIXEL = 30, 31, 32
 
 NodeKind = Literal[
     "op", "view", "inplace", "custom", "accumulate", "leaf", "cut", "root"
 ]
 EdgeKind = Literal["data", "cut"]
 Severity = Literal["error", "warning", "info"]
+ThumbnailKind = Literal["matrix", "matrices", "filters", "images", "maps"]
 EventKind = Literal[
     "op",
     "write",
@@ -182,6 +186,25 @@ class Statistics:
     histogram: tuple[int, ...] = ()
     histogram_low: float | None = None  # left edge of the first bin
     histogram_high: float | None = None  # right edge of the last bin
+
+
+@dataclass(frozen=True, slots=True)
+class Thumbnail:
+    """A small picture of the array behind some statistics. Added in 1.6.
+
+    Tiles are matrices to draw side by side, each of so many rows and columns. Where low
+    is -high, the scale has two sides and 0 in the middle.
+    """
+
+    statistics: int
+    kind: ThumbnailKind
+    rows: int
+    columns: int
+    pixels: tuple[int, ...]  # by tile, then row, then column
+    tiles: int = 1
+    low: float | None = None  # value of pixel 0; None where no pixel is finite
+    high: float | None = None  # value of pixel LEVELS
+    how: str = ""  # it came about: "a pixel is the mean of 4 × 4 elements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +393,7 @@ class Snapshot:
     replacements: tuple[Replacement, ...] = ()  # of the edits of findings
     loss_terms: tuple[LossTerm, ...] = ()  # (): one, or not told apart
     term_shares: tuple[TermShare, ...] = ()  # by layer, then by term
+    thumbnails: tuple[Thumbnail, ...] = ()  # at most one for some statistics
     schema: tuple[int, int] = SCHEMA_VERSION
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ MAX_HEADER = 256 * 2**20  # bytes: the texts of all tables
 MAX_BYTES = 2**30  # of columns, inflated
 MAX_ROWS = 10_000_000  # of all tables together: about 260 bytes each, as records
 MAX_LISTS = 3 * MAX_ROWS  # and objects, of a JSON document
+MAX_PIXELS = 1024  # of a thumbnail
 MAX_DEPTH = 16  # of JSON; ours is six deep
 
 # What a file may claim grows with its size, so that a small one stays cheap whatever

@@ -175,8 +175,10 @@ def _dtype_for(field: Field, values: list[Any]) -> str:
         return "u8"
     if field.kind == "float":
         return "f64"
-    small = not values or (min(values) >= -(2**31) and max(values) < 2**31)
-    return "i32" if small else "f64"
+    low, high = min(values, default=0), max(values, default=0)
+    if field.kind == "ints" and low >= 0 and high < 2**8:
+        return "u8"  # pixels
+    return "i32" if low >= -(2**31) and high < 2**31 else "f64"
 
 
 _EMPTY: dict[str, Any] = {

@@ -42,6 +42,7 @@ REFERENCES: dict[str, str] = {
     "Write.site": "sites",
     "Write.node": "nodes",
     "StorageMeta.tensors": "tensors",
+    "Thumbnail.statistics": "statistics",
     "Event.node": "nodes",
     "Event.tensor": "tensors",
     "Event.storage": "storages",

@@ -26,7 +26,7 @@ def dumps(snapshot: ir.Snapshot) -> str:
     """Return the snapshot as JSON text, in ASCII.
 
     >>> print(dumps(ir.Snapshot("demo 1.0", nodes=(ir.OpNode("AddBackward0", "op"),))))
-    {"format": "gradviz", "schema": [1, 5], "producer": "demo 1.0",
+    {"format": "gradviz", "schema": [1, 6], "producer": "demo 1.0",
     "nodes": [
     {"name": "AddBackward0", "kind": "op"}
     ]}

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 
 from gradviz import ir
 from gradviz.errors import SnapshotError
+from gradviz.ir.bounds import MAX_PIXELS
 from gradviz.ir.fields import Field, snapshot_fields, tables
 
 _INT64 = 2**63
@@ -45,6 +46,7 @@ has length 0.
             values = [getattr(record, field.name) for record in rows]
             _check_column(values, field, counts, lambda row, n=name: f"{n}[{row}].")
     _check_tensors(snapshot)
+    _check_thumbnails(snapshot)
     _check_scopes(snapshot)
     _check_acyclic(snapshot)
 
@@ -108,6 +110,17 @@ def _check_tensors(snapshot: ir.Snapshot) -> None:
     for row, stats in enumerate(snapshot.statistics):
         if any(count < 0 for count in (stats.count, *stats.histogram)):
             _damaged(f"statistics[{row}] counts fewer than no elements")
+
+
+def _check_thumbnails(snapshot: ir.Snapshot) -> None:
+    for row, each in enumerate(snapshot.thumbnails):
+        sizes = each.tiles, each.rows, each.columns
+        if min(sizes) < 1 or len(each.pixels) > MAX_PIXELS:
+            _damaged(f"thumbnails[{row}] has none or too many pixels")
+        if math.prod(sizes) != len(each.pixels):
+            _damaged(f"thumbnails[{row}] has another number of pixels than it says")
+        if not 0 <= min(each.pixels) <= max(each.pixels) <= ir.NAN_PIXEL:
+            _damaged(f"thumbnails[{row}] has a pixel that is none")
 
 
 def _check_scopes(snapshot: ir.Snapshot) -> None:

@@ -24,6 +24,7 @@ class Summary:
     maximum: float | None = None
     norm: float | None = None  # L2, of the finite elements
     full: Any = None  # the ir.Statistics, where a graph is recorded too
+    sample: Any = None  # of elements for a thumbnail, likewise
 
     @classmethod
     def of_number(cls, number: float) -> Summary:

@@ -69,6 +69,7 @@ class Wanted:
     step: bool = False  # ask for commands at every backward pass
     detail: How = "auto"  # which steps are looked at in full
     budget: float = BUDGET  # times as long as that may make the run
+    keep: tuple[str, ...] | None = None  # patterns of what gets a thumbnail first
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,7 @@ def run_program(
         keep_compiled=wanted.keep_compiled,
         detail=wanted.detail,
         budget=wanted.budget,
+        keep=wanted.keep,
     )
     recorder.annotates = False  # the whole report follows the traceback
     recorder.script = program.file

@@ -16,6 +16,7 @@ PLAIN = {
     "Write": "version",
     "StorageMeta": "nbytes itemsize version",
     "Statistics": "count zeros nans infs first_bad histogram",
+    "Thumbnail": "rows columns pixels tiles",
     "Site": "line end_line column end_column",
     "Replacement": "line end_line column end_column",
     "Event": "time_ns version",

@@ -177,6 +177,10 @@ def hostile() -> ir.Snapshot:
         answer_steps=(ir.AnswerStep(0, "gate", script, 0, 0, True),),
         loss_terms=(ir.LossTerm(f"fit {rtl}", 0), ir.LossTerm(script)),
         term_shares=(ir.TermShare(0, 0, 0.25), ir.TermShare(0, 1)),
+        thumbnails=(
+            ir.Thumbnail(0, "maps", 1, 3, (0, 30, 31, 32, 7, 0), 2, -1e308, 1e308, rtl),
+            ir.Thumbnail(1, "matrix", 1, 1, (32,), how=script),
+        ),
         flow_steps=(ir.FlowStep(3, 2**40, 7, 5, None, 0, nan, True), ir.FlowStep(-1)),
         flow=(
             ir.FlowPoint(0, 0, nan, inf, 2, 1, 1, 0.0, -1.0, 1e308, 2),

@@ -112,7 +112,7 @@ describe("JSON", () => {
     [
       "a newer major version",
       { ...minimal, schema: [2, 0] },
-      "The snapshot was written by a newer gradviz (schema 2.0, this one reads 1.5); please update gradviz to open it.",
+      "The snapshot was written by a newer gradviz (schema 2.0, this one reads 1.6); please update gradviz to open it.",
     ],
     [
       "no version",

@@ -93,6 +93,11 @@ class Body {
       return this.add("u32", rows);
     }
     if (kind === "bool") return this.add("u8", Uint8Array.from(values, Number));
+    if (
+      kind === "ints" &&
+      values.every((value) => value === Number(value) && isByte(value))
+    )
+      return this.add("u8", Uint8Array.from(values, Number));
     const isSmall = (value: Cell) => Math.abs(Number(value)) < INT32_END;
     return kind === "float" || !values.every(isSmall)
       ? this.add("f64", Float64Array.from(values, Number))
@@ -105,6 +110,11 @@ class Body {
     this.strings.set(value, this.strings.size);
     return this.strings.size - 1;
   }
+}
+
+/** As pixels are. */
+function isByte(value: number): boolean {
+  return value >= 0 && value < 256 && Number.isInteger(value);
 }
 
 function joined(header: Uint8Array, body: Body): Uint8Array<ArrayBuffer> {

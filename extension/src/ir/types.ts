@@ -1,7 +1,7 @@
 // The records of a snapshot, and what a decoder must know about their fields.
 // Generated from gradviz/ir by `python -m tools.ir_typescript`; do not edit.
 
-export const SCHEMA_VERSION = [1, 5] as const;
+export const SCHEMA_VERSION = [1, 6] as const;
 
 export type NodeKind =
   | "op"
@@ -393,6 +393,26 @@ export interface TermShare {
   readonly share: number | null;
 }
 
+/** A small picture of the array behind some statistics. Added in 1.6.
+
+Tiles are matrices to draw side by side, each of so many rows and columns. Where low
+is -high, the scale has two sides and 0 in the middle. */
+export interface Thumbnail {
+  readonly statistics: number;
+  readonly kind: string;
+  readonly rows: number;
+  readonly columns: number;
+  /** by tile, then row, then column */
+  readonly pixels: readonly number[];
+  readonly tiles: number;
+  /** value of pixel 0; null where no pixel is finite */
+  readonly low: number | null;
+  /** value of pixel LEVELS */
+  readonly high: number | null;
+  /** it came about: "a pixel is the mean of 4 × 4 elements" */
+  readonly how: string;
+}
+
 /** The tables. Row numbers are the ids used everywhere. */
 export interface Snapshot {
   /** "gradtape 0.1.0" */
@@ -433,6 +453,8 @@ export interface Snapshot {
   readonly loss_terms: readonly LossTerm[];
   /** by layer, then by term */
   readonly term_shares: readonly TermShare[];
+  /** at most one for some statistics */
+  readonly thumbnails: readonly Thumbnail[];
   readonly schema: readonly [number, number];
 }
 
@@ -458,7 +480,8 @@ export type TableName =
   | "answer_steps"
   | "replacements"
   | "loss_terms"
-  | "term_shares";
+  | "term_shares"
+  | "thumbnails";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
 
@@ -787,6 +810,21 @@ export const TABLES: Readonly<
     layer: { kind: "int", optional: false, refers: "flow_layers" },
     term: { kind: "int", optional: false, refers: "loss_terms" },
     share: { kind: "float", optional: true, fallback: null },
+  },
+  thumbnails: {
+    statistics: { kind: "int", optional: false, refers: "statistics" },
+    kind: {
+      kind: "string",
+      optional: false,
+      values: ["matrix", "matrices", "filters", "images", "maps"],
+    },
+    rows: { kind: "int", optional: false },
+    columns: { kind: "int", optional: false },
+    pixels: { kind: "ints", optional: false },
+    tiles: { kind: "int", optional: false, fallback: 1 },
+    low: { kind: "float", optional: true, fallback: null },
+    high: { kind: "float", optional: true, fallback: null },
+    how: { kind: "string", optional: false, fallback: "" },
   },
 };
 

@@ -9,6 +9,8 @@ import {
   type TableName,
 } from "./types.js";
 
+const MAX_PIXELS = 1024; // of a thumbnail
+
 export const TABLE_NAMES = Object.keys(TABLES) as readonly TableName[];
 
 /** What a field can hold. */
@@ -54,6 +56,13 @@ export function checkSnapshot(snapshot: Snapshot): Snapshot {
     });
   }
   checkScopes(snapshot);
+  snapshot.thumbnails.forEach(({ tiles, rows, columns, pixels }, row) => {
+    const fits =
+      pixels.length <= MAX_PIXELS && tiles * rows * columns === pixels.length;
+    if (!fits || Math.min(tiles, rows, columns) < 1) {
+      throw damaged(`thumbnails[${row}] has another number of pixels than it says`);
+    }
+  });
   return snapshot;
 }
 

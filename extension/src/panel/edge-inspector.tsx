@@ -3,11 +3,13 @@ import type { OpNode, Snapshot } from "../ir/types.js";
 import { goToNode } from "../state/actions.js";
 import { formatNumber, formatTuple } from "../state/format.js";
 import { type EdgeDetails, nodeTitle, tensorLabel } from "../state/inspect.js";
+import { rowAt } from "../state/tables.js";
 import { useStore } from "./context.js";
 import { StatisticsView } from "./gradient-section.js";
 import { StorageSection } from "./storage-section.js";
 import { StrideSection } from "./stride-picture.js";
 import { Empty, type Fact, Facts, Name, Section, Tag } from "./text.js";
+import { ThumbnailView } from "./thumbnail.js";
 import { WhatIfSection } from "./what-if.js";
 
 function End({ id, node, end }: { id: number; node: OpNode | null; end: string }) {
@@ -67,10 +69,12 @@ export function EdgeInspector({ snapshot, details }: Props) {
     edge.kind === "cut"
       ? "The graph is cut here: no gradient can flow back along this edge."
       : "No gradient was recorded on this edge.";
+  const values = rowAt(snapshot.statistics, tensor?.tensor.statistics);
   return (
     <>
       <Header details={details} />
       <Facts testId="summary" facts={summaryFacts(details)} />
+      <ThumbnailView statistics={values} title="tensor" />
       <Section title="Gradient" note="sent back along this edge">
         {gradient === null ? (
           <Empty>{none}</Empty>

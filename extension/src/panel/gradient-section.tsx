@@ -12,6 +12,7 @@ import type { GradientUse } from "../state/inspect.js";
 import { Histogram } from "./histogram.js";
 import { Sparkline } from "./sparkline.js";
 import { Empty, type Fact, Facts } from "./text.js";
+import { ThumbnailView } from "./thumbnail.js";
 
 function factsOf(statistics: Statistics): Fact[] {
   const { count, zeros, nans, infs, first_bad } = statistics;
@@ -41,6 +42,7 @@ export function StatisticsView({ statistics }: { statistics: Statistics }) {
   return (
     <>
       <Facts facts={factsOf(statistics)} testId="gradient-facts" />
+      <ThumbnailView statistics={statistics} title="gradient" />
       {statistics.histogram.length > 0 ? (
         <Histogram statistics={statistics} />
       ) : (

@@ -1,7 +1,7 @@
 // The inspector of one node: what it is, whose line made it, what it keeps, what flowed.
 import { useRef, useState } from "preact/hooks";
 import { codeNames } from "../graph/names.js";
-import type { Snapshot } from "../ir/types.js";
+import type { Snapshot, Statistics } from "../ir/types.js";
 import { setFolded, showFinding } from "../state/actions.js";
 import { findingsOfNode } from "../state/findings.js";
 import {
@@ -11,12 +11,20 @@ import {
   formatTuple,
 } from "../state/format.js";
 import { gradientSeries } from "../state/gradient-series.js";
-import { type NodeDetails, nodeTitle, tensorChoices } from "../state/inspect.js";
+import {
+  type NodeDetails,
+  nodeTitle,
+  type TensorUse,
+  tensorChoices,
+} from "../state/inspect.js";
 import { receivedNorm } from "../state/rows.js";
+import { rowAt } from "../state/tables.js";
+import { cellsOf } from "../state/thumbnail.js";
 import { Boundary } from "./boundary.js";
 import { CheckDerivative } from "./check-derivative.js";
 import { useStore } from "./context.js";
 import { GradientSection } from "./gradient-section.js";
+import { Histogram } from "./histogram.js";
 import { MemorySection } from "./memory-section.js";
 import { NeighbourList } from "./neighbours.js";
 import { CallView } from "./op-section.js";
@@ -27,6 +35,7 @@ import { StorageSection } from "./storage-section.js";
 import { StrideSection } from "./stride-picture.js";
 import { type PickTensor, SavedTable, TensorTable } from "./tensor-table.js";
 import { Empty, type Fact, Facts, Name, Section, Tag } from "./text.js";
+import { ThumbnailView } from "./thumbnail.js";
 import { WaitingValues } from "./waiting-values.js";
 import { WhatIfSection } from "./what-if.js";
 
@@ -159,6 +168,7 @@ function TensorSections({
         ) : (
           <TensorTable uses={uses} onPick={onPick} />
         )}
+        <Values uses={[...outputs, ...inputs]} />
       </Section>
       <Section
         title="Saved tensors"
@@ -171,6 +181,27 @@ function TensorSections({
         )}
       </Section>
     </>
+  );
+}
+
+/** What the tensors held, each once: a thumbnail, or the histogram of the output. */
+function Values({ uses }: { uses: readonly TensorUse[] }) {
+  const snapshot = useStore().data.snapshot.value;
+  const seen = new Map<Statistics, string>();
+  for (const { role, tensor } of uses) {
+    const statistics = rowAt(snapshot?.statistics ?? [], tensor.statistics);
+    if (statistics === null || seen.has(statistics)) continue;
+    seen.set(statistics, [tensor.name ?? role, formatTuple(tensor.shape)].join(" "));
+  }
+  const [first] = seen.keys();
+  const cells = snapshot && first ? cellsOf(snapshot, first) : null;
+  return (
+    <div class="thumbnails">
+      {[...seen].map(([statistics, title]) => (
+        <ThumbnailView key={title} statistics={statistics} title={title} />
+      ))}
+      {first && cells?.thumbnail === null && <Histogram statistics={first} />}
+    </div>
   );
 }
 

@@ -4,9 +4,11 @@ import { revealLit } from "../state/actions-lit.js";
 import { formatCount, formatPlural, formatTuple } from "../state/format.js";
 import { nodeTitle } from "../state/inspect.js";
 import { rowAt } from "../state/tables.js";
+import { cellsOf } from "../state/thumbnail.js";
 import { visibleText } from "../state/visible-text.js";
 import { useApp, useStore } from "./context.js";
 import { Name } from "./text.js";
+import { CellsPicture } from "./thumbnail.js";
 
 /** The node under the pointer; its box may be too small to be labelled. */
 function Hovered() {
@@ -15,10 +17,13 @@ function Hovered() {
   const id = ui.hovered.value;
   const node = snapshot === null ? null : rowAt(snapshot.nodes, id);
   if (snapshot === null || node === null || id === null) return null;
-  const shape = rowAt(snapshot.tensors, node.outputs[0])?.shape;
+  const tensor = rowAt(snapshot.tensors, node.outputs[0]);
+  const shape = tensor?.shape;
+  const cells = cellsOf(snapshot, rowAt(snapshot.statistics, tensor?.statistics));
   const parts = [nodeTitle(id, node), node.call, shape && formatTuple(shape)];
   return (
     <span class="hovered" data-testid="hovered">
+      {cells !== null && <CellsPicture cells={cells} label="what it gave" />}
       <Name text={parts.filter(Boolean).join(" · ")} />
     </span>
   );

@@ -6,8 +6,10 @@
 import { describe, expect, test } from "vitest";
 import { FAMILY_LABELS, type Family } from "../scene/families.js";
 import { RAMP_STEPS, SERIES_COUNT, type Tone } from "../scene/tones.js";
+import { INF_PIXEL, LEVELS } from "../state/thumbnail.js";
 import { parseColour } from "./colour.js";
 import { createTheme, hueOf, type ThemeName } from "./theme.js";
+import { thumbnailColours } from "./thumbnail-colours.js";
 
 type Triple = readonly [number, number, number];
 type Matrix = readonly [Triple, Triple, Triple];
@@ -111,6 +113,27 @@ describe.each(Object.entries(VISIONS))("with %s", (_, vision) => {
     for (const [family, colour] of Object.entries(families(theme))) {
       expect(distance(bad, colour, vision), family).toBeGreaterThan(8);
     }
+  });
+
+  test.each(["light", "dark"] as const)("so they do in thumbnails (%s)", (name) => {
+    const theme = createTheme(name);
+    for (const isSigned of [true, false]) {
+      const colours = thumbnailColours(theme, isSigned);
+      const [inf = "", nan = ""] = colours.slice(INF_PIXEL);
+      expect(distance(inf, nan, vision)).toBeGreaterThan(8);
+      colours.slice(0, INF_PIXEL).forEach((colour, code) => {
+        expect(distance(inf, colour, vision), `Inf, ${code}`).toBeGreaterThan(8);
+        expect(distance(nan, colour, vision), `NaN, ${code}`).toBeGreaterThan(8);
+      });
+    }
+  });
+
+  test.each(["light", "dark"] as const)("signs differ in thumbnails (%s)", (name) => {
+    const colours = thumbnailColours(createTheme(name), true);
+    const [low = "", high = ""] = [colours[0], colours[LEVELS]];
+    expect(distance(low, high, vision)).toBeGreaterThan(20);
+    expect(distance(low, colours[LEVELS / 2] ?? "", vision)).toBeGreaterThan(20);
+    expect(distance(high, colours[LEVELS / 2] ?? "", vision)).toBeGreaterThan(20);
   });
 
   test("the ramp is walked in even steps from dark to light", () => {

@@ -9,7 +9,7 @@ const STEPS = 64;
 const LINES = { light: [0.05, 0.72], dark: [0.38, 1] } as const;
 
 /** Even in lightness, the same for all kinds of colour vision. */
-function ramp(share: number): string {
+export function rampAt(share: number): string {
   const at = Math.min(1, Math.max(0, share)) * (CIVIDIS.length - 1);
   const index = Math.min(CIVIDIS.length - 2, Math.floor(at));
   return mix(CIVIDIS[index] ?? "", CIVIDIS[index + 1] ?? "", at - index);
@@ -22,12 +22,14 @@ function rgbOf(colour: string): Rgb {
 
 /** The colours of the map from small to large, and that of NaN and Inf. */
 export function heatColours(theme: ThemeName): { ramp: readonly Rgb[]; bad: Rgb } {
-  const colours = Array.from({ length: STEPS }, (_, step) => ramp(step / (STEPS - 1)));
+  const colours = Array.from({ length: STEPS }, (_, step) =>
+    rampAt(step / (STEPS - 1)),
+  );
   return { ramp: colours.map(rgbOf), bad: rgbOf(createTheme(theme).bad) };
 }
 
 /** The line of a layer by its depth, from 0 to 1. */
 export function seriesColour(theme: ThemeName, depth: number): string {
   const [low, high] = LINES[theme];
-  return ramp(low + (high - low) * depth);
+  return rampAt(low + (high - low) * depth);
 }

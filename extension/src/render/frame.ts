@@ -58,6 +58,8 @@ export const DETAIL = {
   edgeLabels: 0.85,
   /** Line and expression, and what the tensors and gradients hold. */
   statistics: 1.5,
+  /** Small pictures of what they hold. */
+  thumbnails: 2,
 } as const;
 
 /** Whether something is left out by the search or the story, or still to come in the

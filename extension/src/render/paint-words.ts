@@ -5,6 +5,7 @@ import { regionPicture } from "../scene/region.js";
 import type { Box } from "../scene/scene.js";
 import { PLAIN } from "../scene/tones.js";
 import { DETAIL, type Frame, isFaded, shownBadges } from "./frame.js";
+import { cellsOfBox, paintThumbnail, thumbnailWidth } from "./paint-thumbnails.js";
 import type { Pen } from "./pen.js";
 import type { BoxColours } from "./theme.js";
 
@@ -38,10 +39,14 @@ export function paintWords(context: Pen, frame: Frame, box: Box, fill: string): 
   const strong = isOut
     ? theme.fadedWords(fill)
     : (muted ?? (box.isBad ? theme.text : colours.title));
-  const marker = markerWidth(frame, box);
+  const cells = cellsOfBox(frame, box);
+  if (cells !== null) paintThumbnail(context, frame, box, cells);
+  const picture = cells === null ? 0 : thumbnailWidth(cells, box);
+  const marker = Math.max(markerWidth(frame, box), picture);
   const room = box.width - 16 - marker;
   if (box.shape === "pill") {
-    paintLeafWords(context, frame, box, { strong, soft: isOut ? strong : theme.muted });
+    const soft = isOut ? strong : theme.muted;
+    paintLeafWords(context, frame, box, { strong, soft, picture });
     return;
   }
   const lines = linesOf(frame, box, room, strong);
@@ -58,7 +63,7 @@ export function paintWords(context: Pen, frame: Frame, box: Box, fill: string): 
     context.fillText(text.fit(words, size, bold, room), middle, baseline);
   }
   if (box.shape === "stack") paintMarker(context, box, strong);
-  if (box.region !== null && view.scale >= DETAIL.subtitles) {
+  if (box.region !== null && picture === 0 && view.scale >= DETAIL.subtitles) {
     paintRegion(context, frame, box, strong);
   }
 }
@@ -68,15 +73,19 @@ function paintLeafWords(
   context: Pen,
   { text, view, ...frame }: Frame,
   box: Box,
-  { strong, soft }: { readonly strong: string; readonly soft: string },
+  {
+    strong,
+    soft,
+    picture,
+  }: { readonly strong: string; readonly soft: string; readonly picture: number },
 ): void {
   const isFull = view.scale >= DETAIL.subtitles && box.subtitle !== "";
   const hasBadges = shownBadges({ text, view, ...frame }, box).length > 0;
-  const size = METRICS.subtitleSize;
+  const size = picture > 0 ? CLOSE.subtitle : METRICS.subtitleSize;
   const height = box.height - (hasBadges ? METRICS.badgeLine : 0);
   const baseline = box.y + height / 2 + size * (ASCENT - 0.5);
-  const room = box.width - 2 * LEAF_MARGIN;
-  const middle = box.x + box.width / 2;
+  const room = box.width - 2 * LEAF_MARGIN - picture;
+  const middle = box.x + (box.width + picture) / 2;
   const shape = isFull ? text.measure(box.subtitle, size, false) + LEAF_GAP : 0;
   const name = text.fit(box.title, size, false, room - shape);
   const width = text.measure(name, size, false);

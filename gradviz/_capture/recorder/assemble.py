@@ -21,6 +21,7 @@ from gradviz._capture.recorder.raw import (
     Recording,
     as_record,
 )
+from gradviz._capture.recorder.thumbnails import thumbnails_of
 from gradviz.program.sources import SiteTable
 
 T = TypeVar("T")
@@ -209,6 +210,7 @@ def assemble_with_rows(recording: Recording) -> tuple[ir.Snapshot, Mapping[int, 
     tensors = tuple(build.tensor_meta(raw) for raw in build.tensors.rows)
     writes = build.writes()
     storages = build.storage_metas(tensors)
+    thumbnails = thumbnails_of(recording, build.statistics.index)
     flow = flow_tables(recording, nodes, build.node_numbers, build.statistics.add)
     snapshot = ir.Snapshot(
         producer=recording.producer,
@@ -231,6 +233,7 @@ def assemble_with_rows(recording: Recording) -> tuple[ir.Snapshot, Mapping[int, 
         flow_layers=flow.layers,
         flow_steps=flow.steps,
         flow=flow.points,
+        thumbnails=thumbnails,
     )
     return snapshot, build.statistics.index
 

@@ -153,8 +153,11 @@ class RecordedEngine(Protocol):
         """Return a new log; ``values`` are looked at, as closely as ``detail`` says."""
         ...
 
-    def watch(self, log: Any, steps: int) -> None:
-        """Let a log note also what a picture of the last steps needs, from now on."""
+    def watch(self, log: Any, steps: int, thumbnails: bool) -> None:
+        """Let a log note also what a picture of the last steps needs, from now on.
+
+        ``thumbnails`` also asks for samples of what is looked at in full.
+        """
 
     def facts(self, log: Any) -> GraphFacts:
         """Return what the engine knows of the graph in a log."""

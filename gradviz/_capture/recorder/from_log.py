@@ -20,6 +20,7 @@ from gradviz._capture.recorder.raw import (
 )
 from gradviz._capture.recorder.timeline import timeline
 from gradviz._capture.recorder.writes import COPY_SLICES, add_writes
+from gradviz._capture.statistics.thumbnails import Sample
 from gradviz.program.events import Backward, Call, Event, HookRegistered, ModuleCall
 from gradviz.program.values import Node, Summary, Value, extent, itemsize_of
 
@@ -42,8 +43,10 @@ class GraphFromLog:
         facts: GraphFacts,
         holders: Mapping[int, tuple[str, ...]] | None = None,
         hooks: Mapping[int, tuple[Hook, ...]] | None = None,
+        keeps: bool = False,
     ) -> None:
         self.log = log
+        self.keeps = keeps  # thumbnails
         self.facts = facts
         self._leaf_hooks = hooks or {}  # at the end of the recording, by the tensor
         self._holders = holders or {}  # names that hold a tensor, by its number
@@ -57,6 +60,7 @@ class GraphFromLog:
         self._used: dict[int, RawTensor] = {}  # by the key of a leaf: as first taken
         self._paths: dict[tuple[int, int], str] = {}  # of modules, from their callers
         self._events: dict[int, Event] = {}
+        self.samples: dict[int, Sample] = {}  # by the id of statistics
 
     def recording(
         self,
@@ -197,7 +201,7 @@ class GraphFromLog:
                 is_leaf=value.is_leaf,
                 is_view=value.is_view,
                 name=None if facts is None else facts.name,
-                statistics=statistics_of(value.summary),
+                statistics=self._statistics(value.summary),
                 holders=self._holders.get(value.tensor, ()),
             )
         return raw
@@ -237,6 +241,13 @@ class GraphFromLog:
                 if saved.slot == stale.slot:
                     saved.found = stale.version_now
 
+    def _statistics(self, summary: Summary | None) -> ir.Statistics | None:
+        """Return the statistics behind a summary, and note what a thumbnail needs."""
+        found = statistics_of(summary)
+        if self.keeps and summary is not None and summary.sample is not None:
+            self.samples[id(found)] = summary.sample
+        return found
+
     # ---- what runs and hooks say ---------------------------------------------------
 
     def _gradients(self, events: list[Event]) -> None:
@@ -245,9 +256,9 @@ class GraphFromLog:
                 raw = self.nodes.get(run.node)
                 if raw is None:
                     continue
-                raw.grad_outputs = [statistics_of(each) for each in run.incoming]
+                raw.grad_outputs = [self._statistics(each) for each in run.incoming]
                 raw.elapsed_ns = run.elapsed_ns
-                raw.grad_inputs = [statistics_of(each) for each in run.outgoing]
+                raw.grad_inputs = [self._statistics(each) for each in run.outgoing]
 
     def _hooks(self, events: list[Event]) -> None:
         ended = {-number: each for number, each in self._leaf_hooks.items()}

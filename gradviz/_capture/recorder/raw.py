@@ -16,14 +16,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from gradviz import ir
 from gradviz._capture.names.hooks import Hook
+from gradviz._capture.statistics.thumbnails import Sample
 from gradviz.program.values import RawSite
 
 RawStatistics: TypeAlias = ir.Statistics | tuple[Any, ...]
 """A summary: the record, or a tuple of its fields."""
+
+Patterns: TypeAlias = str | Iterable[str] | None
+"""What a user names: modules, tensors, ops, as ``"*.attn"``; None: nothing by name."""
 
 KEPT_STEPS = 4
 """How many finished steps a recording keeps unless the user asks for more."""
@@ -228,6 +232,31 @@ class RawUnreached:
     frozen: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Which thumbnails are kept: those that patterns name, or some of all."""
+
+    patterns: tuple[str, ...] = ()
+    on: bool = True
+
+    @classmethod
+    def of(cls, given: Patterns) -> Keep:
+        """Read what a user gave; raise ValueError for what is no pattern.
+
+        >>> Keep.of("*.attn").patterns, Keep.of(None).on, Keep.of([]).on
+        (('*.attn',), True, False)
+        """
+        if given is None:
+            return cls()
+        patterns: tuple[object, ...] = (
+            (given,) if isinstance(given, str) else tuple(given)
+        )
+        for each in patterns:
+            if not isinstance(each, str) or not each:
+                raise ValueError(f"keep names what to keep, as '*.attn', not {each!r}")
+        return cls(cast("tuple[str, ...]", patterns), bool(patterns))
+
+
 @dataclass(slots=True, eq=False)
 class Recording:
     """Everything one snapshot is made of."""
@@ -241,6 +270,9 @@ class Recording:
     flow: list[RawFlowStep] = field(default_factory=list)
     flow_forgotten: int = 0
     flow_unreached: list[RawUnreached] = field(default_factory=list)
+    samples: dict[int, Sample] = field(default_factory=dict[int, Sample])
+    """For thumbnails, by the ``id`` of the statistics."""
+    keep: Keep = field(default_factory=Keep)
 
 
 def note_versions(nodes: list[RawNode]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -15,7 +16,7 @@ from gradviz._capture.recorder.engine import RecordedEngine, RecordedLog
 from gradviz._capture.recorder.flow_of_log import FlowOfLog
 from gradviz._capture.recorder.fold import note_of
 from gradviz._capture.recorder.from_log import GraphFromLog
-from gradviz._capture.recorder.raw import KEPT_STEPS, RawEvent, Recording
+from gradviz._capture.recorder.raw import KEPT_STEPS, Keep, RawEvent, Recording
 from gradviz._capture.recorder.steps import last_passes, of_passes
 from gradviz.program.events import Backward, Event
 from gradviz.program.values import Node
@@ -48,6 +49,7 @@ class Recorder:
         steps: int = KEPT_STEPS,
         max_nodes: int = MAX_NODES,
         detail: Detail | None = None,
+        keep: Keep | None = None,
     ) -> None:
         self.engine = engine
         self.title = title
@@ -55,6 +57,7 @@ class Recorder:
         self.steps = steps
         self.max_nodes = max_nodes
         self.detail = detail or Detail("full")
+        self.keep = keep or Keep(on=False)
         self._notes: list[str] = []
         self._error = ""  # that left the recorded code
         self._passes_before = 0  # the recording
@@ -73,7 +76,8 @@ class Recorder:
         if found is None:
             found = self._own = self.engine.open(self.values, self.detail)
             found.__enter__()
-        self.engine.watch(found, self.steps)
+        self.keep = replace(self.keep, on=self.keep.on and self.values)
+        self.engine.watch(found, self.steps, self.keep.on)
         self._frame = frame
         self.log, self.first, self._last = found, found.next_index, None
         self.flow = FlowOfLog(found, self.first)
@@ -122,7 +126,10 @@ class Recorder:
         events = self._events(log, self._last)
         passes = [event for event in events if isinstance(event, Backward)]
         shown = self._shown(passes)
-        recording, graph, aside = self._recording(log, events, passes, shown)
+        recording, graph, aside = self._recording(
+            log, events, passes, shown, self.keep.on
+        )
+        recording.samples, recording.keep = graph.samples, self.keep
         recording.notes += self._notes
         if self._error:
             ended = max([each.time_ns for each in recording.events], default=0)
@@ -185,6 +192,7 @@ class Recorder:
         events: list[Event],
         passes: list[Backward],
         shown: list[Backward],
+        keeps: bool = False,
     ) -> tuple[Recording, GraphFromLog, int]:
         """Return the steps of some passes, what translated them, and how many
         operations beside the graph were left out."""
@@ -196,7 +204,7 @@ class Recorder:
         nodes = _nodes_of(kept, log.program.nodes, log.size.unwalked)
         last = [root.node for event in shown[-1:] for root in event.roots]
         roots = [key for key in last if key is not None] or _ends(nodes)
-        graph = GraphFromLog(log, facts, self._holders, self._hooks)
+        graph = GraphFromLog(log, facts, self._holders, self._hooks, keeps)
         first = kept[0].index if kept else 0
         earlier = [event for event in events if event.index < first]
         told, aside = without_asides(kept, nodes.values())

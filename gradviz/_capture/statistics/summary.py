@@ -75,11 +75,11 @@ def summarize(array: Any) -> Summary:
     count = int(array.size)
     if count == 0:
         return _fields(0)
-    xp = _namespace(array)
+    xp = namespace(array)
     # What lies beyond float32 on the way (an overflow of abs, say) ends as an Inf that
     # is counted, so numpy need not warn about it.
     with np.errstate(all="ignore"):
-        values = _as_real(xp, _without_repeats(array))
+        values = as_real(xp, _without_repeats(array))
         repeats = count // int(values.size)
         flat = values.ravel(order="K")
         nonzero = xp.count_nonzero(flat != 0)
@@ -110,7 +110,7 @@ def _of_sparse(array: Any) -> Summary:
     return tuple([getattr(found, each.name) for each in fields(found)])
 
 
-def _namespace(array: Any) -> Any:
+def namespace(array: Any) -> Any:
     """Return the module that the array belongs to, without importing any."""
     name = type(array).__module__.partition(".")[0]
     return np if name == "numpy" else sys.modules[name]
@@ -131,7 +131,8 @@ def _without_repeats(array: Any) -> Any:
     return array[tuple(slice(1 if step == 0 else None) for step in array.strides)]
 
 
-def _as_real(xp: Any, array: Any) -> Any:
+def as_real(xp: Any, array: Any) -> Any:
+    """Return numbers that can be compared; raise TypeError where there are none."""
     kind, itemsize = array.dtype.kind, array.dtype.itemsize
     if kind == "c":
         return xp.abs(array.astype(xp.complex128))

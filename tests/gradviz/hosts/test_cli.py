@@ -145,7 +145,7 @@ def test_version_names_the_schema(capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])
     assert ended.value.code == 0
-    assert "snapshot schema 1.5" in capsys.readouterr().out
+    assert "snapshot schema 1.6" in capsys.readouterr().out
 
 
 def test_the_module_is_the_command(recording: Path):

@@ -93,9 +93,20 @@ def _consistent(snapshot: ir.Snapshot) -> ir.Snapshot:
         replace(each, count=abs(each.count), histogram=_sizes(each.histogram))
         for each in snapshot.statistics
     )
+    thumbnails = tuple(map(_with_its_pixels, snapshot.thumbnails))
     return replace(
-        snapshot, edges=edges, scopes=scopes, tensors=tensors, statistics=statistics
+        snapshot,
+        edges=edges,
+        scopes=scopes,
+        tensors=tensors,
+        statistics=statistics,
+        thumbnails=thumbnails,
     )
+
+
+def _with_its_pixels(thumbnail: ir.Thumbnail) -> ir.Thumbnail:
+    pixels = tuple(each % (ir.NAN_PIXEL + 1) for each in thumbnail.pixels) or (0,)
+    return replace(thumbnail, pixels=pixels, tiles=1, rows=1, columns=len(pixels))
 
 
 def _sizes(numbers: tuple[int, ...]) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ def test_json_spells_what_json_cannot_hold():
 
 
 def test_json_leaves_defaults_out_and_fills_them_in():
-    text = '{"schema": [1, 5], "producer": "p", "nodes": [{"name": "N", "kind": "op"}]}'
+    text = '{"schema": [1, 6], "producer": "p", "nodes": [{"name": "N", "kind": "op"}]}'
     assert ir_json.loads(text) == ir.Snapshot("p", nodes=(ir.OpNode("N", "op"),))
     assert '"flags"' not in ir_json.dumps(ir_json.loads(text))
 
@@ -84,7 +84,7 @@ def test_columns_are_laid_out_as_documented():
     (length,) = struct.unpack("<I", data[4:8])
     assert (8 + length) % 8 == 0
     header = json.loads(data[8 : 8 + length])
-    assert header["schema"] == [1, 5]
+    assert header["schema"] == [1, 6]
     assert header["roots"] == [5]
     nodes = header["tables"]["nodes"]
     assert nodes["count"] == 6

@@ -38,9 +38,9 @@ class GradtapeEngine:
         """Return a new log."""
         return GradtapeLog(scan=values)
 
-    def watch(self, log: GradtapeLog, steps: int) -> None:
+    def watch(self, log: GradtapeLog, steps: int, thumbnails: bool) -> None:
         """Let a log note also what a picture of the last steps needs."""
-        log.watch_details(steps)
+        log.watch_details(steps, thumbnails)
 
     def facts(self, log: GradtapeLog) -> GraphFacts:
         """Return what is known of the graph in a log."""

@@ -131,8 +131,14 @@ class GradtapeLog(Log):
             self.passes.finish()
             self.loop.refresh()
 
-    def watch_details(self, steps: int) -> None:
-        """Note also what only a picture of the graph needs: times, ops, moments."""
+    def watch_details(self, steps: int, thumbnails: bool = False) -> None:
+        """Note also what only a picture of the graph needs: times, ops, moments.
+
+        ``thumbnails`` also asks for samples of all that is looked at.
+        """
+        samples = self.scan.samples
+        samples.on = samples.on or (thumbnails and self.scan.on)
+        samples.steps = max(samples.steps, steps)
         self.details.kept = max(self.details.kept, steps)
         if not self.details.on:
             self.details.on = self.reader.detailed = self.scan.detailed = True

@@ -6,16 +6,21 @@ A small array is copied, which takes a microsecond, and looked at when someone a
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
+from dataclasses import fields
 from typing import Any, Protocol
 from weakref import ref
 
 import numpy as np
 
 from gradtape._debug import META, SparseArray, backend_of
+from gradviz import ir
 from gradviz._capture.statistics.scan import summary_of
 from gradviz._capture.statistics.summary import summarize
+from gradviz._capture.statistics.thumbnails import Samples, sample
 from gradviz.program.values import Summary
 
+_FIRST_BAD = [each.name for each in fields(ir.Statistics)].index("first_bad")
 _SHOWN = 8  # elements of a small array that are written out
 _COPIED = 16_384  # bytes of an array that is copied
 _MOST = 16_000_000  # bytes of all copies; beyond, the oldest are looked at
@@ -56,6 +61,8 @@ class Kept(Summary):
         if name == "full":
             with np.errstate(all="ignore"):
                 self.full = summarize(array)
+        elif name == "sample":
+            self.sample = sample(array, self.first_bad)
         elif name == "words":
             self.words = _text(array)
         else:
@@ -71,9 +78,12 @@ class Kept(Summary):
     def settle(self, in_full: bool) -> None:
         """Work out all, and let go of the array."""
         _ = self.count, self.words
-        if not in_full and "full" not in _filled(self):
-            self.full = None
+        for name in () if in_full else ("full", "sample"):
+            if name not in _filled(self):
+                setattr(self, name, None)
         _ = self.full
+        if self.sample is not None:
+            self.sample.draw()
         self.array = None
 
 
@@ -83,15 +93,16 @@ _FIELDS = (
 )
 
 
-_LATER = frozenset((*_FIELDS, "full", "words"))
+_LATER = frozenset((*_FIELDS, "full", "sample", "words"))
 
 
-def _filled(kept: Kept) -> tuple[str, ...]:
-    try:
-        object.__getattribute__(kept, "full")
-    except AttributeError:
-        return ()
-    return ("full",)
+def _filled(kept: Kept) -> list[str]:
+    found: list[str] = []
+    for name in ("full", "sample"):
+        with suppress(AttributeError):
+            object.__getattribute__(kept, name)
+            found.append(name)
+    return found
 
 
 class Copies(Protocol):
@@ -110,6 +121,7 @@ class Scan:
     def __init__(self, on: bool) -> None:
         self.on = on
         self.detailed = False  # a picture is made too, with full statistics
+        self.samples = Samples()
         self._waiting: deque[Kept | Copies] = deque()
         self._bytes = 0
         self._passes = 0
@@ -151,6 +163,7 @@ class Scan:
         self._known.clear()
         copies.passes = self._passes
         self._passes += 1
+        self.samples.passes = self._passes
         self._wait(copies)
 
     def _of(self, array: Any) -> Summary | None:
@@ -175,9 +188,10 @@ class Scan:
             oldest.settle(self.detailed and oldest.passes >= self._passes - _RECENT)
 
     def _now(self, array: Any) -> Summary | None:
-        full = None
+        full = elements = None
         if self.detailed:
             full = summarize(array)
+            elements = self.samples.of(array, full[_FIRST_BAD])
         if type(array) is SparseArray:
             array = array.values
         if type(array) is not np.ndarray:
@@ -185,7 +199,7 @@ class Scan:
         with np.errstate(all="ignore"):
             found = summary_of(array)
         if found is not None:
-            found.full = full
+            found.full, found.sample = full, elements
         return found
 
     def text(self, array: Any) -> str:

@@ -43,9 +43,9 @@ class TorchEngine:
         """Return a new log."""
         return TorchLog(scan=values, detail=detail, keep_compiled=self.keep_compiled)
 
-    def watch(self, log: TorchLog, steps: int) -> None:
+    def watch(self, log: TorchLog, steps: int, thumbnails: bool) -> None:
         """Let a log note also what a picture of the graph needs."""
-        log.watch_details(steps)
+        log.watch_details(steps, thumbnails)
 
     def facts(self, log: TorchLog) -> GraphFacts:
         """Return what is known of the graph in a log."""

@@ -280,8 +280,14 @@ class TorchLog(TorchFrames):
 
     # ---- for the parts -------------------------------------------------------------
 
-    def watch_details(self, steps: int = KEPT_STEPS) -> None:
-        """Note also times, sizes, moments: what a picture of the last steps needs."""
+    def watch_details(self, steps: int = KEPT_STEPS, thumbnails: bool = False) -> None:
+        """Note also times, sizes, moments: what a picture of the last steps needs.
+
+        ``thumbnails`` also asks for samples of what is looked at in full.
+        """
+        samples = self.values.samples
+        samples.on = samples.on or (thumbnails and self._scans)
+        samples.steps = max(samples.steps, steps)
         self._pictured, self.samples = steps, self.detail.how == "auto"
         self.graph.ahead.few = 1  # besides those that are looked at in full
         self.look_in_full(True)
@@ -300,6 +306,7 @@ class TorchLog(TorchFrames):
 
     def step_ended(self) -> None:
         """Decide how the next step is looked at, now that a pass is over."""
+        self.values.samples.passes += not self.brief
         if not self.samples:
             return
         self.nonfinite.settle()

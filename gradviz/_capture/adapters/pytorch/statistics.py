@@ -10,6 +10,7 @@ from gradviz import ir
 from gradviz._capture.adapters.pytorch.isolation import Isolated, is_opaque
 from gradviz._capture.statistics.scan import summary_of
 from gradviz._capture.statistics.summary import statistics as array_statistics
+from gradviz._capture.statistics.thumbnails import Samples
 from gradviz.program.values import Summary
 
 _SHOWN = 8  # elements written out
@@ -40,12 +41,12 @@ def array_of(torch: Any, tensor: Any) -> Any:
 
 
 def summarize(
-    torch: Any, tensor: Any, full: bool = False, shown: int = _SHOWN
+    torch: Any, tensor: Any, samples: Samples | None = None, shown: int = _SHOWN
 ) -> tuple[Summary | None, str]:
     """Return the summary of a tensor and its first elements as text, if wanted.
 
-    ``full`` adds what the view shows: moments and a histogram. Neither graph nor random
-    numbers are touched.
+    ``samples`` asks for what the view shows: moments and a histogram, and elements for
+    a thumbnail where samples are on. Neither graph nor random numbers are touched.
     """
     if torch._C._get_tracing_state() is not None:
         return None, ""  # a trace would keep what we compute
@@ -54,8 +55,9 @@ def summarize(
             return None, ""
         try:
             data = tensor.detach()
-            if full:
-                return _with_statistics(torch, data), _first(_beginning(data), shown)
+            if samples is not None:
+                found = _with_statistics(torch, data, samples)
+                return found, _first(_beginning(data), shown)
             if data.is_complex():
                 data = torch.view_as_real(data.resolve_conj())
             if data.dtype is torch.bfloat16:
@@ -88,16 +90,30 @@ def statistics(torch: Any, tensor: Any) -> ir.Statistics | None:
     NumPy reads memory of the CPU where it is; of others a copy is made.
     """
     with Isolated(torch):
-        if _holds_nothing(torch, tensor):
-            return None
-        data = tensor.detach().resolve_conj().resolve_neg()
-        if data.dtype in (torch.bfloat16, torch.float16):
-            data = data.float()
-        try:
-            array = array_of(torch, data.cpu())
-        except RuntimeError:  # inside a transform of torch.func: no memory of its own
-            return None
-        return array_statistics(array)
+        array = _readable(torch, tensor)
+        return None if array is None else array_statistics(array)
+
+
+def complete(torch: Any, tensor: Any, summary: Summary, samples: Samples) -> None:
+    """Add to a summary what the view shows of the tensor."""
+    with Isolated(torch):
+        array = _readable(torch, tensor)
+        if array is not None:
+            summary.full = array_statistics(array)
+            summary.sample = samples.of(array, summary.full.first_bad)
+
+
+def _readable(torch: Any, tensor: Any) -> Any:
+    """Return an array of what a tensor holds; None where it has no numbers for us."""
+    if _holds_nothing(torch, tensor):
+        return None
+    data = tensor.detach().resolve_conj().resolve_neg()
+    if data.dtype in (torch.bfloat16, torch.float16):
+        data = data.float()
+    try:
+        return array_of(torch, data.cpu())
+    except RuntimeError:  # inside a transform of torch.func: no memory of its own
+        return None
 
 
 def _holds_nothing(torch: Any, tensor: Any) -> bool:
@@ -106,10 +122,11 @@ def _holds_nothing(torch: Any, tensor: Any) -> bool:
     return not strided or tensor.is_quantized
 
 
-def _with_statistics(torch: Any, data: Any) -> Summary | None:
-    full = statistics(torch, data)
-    if full is None:
+def _with_statistics(torch: Any, data: Any, samples: Samples) -> Summary | None:
+    array = _readable(torch, data)
+    if array is None:
         return None
+    full = array_statistics(array)
     return Summary(
         full.count,
         full.nans,
@@ -120,6 +137,7 @@ def _with_statistics(torch: Any, data: Any) -> Summary | None:
         full.maximum,
         full.norm,
         full,
+        samples.of(array, full.first_bad),
     )
 
 

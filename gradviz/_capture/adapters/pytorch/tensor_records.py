@@ -19,8 +19,9 @@ from gradviz._capture.adapters.pytorch.graph.tensor_table import (
 )
 from gradviz._capture.adapters.pytorch.op_facts import plain, shape_of
 from gradviz._capture.adapters.pytorch.saved_attributes import NO_SEQUENCE
-from gradviz._capture.adapters.pytorch.statistics import statistics, summarize
+from gradviz._capture.adapters.pytorch.statistics import complete, summarize
 from gradviz._capture.adapters.pytorch.view_strides import numbers
+from gradviz._capture.statistics.thumbnails import Samples
 from gradviz.program.log import Log
 from gradviz.program.noted import Glance
 from gradviz.program.values import Summary, Value
@@ -40,6 +41,7 @@ class TorchValues(TensorTable):
         self._tensor = torch.Tensor
         self._number = log.tensors.of
         self._parameter = torch.nn.Parameter
+        self.samples = Samples()
 
     # ---- tensors ------------------------------------------------------------------
 
@@ -197,7 +199,7 @@ class TorchValues(TensorTable):
     def holds(self, tensor: Any) -> tuple[Summary | None, str]:
         """Return what a tensor holds now, and its first elements."""
         full = self.detailed and tensor.requires_grad
-        return summarize(self.torch, tensor, full)
+        return summarize(self.torch, tensor, self.samples if full else None)
 
     def complete(self, met: list[tuple[Any, Glance]]) -> None:
         """Take the full statistics of what a call reads that is differentiated.
@@ -209,11 +211,12 @@ class TorchValues(TensorTable):
         for tensor, glance in met:
             summary = glance[SUMMARY] if len(glance) > SUMMARY else None
             if summary is not None and summary.full is None:
-                summary.full = statistics(self.torch, tensor)
+                complete(self.torch, tensor, summary, self.samples)
 
     def summary(self, tensor: Any) -> Summary | None:
         """Summarize a gradient."""
-        return summarize(self.torch, tensor, self.detailed, shown=0)[0]
+        samples = self.samples if self.detailed else None
+        return summarize(self.torch, tensor, samples, shown=0)[0]
 
     def node_key(self, fn: Any) -> int:
         """Return the number of a node: its place in the sequence, or of its leaf."""
