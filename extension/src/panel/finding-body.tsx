@@ -49,13 +49,11 @@ function Copy({ text, label }: { text: string; label: string }) {
 /** The fix as a change to the file, and a button that copies it. */
 export function FixDiff({ diff, safe }: { diff: string; safe: boolean }) {
   if (diff === "") return null;
-  const lines = diff.split("\n").slice(2); // without the names of the file
+  const lines = diff.trimEnd().split("\n").slice(2); // without the names of the file
   return (
     <figure class="fix-diff" data-testid="fix-diff">
       <figcaption>
-        <span class="muted">
-          {safe ? "As a change" : "As a change that takes a side"}
-        </span>
+        <span class="muted">{safe ? "As a change" : "One way to change it"}</span>
         <Copy text={`${diff}\n`} label="Copy" />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard */}

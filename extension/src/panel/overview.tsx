@@ -49,7 +49,7 @@ function LeafTable({ rows }: { rows: readonly LeafRow[] }) {
             <th scope="col">Name</th>
             <th scope="col">Shape</th>
             <th scope="col">Gradient norm</th>
-            <th scope="col">Smallest to largest</th>
+            <th scope="col">Gradient range</th>
           </tr>
         </thead>
         <tbody>

@@ -20,17 +20,18 @@ export interface Derivative {
 
 interface Row {
   readonly what: string;
-  readonly page: string;
+  /** Where it is not torch with the op's name behind it. */
+  readonly page?: string;
   readonly gives?: Readonly<Record<string, string>>;
   readonly says?: string;
 }
 
 const plain = (name: string) => name.toLowerCase().replaceAll("_", "");
 
-const ROWS: ReadonlyMap<string, Row> = new Map(
+const ROWS: ReadonlyMap<string, Required<Pick<Row, "page">> & Row> = new Map(
   Object.entries(table as Readonly<Record<string, Row>>).map(([name, row]) => [
     plain(name),
-    row,
+    { page: `torch.${name}`, ...row },
   ]),
 );
 
@@ -48,7 +49,7 @@ const CALLS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-function rowOf(name: string): Row | null {
+function rowOf(name: string) {
   return ROWS.get(plain(CALLS.get(name) ?? name)) ?? null;
 }
 
