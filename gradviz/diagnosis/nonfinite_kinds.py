@@ -251,7 +251,8 @@ def selected_away(history: History, birth: Birth) -> int | None:
     """Return the selecting node that gave a derivative a gradient of 0, if any did.
 
     0 times an infinite derivative is NaN, and the 0 is that of a branch or element
-    that was not taken.
+    that was not taken. Where the result goes to the loss on another way too, that one
+    would have given its gradient: the 0 is none of the selection's.
     """
     run, event = birth.run, birth.backward
     assert run is not None
@@ -262,18 +263,19 @@ def selected_away(history: History, birth: Birth) -> int | None:
     if not nans or not zeros:
         return None
     above = _users(history, event.nodes or tuple(each.node for each in event.runs))
-    waiting, seen = [birth.node.key], set[int]()
+    waiting, seen, selecting = [birth.node.key], set[int](), list[int]()
     while waiting:
-        key = waiting.pop()
-        for user in above.get(key, ()):
+        users = above.get(waiting.pop(), ())
+        if not users:
+            return None
+        for user in users:
             node = history.node(user)
             if node is None or user in seen:
                 continue
             seen.add(user)
-            if function_of(node.name) in _SELECTS.split():
-                return user
-            waiting.append(user)
-    return None
+            selects = function_of(node.name) in _SELECTS.split()
+            (selecting if selects else waiting).append(user)
+    return next(iter(selecting), None)
 
 
 def _users(history: History, nodes: tuple[int, ...]) -> dict[int, list[int]]:

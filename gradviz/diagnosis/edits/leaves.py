@@ -329,9 +329,12 @@ def kept_as_tensors(
             raise NoEditError("numbers and tensors are mixed in one expression")
         assert isinstance(exports.func, ast.Attribute)
         return draft.replace(call, out.source.of(exports.func.value)).edit(safe=False)
-    draft.drop_method(exports)
     bound = out.statement.targets[0] if isinstance(out.statement, ast.Assign) else None
-    is_list = called(exports) == "item" and dotted(bound) != text
+    is_same = bound is not None and dotted(bound) == text
+    if called(exports) == "tolist" and not is_same:
+        raise NoEditError("what is done to the numbers in between may want numbers")
+    draft.drop_method(exports)
+    is_list = called(exports) == "item" and not is_same
     new = f"torch.stack({text})" if is_list else text
     return draft.replace(call, new).edit(safe=False)
 

@@ -78,4 +78,24 @@ PROGRAMS: list[Case] = [
         "nan-sqrt-of-zero",
         says=["wrote it into 1 parameter"],
     ),
+    case(
+        "distance_that_two_terms_weigh_with_zero",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        left = torch.randn(4, 3)
+        right = torch.cat([left[:1], torch.randn(3, 3)])
+        same = torch.tensor([1.0, 0.0, 1.0, 0.0])
+        a, b = net(left), net(right)
+        d = (a - b).pow(2).sum(dim=1).sqrt()  # CULPRIT
+        near = same * d.pow(2)
+        far = (1 - same) * torch.clamp(1.0 - d, min=0).pow(2)
+        (near + far).mean().backward()
+        opt.step()
+        """,
+        "nan-sqrt-of-zero",
+    ),
 ]
