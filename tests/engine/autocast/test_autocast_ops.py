@@ -14,6 +14,7 @@ from gradtape._autocast.op_lists import RULES
 from gradtape._modes.grad_mode import mode
 
 from ..oracle import assert_same
+from ..processor import skip_without_low_lstm
 
 FULL_PRECISION = 5e-2
 """How far bfloat16 results may be apart where the order of sums differs."""
@@ -181,21 +182,10 @@ LAYERS = {
 }
 
 
-def refused_by_the_processor() -> bool:
-    """Tell whether oneDNN has no LSTM in bfloat16 here: it wants AVX-512."""
-    torch = pytest.importorskip("torch")
-    with torch.autocast("cpu"):
-        try:
-            torch.nn.LSTM(3, 4)(torch.ones(1, 1, 3))
-        except RuntimeError as error:
-            return "primitive descriptor" in str(error)
-    return False
-
-
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers_return_the_same_types(name: str) -> None:
-    if name in ("LSTM", "LSTM deep") and refused_by_the_processor():
-        pytest.skip("PyTorch has no bfloat16 LSTM on this processor")
+    if name in ("LSTM", "LSTM deep"):
+        skip_without_low_lstm()
     make, shape = LAYERS[name]
 
     def program(t: Any) -> Any:

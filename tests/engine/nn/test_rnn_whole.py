@@ -10,6 +10,7 @@ import pytest
 import gradtape as gt
 
 from ..oracle import assert_same
+from ..processor import skip_without_low_lstm
 from .test_rnn import graph, parts
 
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -126,6 +127,8 @@ def test_without_onednn_every_step_has_nodes() -> None:
 
 
 def test_half_precision() -> None:
+    skip_without_low_lstm()
+
     def program(t: Any) -> Any:
         t.manual_seed(9)
         layer, x = t.nn.LSTM(2, 3), t.randn(3, 2, 2)
