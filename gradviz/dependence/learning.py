@@ -221,6 +221,22 @@ def births(history: History) -> dict[int, Call]:
     }
 
 
+def made_before(history: History, tensors: Iterable[int], index: int) -> set[int]:
+    """Return those of some tensors that were there when an event came.
+
+    Of a long run the first calls are forgotten; then the module of a parameter tells.
+    """
+    born, found = births(history), set[int]()
+    for tensor in tensors:
+        call, module = born.get(tensor), module_of(history, tensor)
+        known = [] if call is None else [call.index]
+        if module is not None and module.made is not None:
+            known.append(module.made)
+        if known and min(known) <= index:
+            found.add(tensor)
+    return found
+
+
 def listed(history: History, tensors: Collection[int], limit: int = 4) -> str:
     """Return "`a.weight`, `a.bias` and 3 more" for tensors.
 

@@ -50,10 +50,7 @@ def check(history: History) -> Iterator[Hit]:
     known = set(optimizer.tensors)
     left_out = set(learning.parameters(history)) & learning.trained(history)
     left_out -= known | by_hand(history) | learning.copies(history)
-    born = learning.births(history)
-    before = {
-        key for key in left_out if key in born and born[key].index <= optimizer.made
-    }
+    before = learning.made_before(history, left_out, optimizer.made)
     if not before or not known & learning.trained(history):
         return
     name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"

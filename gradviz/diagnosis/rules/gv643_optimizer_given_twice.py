@@ -63,13 +63,12 @@ def check(history: History) -> Iterator[Hit]:
     ]
     left_out = set(learning.parameters(history)) & learning.trained(history)
     left_out -= learning.managed(history) | by_hand(history) | learning.copies(history)
-    born = learning.births(history)
     for number, later in enumerate(optimizers):
         first = next(
             (o for o in optimizers[:number] if set(later.tensors) <= set(o.tensors)),
             None,
         )
-        known = {k for k in left_out if k in born and born[k].index <= later.made}
+        known = learning.made_before(history, left_out, later.made)
         if known and len(set(later.tensors)) < len(later.tensors):
             yield _repeating(history, later, known)
             continue
