@@ -224,17 +224,19 @@ def births(history: History) -> dict[int, Call]:
 def made_before(history: History, tensors: Iterable[int], index: int) -> set[int]:
     """Return those of some tensors that were there when an event came.
 
-    Of a long run the first calls are forgotten; then the module of a parameter tells.
+    Where that part of a long run is forgotten, the module of a parameter tells.
     """
-    born, found = births(history), set[int]()
-    for tensor in tensors:
-        call, module = born.get(tensor), module_of(history, tensor)
-        known = [] if call is None else [call.index]
+    born = births(history)
+    is_forgotten = not history.events or history.events[0].index > index
+
+    def made(tensor: int) -> int | None:
+        module = module_of(history, tensor) if is_forgotten else None
         if module is not None and module.made is not None:
-            known.append(module.made)
-        if known and min(known) <= index:
-            found.add(tensor)
-    return found
+            return module.made
+        return born[tensor].index if tensor in born else None
+
+    indices = {tensor: made(tensor) for tensor in tensors}
+    return {key for key, at in indices.items() if at is not None and at <= index}
 
 
 def listed(history: History, tensors: Collection[int], limit: int = 4) -> str:

@@ -7,8 +7,10 @@ line of such a finding becomes one node of kind "cut", with the reason why it is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from typing import TypeAlias
 
 from gradviz import ir
 
@@ -16,6 +18,9 @@ MOST = 40  # in one picture
 NO_NODE = "no node"  # the flag that tells a ghost from other cuts
 _FEW = 8  # nodes of one call that can be looked at together
 _LETTERS = 48  # of a line, in a box
+
+_Line: TypeAlias = tuple[str, int]
+"""A file, and a line of it."""
 
 
 def with_ghosts(snapshot: ir.Snapshot) -> ir.Snapshot:
@@ -54,7 +59,29 @@ class _Ghosts:
     def __init__(self, snapshot: ir.Snapshot) -> None:
         self.snapshot = snapshot
         self.nodes = list(snapshot.nodes)
-        self._known: dict[tuple[str, int], int] = {}
+        self._known: dict[_Line, int] = {}
+
+    @cached_property
+    def _made(self) -> Mapping[_Line, list[int]]:
+        """The rows of the nodes that each line made, in order."""
+        found: dict[_Line, list[int]] = {}
+        for row, node in enumerate(self.snapshot.nodes):
+            if node.site is not None:
+                found.setdefault(self._line(node.site), []).append(row)
+        return found
+
+    @cached_property
+    def _called(self) -> Mapping[_Line, list[int]]:
+        """The rows of the nodes that were made in what each line called."""
+        found: dict[_Line, list[int]] = {}
+        for row, node in enumerate(self.snapshot.nodes):
+            for line in {self._line(site) for site in node.stack}:
+                found.setdefault(line, []).append(row)
+        return found
+
+    def _line(self, site: int) -> _Line:
+        there = self.snapshot.sites[site]
+        return there.file, there.line
 
     def places_of(self, finding: ir.Finding) -> Iterator[int]:
         """Yield the rows that stand for the lines of a finding, its culprit's first."""
@@ -66,13 +93,10 @@ class _Ghosts:
                 yield from self._at(site, roles.get(site) or reason)
 
     def _at(self, site: int, reason: str) -> list[int]:
-        sites, nodes = self.snapshot.sites, self.snapshot.nodes
-        line = sites[site].file, sites[site].line
+        line = self._line(site)
         if line in self._known:
             return [self._known[line]]
-        on = {row for row, each in enumerate(sites) if (each.file, each.line) == line}
-        made = [row for row, node in enumerate(nodes) if node.site in on]
-        called = made or [r for r, node in enumerate(nodes) if on & {*node.stack}]
+        called = self._made.get(line) or self._called.get(line)
         if called:
             return called if len(called) <= _FEW else called[-1:]  # what it gave
         if len(self._known) >= MOST:

@@ -9,6 +9,7 @@ from typing import Any
 from gradviz.derivative import check_node
 from gradviz.errors import CaptureError
 from gradviz.services import Request, Service, State, sentence
+from gradviz.stepping.graph import nodes_behind
 
 _SHOWN = 8  # entries that differ
 _LOSS_GONE = "the graph is gone: keep the tensor that was shown in a variable"
@@ -76,17 +77,9 @@ def check_service(loss: Any) -> Mapping[str, Service]:
         from gradviz._capture import read_graph
 
         row_of = read_graph(tensor)[1]
-        waiting = [tensor.grad_fn]
-        seen = set(waiting)
-        while waiting:
-            node = waiting.pop()
-            if row_of(node) == row:
-                return tensor.grad_fn, node
-            for behind, _ in node.next_functions:
-                if behind is not None and behind not in seen:
-                    seen.add(behind)
-                    waiting.append(behind)
-        return tensor.grad_fn, None
+        root = tensor.grad_fn
+        found = (node for node in nodes_behind(root) if row_of(node) == row)
+        return root, next(found, None)
 
     return {"check": CheckService(find)}
 

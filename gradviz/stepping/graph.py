@@ -29,7 +29,7 @@ class Graph:
                 "made from tensors that need no gradient, under no_grad, or detached."
             )
         self.root = loss.grad_fn
-        self.nodes = _reached(self.root)
+        self.nodes = nodes_behind(self.root)
         self._places = Places()
         self._recorded = RecordedSites()
         self._names = names_in_frame(frame, type(loss))
@@ -93,7 +93,8 @@ def engine_of(loss: Any) -> Any:
     return module
 
 
-def _reached(root: Any) -> list[Any]:
+def nodes_behind(root: Any) -> list[Any]:
+    """Return a node and all that a pass from it can reach, each once."""
     found: dict[Any, None] = {root: None}
     waiting = [root]
     while waiting:

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradviz import ir
 from gradviz.errors import CaptureError
+from gradviz.stepping.graph import nodes_behind
 from gradviz.supposing.walk import Output, Place
 
 _ELSEWHERE = "this is not part of the graph that the loss still holds"
@@ -16,7 +17,7 @@ class Rows:
 
     def __init__(self, snapshot: ir.Snapshot, root: Any) -> None:
         self._snapshot = snapshot
-        self._live = _by_number(root)
+        self._live = {number_of(node): node for node in nodes_behind(root)}
 
     def output(self, row: int, number: int = 0) -> Output:
         """Return the output of a node; raises CaptureError where it is not alive."""
@@ -85,16 +86,3 @@ class Rows:
 def number_of(node: Any) -> tuple[int, str]:
     """Return what tells a live node from others, as a snapshot has it."""
     return node._sequence_nr(), type(node).__name__
-
-
-def _by_number(root: Any) -> dict[tuple[int, str], Any]:
-    found: dict[tuple[int, str], Any] = {}
-    seen, waiting = {root}, [root]
-    while waiting:
-        node = waiting.pop()
-        found[number_of(node)] = node
-        for behind, _ in node.next_functions:
-            if behind is not None and behind not in seen:
-                seen.add(behind)
-                waiting.append(behind)
-    return found

@@ -28,7 +28,7 @@ interface Row {
 
 const plain = (name: string) => name.toLowerCase().replaceAll("_", "");
 
-const ROWS: ReadonlyMap<string, Required<Pick<Row, "page">> & Row> = new Map(
+const ROWS: ReadonlyMap<string, Row & { readonly page: string }> = new Map(
   Object.entries(table as Readonly<Record<string, Row>>).map(([name, row]) => [
     plain(name),
     { page: `torch.${name}`, ...row },

@@ -200,23 +200,27 @@ def _called_from(
     own = [e for e in history.of(TrainingSwitched) if e.module == switch.module]
     off = next(each.index for each in own if not each.training)
     back = next((each for each in own if each.training and each.index > off), None)
-    training = _functions_around(history, step)
-    within = switch.site is None or switch.site[0] in training
+    if step.site is None or switch.site is None:
+        return None
+    training = _callers(history).get(step.site[0], {step.site[0]})
+    within = switch.site[0] in training
     way = next((site for site in switch.stack if site[0] in training), None)
     return None if back is None or way is None or within else (back.site, way)
 
 
-def _functions_around(history: History, event: Event) -> set[CodeType]:
-    """Return the functions that a function was called from, and itself.
+@learning.once
+def _callers(history: History) -> dict[CodeType, set[CodeType]]:
+    """Return, for each function, those that it was called from when it was met first.
 
     Steps know their line alone: who called it, another event of the same knows.
     """
-    own = event.site[0] if event.site is not None else None
-    for each in (event, *history.events):
-        codes = [site[0] for site in (each.site, *each.stack) if site is not None]
-        if own in codes[:-1]:
-            return set(codes[codes.index(own) :])
-    return {own} if own is not None else set()
+    found: dict[CodeType, set[CodeType]] = {}
+    for event in history.events:
+        codes = [site[0] for site in (event.site, *event.stack) if site is not None]
+        for place, code in enumerate(codes[:-1]):
+            if code not in found:
+                found[code] = set(codes[place:])
+    return found
 
 
 def _once_before(

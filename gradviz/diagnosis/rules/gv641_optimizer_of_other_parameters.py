@@ -48,7 +48,6 @@ from gradviz.program import Call, History, Optimizer, OptimizerCall, RawSite
 def check(history: History) -> Iterator[Hit]:
     optimizers = history.program.optimizers
     known = learning.managed(history)
-    born = learning.births(history)
     for key, made in moves(history).items():
         optimizer = optimizers.get(key)
         steps = [each for each in made if isinstance(each, OptimizerCall)]
@@ -57,11 +56,8 @@ def check(history: History) -> Iterator[Hit]:
             continue
         if any(_is_used(history, each, optimizer.made) for each in optimizer.tensors):
             continue
-        left_out = {
-            each
-            for each in learning.trained(history) - known - by_hand(history)
-            if each in born and born[each].index <= optimizer.made
-        }
+        left_out = learning.trained(history) - known - by_hand(history)
+        left_out = learning.made_before(history, left_out, optimizer.made)
         copied = _copied(history, optimizer) if not left_out else {}
         if copied:
             yield _of_copies(history, key, copied, made[0].site)

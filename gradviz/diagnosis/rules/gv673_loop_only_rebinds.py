@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.diagnosis.decisions.bindings import own_nodes
-from gradviz.diagnosis.edits.syntax import dotted
+from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, RawSite
 
@@ -105,15 +105,8 @@ def _name(assign: ast.Assign) -> str:
 
 def _is_pure(value: ast.expr) -> bool:
     """Tell whether an expression can change nothing that it reads."""
-    return all(
-        dotted(each.func).rpartition(".")[2] in _PURE or _attribute(each.func) in _PURE
-        for each in ast.walk(value)
-        if isinstance(each, ast.Call)
-    )
-
-
-def _attribute(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else ""
+    calls = (each for each in ast.walk(value) if isinstance(each, ast.Call))
+    return all(called(each) in _PURE for each in calls)
 
 
 def _hit(history: History, loop: ast.For, site: RawSite) -> Hit:
