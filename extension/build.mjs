@@ -13,6 +13,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { inlineWorker } from "./scripts/inline-worker.mjs";
+import { minifyCss } from "./scripts/minify-css.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const python = join(here, "..", "gradviz");
@@ -34,7 +35,7 @@ const common = {
   legalComments: "none",
   loader: { ".css": "text", ".html": "text" },
   alias: { "gradviz:page": join(python, "render", "page.html") },
-  plugins: [inlineWorker({ minify: !dev })],
+  plugins: [inlineWorker({ minify: !dev }), ...(dev ? [] : [minifyCss])],
   logLevel: "warning",
   ...(dev ? { sourcemap: "inline" } : {}),
 };

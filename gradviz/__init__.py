@@ -97,8 +97,8 @@ _HOMES = {
 # What rooms ask for that may not import these homes, see `_providers.py`.
 _PROVIDED = {
     "capture": "gradviz._capture",
-    "graph_services": "gradviz.supposing.service",
-    "recording_services": "gradviz.supposing.service",
+    "graph_services": "gradviz.offers",
+    "recording_services": "gradviz.offers",
 }
 
 _ROOMS = ("plot",)  # packages that are used through an attribute

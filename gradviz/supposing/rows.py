@@ -19,6 +19,10 @@ class Rows:
         self._snapshot = snapshot
         self._live = {number_of(node): node for node in nodes_behind(root)}
 
+    def nodes(self) -> list[Any]:
+        """Return the live nodes behind the loss."""
+        return list(self._live.values())
+
     def output(self, row: int, number: int = 0) -> Output:
         """Return the output of a node; raises CaptureError where it is not alive."""
         node = self._node(row)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from gradviz import ir
-from gradviz._capture import read_graph
-from gradviz._capture.names.tensors import grad_fn_of
-from gradviz._capture.session import Session
-from gradviz.errors import CaptureError
-from gradviz.services import Request, Service, State
-from gradviz.stepping.check import check_service
+from gradviz.services import Request, State
 from gradviz.supposing.arrival import words_of
-from gradviz.supposing.rows import Rows, number_of
+from gradviz.supposing.rows import Rows
 from gradviz.supposing.side_pass import SidePass
 from gradviz.supposing.walk import Plan
 from gradviz.supposing.what_if import WhatIf
-
-_LOSS_GONE = "the graph is gone: keep the loss in a variable"
-_RECORDING_GONE = "the recording is gone: keep it in a variable"
 
 Find = Callable[[], tuple[Any, ir.Snapshot]]
 """Finds the loss, and the snapshot whose rows the view knows."""
@@ -95,42 +86,3 @@ def _changed(
     if how in ("cut", "uncut", "without"):
         return getattr(asked, how)(at)
     raise ValueError(f"there is no change {how!r}")
-
-
-def graph_services(loss: Any) -> Mapping[str, Service]:
-    """Return what a view of the graph behind a tensor can ask, which it forgets."""
-    try:
-        reference = weakref.ref(loss)
-    except TypeError:
-        return {}
-
-    def find() -> tuple[Any, ir.Snapshot]:
-        tensor = reference()
-        if tensor is None:
-            raise CaptureError(_LOSS_GONE)
-        return tensor, read_graph(tensor)[0]
-
-    return {**check_service(loss), "what_if": WhatIfService(find)}
-
-
-def recording_services(
-    reference: weakref.ref[Session],
-) -> Mapping[str, Service]:
-    """Return what a view of a recording can ask of its last pass, if that is kept."""
-    known: list[ir.Snapshot] = []
-
-    def find() -> tuple[Any, ir.Snapshot]:
-        session = reference()
-        if session is None:
-            raise CaptureError(_RECORDING_GONE)
-        snapshot = known[0] if known else session.snapshot()
-        known[:] = [snapshot]
-        rows = [snapshot.nodes[row] for row in snapshot.roots]
-        roots = {(row.sequence, row.name) for row in rows}
-        for tensor in session.living():
-            node = grad_fn_of(tensor)
-            if node is not None and number_of(node) in roots:
-                return tensor, snapshot
-        raise CaptureError(_LOSS_GONE)
-
-    return {"what_if": WhatIfService(find)}

@@ -68,6 +68,8 @@ GRADVIZ = """
     _capture
     derivative notebook watching
     stepping supposing
+    values
+    offers
     running
     gradviz
     demo

@@ -1,4 +1,4 @@
-"""What if, in a real JupyterLab: asked by keyboard at a node and at a cut."""
+"""What if, and the numbers of a tensor, in a real JupyterLab, by keyboard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ encoder = torch.tensor([2.0], requires_grad=True)
 head = torch.tensor([5.0], requires_grad=True)
 with gradviz.record() as rec:
     h = encoder * 3.0
-    loss = (h.detach() - head + 0.1 * h).sum()
+    rest = h.detach() - head
+    loss = (rest + 0.1 * h).sum()
     loss.backward(retain_graph=True)
 rec.show()
 """
@@ -34,18 +35,18 @@ print("as it was")
 """
 
 
-def find(page: Page, name: str) -> None:
+def find(page: Page, name: str, heading: str = "") -> None:
     """Select the first node of a name, by the search box."""
     page.get_by_test_id("search").click()
     page.keyboard.press("Control+a")
     page.keyboard.type(name)
     expect(page.get_by_test_id("search-count")).to_contain_text("1")
     page.keyboard.press("Enter")
-    heading = page.get_by_test_id("inspector").get_by_role("heading").first
-    expect(heading).to_contain_text(name)
+    first = page.get_by_test_id("inspector").get_by_role("heading").first
+    expect(first).to_contain_text(heading or name)
 
 
-def test_a_cut_is_taken_away_and_a_gradient_scaled(
+def test_a_cut_is_taken_away_a_gradient_scaled_and_a_value_shown(
     lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("what.ipynb", LOAD, PROGRAM, CHECK)
@@ -66,7 +67,7 @@ def test_a_cut_is_taken_away_and_a_gradient_scaled(
     expect(asked.get_by_role("status")).to_have_text("detach uncut")
     page.screenshot(path=tmp_path / "uncut.png")
 
-    find(page, "sub")
+    find(page, "sub", heading="rest")
     asked.get_by_role("combobox").select_option("scale")
     field = asked.get_by_role("textbox")
     field.fill("0.5")
@@ -77,6 +78,15 @@ def test_a_cut_is_taken_away_and_a_gradient_scaled(
     page.evaluate(AXE.read_text(encoding="utf-8"))
     assert grave(asked.evaluate("(asked) => axe.run(asked)")) == []
     page.screenshot(path=tmp_path / "scaled.png")
+
+    numbers = page.get_by_test_id("live-values")
+    numbers.get_by_label("Numbers at").fill("0")
+    numbers.get_by_label("Numbers at").press("Enter")
+    expect(numbers.locator("pre")).to_have_text("float32 ()\n1.")
+    assert grave(numbers.evaluate("(numbers) => axe.run(numbers)")) == []
+    numbers.scroll_into_view_if_needed()
+    page.screenshot(path=tmp_path / "numbers.png")
+
     asked.get_by_role("button", name="Take back").click()
     expect(table).to_contain_text("encoder0.33.31")
     table.get_by_role("button", name="head").click()

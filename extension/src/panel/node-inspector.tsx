@@ -25,6 +25,7 @@ import { CheckDerivative } from "./check-derivative.js";
 import { useStore } from "./context.js";
 import { GradientSection } from "./gradient-section.js";
 import { Histogram } from "./histogram.js";
+import { LiveValues } from "./live-values.js";
 import { MemorySection } from "./memory-section.js";
 import { NeighbourList } from "./neighbours.js";
 import { CallView } from "./op-section.js";
@@ -152,7 +153,7 @@ function Hooks({ hooks }: { hooks: NodeDetails["hooks"] }) {
 
 /** Inputs, outputs and what is kept; a name picks the tensor for the picture below. */
 function TensorSections({
-  details: { inputs, outputs, saved },
+  details: { id, inputs, outputs, saved },
   onPick,
 }: {
   details: NodeDetails;
@@ -169,6 +170,7 @@ function TensorSections({
           <TensorTable uses={uses} onPick={onPick} />
         )}
         <Values uses={[...outputs, ...inputs]} />
+        <LiveValues key={id} id={id} />
       </Section>
       <Section
         title="Saved tensors"

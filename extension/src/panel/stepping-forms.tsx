@@ -1,5 +1,5 @@
 // The lower line of the stepping bar: breakpoints, and another gradient for the node.
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import { visibleText } from "../state/visible-text.js";
 import { useApp } from "./context.js";
@@ -32,6 +32,13 @@ const CHANGES: Readonly<Record<string, Choice>> = {
   scale: { label: "scale by", wants: "number", hint: "0.5" },
   clip: { label: "clip norm to", wants: "number", hint: "1" },
 };
+
+/** Enter in a field presses the button; JupyterLab keeps browsers from doing it. */
+export function submitOnEnter(event: TargetedKeyboardEvent<HTMLInputElement>): void {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  event.currentTarget.form?.requestSubmit();
+}
 
 /** A choice, the value it wants, and a button; Enter in the field presses the button. */
 export function ChoiceForm({
@@ -83,11 +90,7 @@ export function ChoiceForm({
           placeholder={choices[chosen]?.hint}
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter") return;
-            event.preventDefault(); // JupyterLab keeps browsers from doing it themselves
-            event.currentTarget.form?.requestSubmit();
-          }}
+          onKeyDown={submitOnEnter}
         />
       )}
       <button type="submit" disabled={!usable}>

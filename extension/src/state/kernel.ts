@@ -78,6 +78,15 @@ export interface WhatIf {
   readonly error: string;
 }
 
+/** What a node gave, as far as the program still holds it, in numbers. */
+export interface Values {
+  /** The row of the node that was asked for last. */
+  readonly node: number | null;
+  readonly index: string;
+  readonly shown: readonly { readonly name: string; readonly text: string }[];
+  readonly error: string;
+}
+
 /** The trait `_services` of gradviz/widget.py. */
 export interface Services {
   /** The number of the last request that was answered. */
@@ -86,6 +95,7 @@ export interface Services {
   readonly release?: Release;
   readonly check?: Check;
   readonly what_if?: WhatIf;
+  readonly values?: Values;
 }
 
 export type ServiceName = Exclude<keyof Services, "answered">;

@@ -32,7 +32,7 @@ def test_changes_at_rows_add_up_and_are_taken_back(
     loss = w.exp().sum() + penalty
     snapshot = gradviz.capture(loss)
     services = Services(services_of(loss))
-    assert set(services.states()) == {"answered", "check", "what_if"}
+    assert set(services.states()) == {"answered", "check", "what_if", "values"}
     mean = row_of(snapshot, "MeanBackward0")
     state = ask(services, "add", how="without", of="node", row=mean)
     assert state["error"] == ""
