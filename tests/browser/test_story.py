@@ -188,3 +188,39 @@ def test_a_stop_stands_in_the_address(opened: Callable[..., Watched]):
     page.wait_for_url(re.compile("story=2"))
     page.reload()
     stop_of(page, 2)
+
+
+def test_why_of_a_parameter_is_told_beside_the_inspector(
+    opened: Callable[..., Watched],
+):
+    snapshot = recorded(cases_in("cuts.gv306")[0])
+    row, answer = next(
+        (row, each)
+        for row, each in enumerate(snapshot.answers)
+        if each.kind == "parameter" and each.question == "none"
+    )
+    steps = [step for step in snapshot.answer_steps if step.answer == row]
+    watched = opened(snapshot, reduced_motion="reduce")
+    page = watched.page
+    page.get_by_test_id("search").fill(answer.names[-1])
+    page.keyboard.press("Enter")
+    why = page.get_by_test_id("why")
+    expect(why).to_contain_text(f"{answer.names[-1]} has no gradient.")
+    why.get_by_role("button", name="Why?").press("Enter")
+    told = page.get_by_test_id("answer")
+    expect(told.get_by_role("listitem")).to_have_count(len(steps))
+    page.keyboard.press("w")
+    for number, step in enumerate(steps, 1):
+        found = stop_of(page, number)
+        where = line(snapshot, step.site)
+        assert found[4] == (None if where is None else str(where[1]))
+        assert bool(found[5]) == step.decision
+        expect(page.get_by_role("tab", name="Inspector")).to_have_attribute(
+            "aria-selected", "true"
+        )
+        page.keyboard.press("ArrowRight")
+    assert grave_violations(page) == []
+    for _ in ("what was searched for", "the story", "the answer"):
+        page.keyboard.press("Escape")
+    expect(told).to_have_count(0)
+    assert watched.errors == []

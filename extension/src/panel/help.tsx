@@ -18,7 +18,10 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["l"], "Link what shares memory"],
   [["[", "]"], "Previous step of the training, next step"],
   [["n", "N"], "Next finding, previous finding"],
-  [["w", "W"], "Next stop of the finding's story, previous stop; then the arrows, too"],
+  [
+    ["w", "W"],
+    "Next stop of the story that a finding or a Why? tells, previous stop; then the arrows, too",
+  ],
   [
     ["s", "o", "u", "c"],
     "While stepping: step, over the module, to the selected node, continue",

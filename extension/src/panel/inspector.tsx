@@ -6,6 +6,7 @@ import { ModuleInspector } from "./module-inspector.js";
 import { NodeInspector } from "./node-inspector.js";
 import { OpenedPlace } from "./opened-place.js";
 import { Overview } from "./overview.js";
+import { AnswerStory } from "./why.js";
 
 function Content() {
   const { data, derived } = useStore();
@@ -30,6 +31,7 @@ export function Inspector() {
   return (
     <Boundary what="the inspector" attempt={ui.selection.value}>
       <OpenedPlace />
+      <AnswerStory />
       <Content />
     </Boundary>
   );

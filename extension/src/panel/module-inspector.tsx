@@ -11,10 +11,12 @@ import {
   formatTuple,
 } from "../state/format.js";
 import type { ModuleDetails, ModuleParameter } from "../state/module.js";
+import { answerOfModule } from "../state/why.js";
 import { useStore } from "./context.js";
 import { SeverityWord } from "./severity.js";
 import { PlaceText } from "./source-view.js";
 import { type Fact, Facts, Name, Section } from "./text.js";
+import { WhyLine } from "./why.js";
 
 const SHOWN = 40;
 
@@ -130,6 +132,7 @@ export function ModuleInspector({
           })}
         </ul>
       )}
+      <WhyLine asked={answerOfModule(snapshot, path)} />
       <div class="module-facts">
         <Facts facts={factsOf(details)} testId="module-facts" />
       </div>

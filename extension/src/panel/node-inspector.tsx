@@ -20,6 +20,7 @@ import {
 import { receivedNorm } from "../state/rows.js";
 import { rowAt } from "../state/tables.js";
 import { cellsOf } from "../state/thumbnail.js";
+import { answerOfNode } from "../state/why.js";
 import { Boundary } from "./boundary.js";
 import { CheckDerivative } from "./check-derivative.js";
 import { useStore } from "./context.js";
@@ -39,6 +40,7 @@ import { Empty, type Fact, Facts, Name, Section, Tag } from "./text.js";
 import { ThumbnailView } from "./thumbnail.js";
 import { WaitingValues } from "./waiting-values.js";
 import { WhatIfSection } from "./what-if.js";
+import { WhyLine } from "./why.js";
 
 const LAYOUT = "Memory layout";
 
@@ -244,6 +246,7 @@ export function NodeInspector({ snapshot, details }: Props) {
     <>
       <Header details={details} />
       <NodeFindings snapshot={snapshot} id={details.id} />
+      <WhyLine asked={answerOfNode(snapshot, details.id)} />
       <Facts facts={summaryFacts(details, norm)} testId="summary" />
       <Section title="Source">
         <SourceView place={details.place} />

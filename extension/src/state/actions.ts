@@ -75,6 +75,7 @@ export function receiveSnapshot(store: Store, recorded: Snapshot): void {
       ui.pane.value = "compare";
     if (ui.finding.value !== finding) ui.stop.value = null;
     ui.finding.value = finding;
+    ui.answer.value = null;
     // A live view shows the graph as it grows; the failure that ends it is news there.
     const isNews = before === null || !isFailure(before);
     ui.card.value =
@@ -98,7 +99,7 @@ export function reportProblem({ data }: Store, error: unknown): void {
 export function selectNode({ ui }: Store, id: number | null): void {
   batch(() => {
     ui.selection.value = id === null ? null : { kind: "node", id };
-    ui.stop.value = null;
+    ui.answer.value = ui.stop.value = null;
     if (id !== null) ui.pane.value = "inspector";
   });
 }
@@ -181,7 +182,7 @@ export function showFinding(store: Store, id: number): void {
       ui.revealRequest.value = { nodes };
     }
     ui.finding.value = id;
-    ui.stop.value = null;
+    ui.answer.value = ui.stop.value = null;
     ui.pane.value = "findings";
   });
 }
@@ -337,14 +338,15 @@ export function reportSettled({ ui }: Store): void {
   ui.settled.value = true;
 }
 
-/** Esc: close the help, else clear the search, end the story, clear the selection, the
- * marks of a finding. */
+/** Esc: close the help, else clear the search, end the story, take the answer away, clear the
+ * selection, the marks of a finding. */
 export function clear(store: Store): void {
   const { ui } = store;
   if (ui.helpOpen.value) ui.helpOpen.value = false;
   else if (ui.query.value !== "") setQuery(store, "");
   else if (ui.position.value !== null) leaveTimeline(store);
   else if (ui.stop.value !== null) ui.stop.value = null;
+  else if (ui.answer.value !== null) ui.answer.value = null;
   else if (ui.selection.value !== null) ui.selection.value = null;
   else hideFinding(store);
 }

@@ -22,6 +22,7 @@ const KEYS = {
   mode: "view",
   step: "step",
   finding: "finding",
+  answer: "why",
   story: "story",
 } as const;
 const LONGEST = 2000; // letters of an address that closed modules may take
@@ -47,6 +48,8 @@ export function writeBookmark({ data, ui }: Store): string {
   const step = ui.step.value;
   add("step", step === null ? null : String(step + 1));
   add("finding", ui.finding.value ? String(ui.finding.value + 1) : null);
+  const { value: answer } = ui.answer;
+  add("answer", answer === null ? null : String(answer + 1));
   const { value: stop } = ui.stop;
   add("story", stop === null ? null : String(stop + 1));
   add("mode", ui.viewMode.value === "graph" ? null : ui.viewMode.value);
@@ -122,9 +125,11 @@ export function applyBookmark(store: Store, text: string): void {
       ui.selection.value = selection;
       ui.pane.value = "inspector";
     }
+    const answer = Number(of("answer")) - 1;
+    if (snapshot.answers[answer] !== undefined) ui.answer.value = answer;
     if (/^\d{1,6}$/.test(of("story"))) {
       ui.stop.value = Number(of("story")) - 1;
-      ui.pane.value = "findings";
+      ui.pane.value = ui.answer.value === null ? "findings" : "inspector";
     }
     if (gaze !== null) ui.lookRequest.value = gaze;
   });

@@ -38,6 +38,7 @@ import { type Stop, stopMarks, stopSentence, storyOf } from "./story.js";
 import { buildTables, type Tables } from "./tables.js";
 import { buildTimeline, type Moment, type Timeline } from "./timeline.js";
 import type { UiState } from "./ui.js";
+import { storyOfAnswer } from "./why.js";
 
 export interface Selectors {
   readonly tables: ReadonlySignal<Tables | null>;
@@ -213,13 +214,15 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
       data.problem.value !== null,
   );
   const story = computed(() => {
-    const id = ui.finding.value;
-    if (id === null || tables.value === null || !isSettled.value) return [];
-    return storyOf(tables.value, id);
+    const [id, answer] = [ui.finding.value, ui.answer.value];
+    if (tables.value === null || !isSettled.value) return [];
+    if (answer !== null) return storyOfAnswer(tables.value.snapshot, answer);
+    return id === null ? [] : storyOf(tables.value, id);
   });
   const storyMarks = computed((): StoryMarks => {
     const isHidden = pane.value === "compare" && comparison.value !== null;
-    const severity = finding.value?.finding.severity ?? "info";
+    const blamed = ui.answer.value === null ? finding.value : null;
+    const severity = blamed?.finding.severity ?? "info";
     const stops = stopMarks(isHidden ? [] : story.value, severity, ui.stop.value);
     const isTold = story.value[ui.stop.value ?? -1] !== undefined && stops.size > 0;
     return { stops, isTold };
@@ -232,7 +235,8 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   const marks = computed((): ReadonlyMap<number, Mark> => {
     const differs = pane.value === "compare" ? comparison.value : null;
     if (differs !== null) return changeMarks(differs);
-    const found = marksOf(finding.value?.finding ?? null);
+    const blamed = ui.answer.value === null ? finding.value : null;
+    const found = marksOf(blamed?.finding ?? null);
     const { marks: changes } = news.value ?? { marks: new Map<number, Mark>() };
     if (changes.size === 0) return found;
     return new Map([...found, ...[...changes].filter(([node]) => !found.has(node))]);
@@ -288,7 +292,8 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
       ui.themeChoice.value === "auto" ? ui.ambientTheme.value : ui.themeChoice.value,
     ),
     announcement: computed(() =>
-      pane.value === "findings" && story.value[ui.stop.value ?? -1] !== undefined
+      (pane.value === "findings" || ui.answer.value !== null) &&
+      story.value[ui.stop.value ?? -1] !== undefined
         ? stopSentence(story.value, ui.stop.value ?? 0)
         : pane.value === "findings" && finding.value !== null
           ? findingSentence(finding.value, findings.value.length)

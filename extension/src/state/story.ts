@@ -7,7 +7,7 @@ import { findingDetails } from "./findings.js";
 import { type Place, placeOf } from "./inspect.js";
 import { nodesOnSites } from "./lit.js";
 import { spreadOf } from "./spread.js";
-import type { Tables } from "./tables.js";
+import { rowAt, type Tables } from "./tables.js";
 
 export interface Stop {
   /** Where it began, or what the program decided; else where that leads. */
@@ -101,31 +101,55 @@ function answered(snapshot: Snapshot, finding: Finding, culprit: Place | null): 
       answers[answer]?.finding === finding.code &&
       lineOf(placeOf(snapshot, site)) === lineOf(culprit),
   )?.answer;
-  return steps.flatMap(({ answer, site, node, kind, sentence, decision }): Stop[] => {
+  if (row === undefined) return [];
+  return answerStops(snapshot, row, finding.nodes).filter(
+    ({ place }) => place !== null,
+  );
+}
+
+/** The steps of an answer; at their lines, the nodes that are wanted go first. */
+export function answerStops(
+  snapshot: Snapshot,
+  row: number,
+  wanted: readonly number[],
+): Stop[] {
+  const steps = snapshot.answer_steps.filter(({ answer }) => answer === row);
+  return steps.map(({ site, node, kind, sentence, decision }): Stop => {
     const place = placeOf(snapshot, site);
-    if (answer !== row || place === null) return [];
-    const { nodes } = stopAt(snapshot, finding, place);
-    return [
-      {
-        isBirth: decision,
-        side: SIDES[kind] ?? null,
-        sentence,
-        place,
-        nodes: node === null ? nodes : [...new Set([node, ...nodes])],
-      },
-    ];
+    const nodes = place === null ? [] : nodesAt(snapshot, wanted, place);
+    return {
+      isBirth: decision,
+      side: SIDES[kind] ?? null,
+      sentence,
+      place,
+      nodes: node === null ? nodes : [...new Set([node, ...nodes])],
+    };
   });
 }
 
 /** A stop at a line: the nodes that the finding points at there, else all it made. */
 function stopAt(snapshot: Snapshot, finding: Finding, place: Place): Stop {
+  const nodes = nodesAt(snapshot, finding.nodes, place);
+  return { isBirth: true, side: null, sentence: "", place, nodes };
+}
+
+/** What a line made: what is wanted of that, else what the very expression made. */
+function nodesAt(
+  snapshot: Snapshot,
+  wanted: readonly number[],
+  { site }: Place,
+): readonly number[] {
   const isOn = snapshot.sites.map(
-    ({ file, line }) => file === place.site.file && line === place.site.line,
+    ({ file, line }) => file === site.file && line === site.line,
   );
   const made = nodesOnSites(snapshot, isOn);
-  const own = made.filter((node) => finding.nodes.includes(node));
-  const nodes = own.length > 0 ? own : made;
-  return { isBirth: true, side: null, sentence: "", place, nodes };
+  const own = made.filter((node) => wanted.includes(node));
+  if (own.length > 0) return own;
+  const exact = made.filter((node) => {
+    const at = rowAt(snapshot.sites, snapshot.nodes[node]?.site);
+    return at?.column === site.column && at?.end_column === site.end_column;
+  });
+  return exact.length > 0 ? exact : made;
 }
 
 /** The stops with those of the nodes that NaN or Inf spoilt, behind the one of its birth. */

@@ -44,7 +44,9 @@ export interface UiState {
   readonly helpOpen: Signal<boolean>;
   /** The finding whose nodes are marked and whose text is unfolded. */
   readonly finding: Signal<number | null>;
-  /** The stop of its story that is told, counted from 0; null: it is not told. */
+  /** The saved answer that is asked for; its story stands in place of the finding's. */
+  readonly answer: Signal<number | null>;
+  /** The stop of the story that is told, counted from 0; null: it is not told. */
   readonly stop: Signal<number | null>;
   /** Whether a finding may stand alone at first, as below a cell. */
   readonly allowsCard: Signal<boolean>;
@@ -121,6 +123,7 @@ export function createUiState(): UiState {
     viewMode: signal("graph"),
     helpOpen: signal(false),
     finding: signal(null),
+    answer: signal(null),
     stop: signal(null),
     allowsCard: signal(false),
     card: signal(false),
