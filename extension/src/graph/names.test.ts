@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { parseSnapshot } from "../ir/parse.js";
 import type { Site } from "../ir/types.js";
+import { buildGraph } from "./build.js";
 import { assignedName, codeNames, scopeNames } from "./names.js";
+import { search } from "./search.js";
 
 /** The site of a part of a line. */
 function site(text: string, part: string): Site {
@@ -45,6 +47,7 @@ test("of what one expression made, the last node has the name", () => {
     sites: [site(line, "self.fc(x)")],
   });
   expect([...codeNames(snapshot)]).toEqual([[1, "h"]]);
+  expect(search(buildGraph(snapshot), "h")).toEqual([1]); // as it is written in its box
 });
 
 test("the only call of a module goes without its number", () => {

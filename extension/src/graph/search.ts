@@ -1,6 +1,6 @@
 // Finds nodes: free words, and a few filters that the words of a debugger suggest.
 //
-//   conv2d            op, name, module path, tensor name, file, shape or dtype contains it
+//   conv2d            op, name, also in the code, module path, tensor, file or dtype
 //   64x10  [64,10]    an output or input of that shape
 //   train.py:12       made by that line
 //   has:nan           also has:inf, has:bad, has:hook, has:grad
@@ -12,6 +12,7 @@
 import type { OpNode, Snapshot } from "../ir/types.js";
 import type { Graph } from "./build.js";
 import { badValues, gradientNorm, incomingGradients } from "./gradients.js";
+import { codeNames } from "./names.js";
 
 type Test = (node: OpNode, id: number) => boolean;
 
@@ -179,9 +180,11 @@ function textTest(snapshot: Snapshot, word: string): Test {
   const typed = snapshot.tensors.map(({ dtype }) => contains(dtype));
   const scopes = snapshot.scopes.map(({ path }) => contains(path));
   const sites = snapshot.sites.map(({ file }) => contains(file));
-  return (node) =>
+  const inCode = codeNames(snapshot);
+  return (node, id) =>
     contains(node.name) ||
     contains(node.call) ||
+    contains(inCode.get(id) ?? null) ||
     (node.scope !== null && scopes[node.scope] === true) ||
     (node.site !== null && sites[node.site] === true) ||
     tensorsOf(node, (tensor) => named[tensor]) ||
