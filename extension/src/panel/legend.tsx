@@ -1,6 +1,6 @@
 // What the colours and the lines of the graph mean now, in a strip of its own below it.
 import type { Graph } from "../graph/build.js";
-import { type Change, SIGNS, signOf } from "../graph/mark.js";
+import { type Change, SIGNS, type StopMark, signOf } from "../graph/mark.js";
 import { legendOf } from "../render/legend.js";
 import { edgeRange } from "../scene/edges.js";
 import { formatShort } from "../scene/labels.js";
@@ -39,6 +39,19 @@ function edgeMeanings({ snapshot, shown }: Graph): [look: string, words: string]
   return meanings;
 }
 
+/** What the numbers at the nodes mean, as they are drawn. */
+function stopMeanings(
+  stops: ReadonlyMap<number, StopMark>,
+): [look: string | null, words: string][] {
+  const marks = [...stops.values()];
+  const meanings: [string | null, string][] = [];
+  if (marks.some(({ isBirth }) => isBirth)) meanings.push(["birth", "the cause"]);
+  if (marks.some(({ isBirth }) => !isBirth)) meanings.push(["", "on the way"]);
+  if (marks.some(({ side }) => side !== null))
+    meanings.push([null, "left: value, right: gradient"]);
+  return meanings;
+}
+
 export function Legend() {
   const store = useStore();
   const { ui, derived } = store;
@@ -70,6 +83,12 @@ export function Legend() {
           <li key={change}>
             <i class={`sign ${change}`}>{SIGNS[change]}</i>
             <span>{CHANGE_WORDS[change]}</span>
+          </li>
+        ))}
+        {stopMeanings(derived.storyMarks.value.stops).map(([look, words]) => (
+          <li key={words}>
+            {look !== null && <i class={`stop ${look}`} />}
+            <span>{words}</span>
           </li>
         ))}
         {edgeMeanings(graph).map(([look, words]) => (
