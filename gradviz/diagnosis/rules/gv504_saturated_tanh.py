@@ -31,7 +31,7 @@ from gradviz.diagnosis.gradient_flow import (
     vanishes,
 )
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Backward, History, Node, RawSite, Value
+from gradviz.program import Backward, History, Node, RawSite, Summary, Value
 
 _FAR = 8.0  # beyond it sigmoid and tanh bend by less than a thousandth
 _LARGE = 10.0
@@ -93,8 +93,8 @@ def _hit(history: History, backward: Backward, node: Node, far: float) -> Iterat
     blamed = what and (far or (large and large.is_leaf and large.requires_grad))
     yield Hit(
         f"`{history.text(place)}` ({history.line(place)}) is saturated: its operand "
-        f"lies in [{value.summary.minimum:g}, {value.summary.maximum:g}], where the "
-        f"derivative is 0 in {value.dtype}, and its gradient vanishes.{what}",
+        f"lies in {_range(value.summary)} the derivative is 0 in {value.dtype}, and "
+        f"its gradient vanishes.{what}",
         culprit=site if blamed else place,
         fix=_FIX
         if far
@@ -108,6 +108,15 @@ def _hit(history: History, backward: Backward, node: Node, far: float) -> Iterat
         nodes=(node.key,),
         certainty=0.7,
     )
+
+
+def _range(summary: Summary) -> str:
+    """Return where elements lie, so that the sentence goes on with what is there."""
+    least, most = summary.minimum or 0.0, summary.maximum or 0.0
+    between = f"[{least:g}, {most:g}]"
+    if least < 0 < most:
+        return f"{between}, with nearly all elements so far from 0 that"
+    return f"{between}, where"
 
 
 def _since(history: History, large: Value | None, site: RawSite | None) -> str:
