@@ -2,7 +2,8 @@
 # Needs Python 3.11 or newer and nothing else: see tools/bootstrap.py.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough test-changed lint build bench clean distclean setup
+# `docs` is a folder as well.
+.PHONY: help demo test test-thorough test-changed lint build bench docs clean distclean setup
 
 # The first Python that is new enough; override with `make PYTHON=… test`.
 CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14 python
@@ -38,6 +39,10 @@ lint: ## only lint and types
 bench: ## speed against PyTorch, in one run
 	@$(call bootstrap,test)
 	@$(VENV) -m tests.benchmarks
+
+docs: ## the documentation site, into build/site
+	@$(call bootstrap,test)
+	@$(VENV) -m tools.site
 
 build: ## wheel and sdist, into dist/
 	@$(call bootstrap,test)

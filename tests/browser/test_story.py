@@ -15,9 +15,8 @@ from gradviz.diagnosis.ghosts import NO_NODE
 from tests.browser.conftest import PATIENCE_MS, Watched
 from tests.browser.test_accessibility import grave_violations
 from tests.browser.test_drawn import picture, words
-from tests.rules.harness import Case, case
+from tests.rules.harness import Case, case, recorded
 from tests.rules.tables import cases_in
-from tests.rules.test_places import recorded
 
 pytestmark = pytest.mark.slow
 

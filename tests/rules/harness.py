@@ -27,6 +27,8 @@ from typing import Any
 
 import pytest
 
+import gradviz
+from gradviz import ir
 from gradviz._capture.open_log import Engine
 from gradviz.program.records import Program
 from gradviz.running.engine_alias import alias
@@ -95,6 +97,16 @@ def run(case: Case, engine: str) -> Program:
     instead = alias("torch", "gradtape") if engine == "gradtape" else nullcontext()
     with instead, executed(case, _recorded(program)):
         return program
+
+
+def recorded(case: Case) -> ir.Snapshot:
+    """Run a program on the first engine that can, and return its picture."""
+    engine = case.engines[0]
+    session = gradviz.record(engine=engine, detail="full")
+    session.script = case.file
+    same = engine == "torch"
+    with nullcontext() if same else alias("torch", engine), executed(case, session):
+        return session.snapshot()
 
 
 @dataclass(frozen=True)

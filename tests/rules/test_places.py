@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import pytest
 
-import gradviz
 from gradviz import ir
 from gradviz.diagnosis.ghosts import NO_NODE
-from gradviz.running.engine_alias import alias
-from tests.rules.harness import Case, executed
+from tests.rules.harness import recorded
 from tests.rules.tables import FILES, cases_in
 
 WRONG = [file for file in FILES if ".gv" in file]
-
-
-def recorded(case: Case) -> ir.Snapshot:
-    """Run a program on the first engine that can, and return its picture."""
-    engine = case.engines[0]
-    session = gradviz.record(engine=engine, detail="full")
-    session.script = case.file
-    same = engine == "torch"
-    with nullcontext() if same else alias("torch", engine), executed(case, session):
-        return session.snapshot()
 
 
 def line_of(snapshot: ir.Snapshot, site: int | None) -> tuple[str, int]:
