@@ -39,6 +39,8 @@ examples:
   gradviz run train.py -- --html x           what follows -- is all for the script
   gradviz run --engine gradtape train.py     `import torch` gives gradtape
   gradviz run --findings out.json train.py   only the findings, for other programs
+  gradviz run --findings out.sarif train.py  the same for code scanning
+  gradviz run --fail-on error train.py       exit with 3 if an error is found
   gradviz run --step train.py                step through every backward pass
   gradviz fix train.py                       what was found, as changes to your file
   gradviz fix --try --write train.py         try each change; write those that help

@@ -61,7 +61,7 @@ GRADVIZ = """
     dependence
     diagnosis
     answers flow
-    analysis plot
+    analysis plot reporting
     render
     export widget
     showing

@@ -8,39 +8,46 @@ from typing import Any
 
 from gradviz import ir
 from gradviz.diagnosis.diagnose import Diagnosis
+from gradviz.reporting.fingerprint import fingerprint
+from gradviz.reporting.report import Report
 
 SCHEMA = 1
+"""Raised when a field goes or changes its meaning, not when one is added."""
 
 
-def document(diagnosis: Diagnosis, *, script: str, error: str | None) -> dict[str, Any]:
+def document(report: Report) -> dict[str, Any]:
     """Return the findings as plain data, most likely cause first.
 
-    ``error`` is what the script raised, as ``"RuntimeError: …"``.
+    ``docs/findings.schema.json`` describes it, field by field.
 
-    >>> document(Diagnosis((), (), ()), script="train.py", error=None)["exit"]
+    >>> from pathlib import Path
+    >>> report = Report(Diagnosis((), (), ()), "train.py", Path("/project"))
+    >>> document(report)["exit"]
     'ok'
     """
     return {
         "schema": SCHEMA,
-        "script": script,
-        "exit": "ok" if error is None else "raised",
-        "error": error,
-        "findings": [_finding(each, diagnosis) for each in diagnosis.findings],
-        "notes": list(diagnosis.notes),
+        "script": report.script,
+        "exit": "ok" if report.error is None else "raised",
+        "error": report.error,
+        "findings": [_finding(each, report) for each in report.diagnosis.findings],
+        "known": report.known,
+        "notes": list(report.diagnosis.notes),
     }
 
 
-def dumps(diagnosis: Diagnosis, *, script: str, error: str | None) -> bytes:
+def dumps(report: Report) -> str:
     """Return the document as JSON, in ASCII."""
-    data = document(diagnosis, script=script, error=error)
-    return json.dumps(data, indent=1, allow_nan=False).encode("ascii") + b"\n"
+    return json.dumps(document(report), indent=1, allow_nan=False) + "\n"
 
 
-def _finding(finding: ir.Finding, diagnosis: Diagnosis) -> dict[str, Any]:
+def _finding(finding: ir.Finding, report: Report) -> dict[str, Any]:
+    diagnosis = report.diagnosis
     return {
         "code": finding.code,
         "slug": finding.slug,
         "severity": finding.severity,
+        "fingerprint": fingerprint(finding, diagnosis, report.top),
         "message": finding.message,
         "culprit": _site(finding.culprit, diagnosis),
         "symptom": _site(finding.symptom, diagnosis),
