@@ -68,7 +68,7 @@ GRADVIZ = """
     _capture
     derivative notebook watching
     stepping supposing
-    running
+    running testing
     gradviz
     demo
     cli
