@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from gradviz import ir
-from gradviz.diagnosis.diagnose import Diagnosis
 from gradviz.reporting.fingerprint import fingerprint
 from gradviz.reporting.report import Report
+from gradviz.text.findings import Found
 
 SCHEMA = 1
 """Raised when a field goes or changes its meaning, not when one is added."""
@@ -20,7 +21,7 @@ def document(report: Report) -> dict[str, Any]:
 
     ``docs/findings.schema.json`` describes it, field by field.
 
-    >>> from pathlib import Path
+    >>> from gradviz.diagnosis.diagnose import Diagnosis
     >>> report = Report(Diagnosis((), (), ()), "train.py", Path("/project"))
     >>> document(report)["exit"]
     'ok'
@@ -30,7 +31,11 @@ def document(report: Report) -> dict[str, Any]:
         "script": report.script,
         "exit": "ok" if report.error is None else "raised",
         "error": report.error,
-        "findings": [_finding(each, report) for each in report.diagnosis.findings],
+        "verdict": report.diagnosis.verdict,
+        "findings": [
+            finding_data(each, report.diagnosis, report.top)
+            for each in report.diagnosis.findings
+        ],
         "known": report.known,
         "notes": list(report.diagnosis.notes),
     }
@@ -41,28 +46,35 @@ def dumps(report: Report) -> str:
     return json.dumps(document(report), indent=1, allow_nan=False) + "\n"
 
 
-def _finding(finding: ir.Finding, report: Report) -> dict[str, Any]:
-    diagnosis = report.diagnosis
+class Changed(Found, Protocol):
+    """Findings with the tables of their edits as well: a diagnosis, or a snapshot."""
+
+    @property
+    def replacements(self) -> tuple[ir.Replacement, ...]: ...
+
+
+def finding_data(finding: ir.Finding, found: Changed, top: Path) -> dict[str, Any]:
+    """Return one finding as plain data."""
     return {
         "code": finding.code,
         "slug": finding.slug,
         "severity": finding.severity,
-        "fingerprint": fingerprint(finding, diagnosis, report.top),
+        "fingerprint": fingerprint(finding, found, top),
         "message": finding.message,
-        "culprit": _site(finding.culprit, diagnosis),
-        "symptom": _site(finding.symptom, diagnosis),
+        "culprit": _site(finding.culprit, found),
+        "symptom": _site(finding.symptom, found),
         "related": [
-            {"role": role, **(_site(row, diagnosis) or {})}
+            {"role": role, **(_site(row, found) or {})}
             for row, role in zip(finding.related, finding.roles, strict=True)
         ],
         "fix": finding.fix,
-        "edit": _edit(finding, diagnosis),
+        "edit": _edit(finding, found),
     }
 
 
-def _edit(finding: ir.Finding, diagnosis: Diagnosis) -> dict[str, Any] | None:
+def _edit(finding: ir.Finding, found: Changed) -> dict[str, Any] | None:
     """Return the edit: ranges of one file as in a site, and what stands there then."""
-    rows = [diagnosis.replacements[row] for row in finding.edit]
+    rows = [found.replacements[row] for row in finding.edit]
     if not rows:
         return None
     changes = [asdict(each) for each in rows]
@@ -75,10 +87,10 @@ def _edit(finding: ir.Finding, diagnosis: Diagnosis) -> dict[str, Any] | None:
     }
 
 
-def _site(row: int | None, diagnosis: Diagnosis) -> dict[str, Any] | None:
+def _site(row: int | None, found: Found) -> dict[str, Any] | None:
     if row is None:
         return None
-    site = diagnosis.sites[row]
+    site = found.sites[row]
     return {
         "file": site.file,
         "line": site.line,
