@@ -70,7 +70,7 @@ GRADVIZ = """
     stepping supposing
     running testing
     gradviz
-    demo
+    demo mcp
     cli
     __main__
 """
