@@ -69,7 +69,8 @@ def closing(
         told = counted(known, "known finding")
         paragraphs.append(f"gradviz: {told} of the baseline left out.")
     paragraphs += _notes(outcome)
-    paragraphs.append(f"gradviz: {_recorded(outcome)}{_files(written)}")
+    if written or outcome.snapshot is not None or not paragraphs:
+        paragraphs.append(f"gradviz: {_recorded(outcome)}{_files(written)}")
     return "\n".join(paragraphs)
 
 

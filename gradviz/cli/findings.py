@@ -44,7 +44,8 @@ def add_findings(run: argparse.ArgumentParser) -> None:
         "--format",
         choices=_FORMS,
         help="the form of what was found, in the file of --findings if there is one, "
-        "else on stderr; github, which GitHub reads from the log, always on stderr",
+        "else on stderr and no page is written; github, which GitHub reads from the "
+        "log, always on stderr",
     )
     about.add_argument(
         "--fail-on",

@@ -45,7 +45,7 @@ _ONE_BASELINE = (
     "compare the ranks with `gradviz merge`."
 )
 _OUTPUTS = {
-    "html": "the page to write; without any output: the script's name.html",
+    "html": "the page to write; with no output and no --format: the script's name.html",
     "json": "the recording as data, for later",
 }
 
@@ -178,7 +178,7 @@ def _run(options: argparse.Namespace) -> Ending:
         raise GradvizError(_ONE_BASELINE)
     stem = script.stem if module is None else module.rpartition(".")[2]
     stem = "stdin" if stem == "-" else stem
-    if not _targets(options):
+    if not _targets(options) and options.format is None:
         if rank is None:
             options.html = Path(f"{stem}.html")
         else:  # for `gradviz merge` to put together

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from gradviz.errors import GradvizError
@@ -22,11 +21,9 @@ _GONE = "the script had not ended after {:g} seconds, and was ended"
 
 @dataclass(slots=True)
 class Scripts:
-    """Runs scripts, and keeps their recordings as long as the server runs."""
+    """Runs scripts, and keeps their recordings in a folder."""
 
-    kept: TemporaryDirectory[str] = field(
-        default_factory=lambda: TemporaryDirectory(prefix="gradviz-mcp-")
-    )
+    kept: Path
     _numbers: count[int] = field(default_factory=lambda: count(1))
 
     async def run(
@@ -34,7 +31,7 @@ class Scripts:
     ) -> dict[str, Any]:
         """Record a script; return what was found and where the recording is."""
         number = next(self._numbers)
-        recording = Path(self.kept.name) / f"{target.stem}-{number}.gradviz.json"
+        recording = self.kept / f"{target.stem}-{number}.gradviz.json"
         found = recording.with_suffix(".found.json")
         options = ["--no-open", "--json", str(recording), "--findings", str(found)]
         command = ["run", *options, *target.words(), "--", *arguments]
@@ -59,7 +56,7 @@ class Scripts:
         self, target: Target, arguments: list[str], limit_s: float, *, attempt: bool
     ) -> dict[str, Any]:
         """Return the changes to a script that its findings propose, as diffs."""
-        out = Path(self.kept.name) / f"{target.stem}-{next(self._numbers)}.changes.json"
+        out = self.kept / f"{target.stem}-{next(self._numbers)}.changes.json"
         options = ["--json", str(out)]
         whole_s = limit_s
         if attempt:

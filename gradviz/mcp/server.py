@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TypeVar
 
 import anyio
@@ -54,28 +57,29 @@ _Recording = Annotated[
 _First = Annotated[int, Field(ge=0, description="Skip so many rows of the answer.")]
 
 
-def make_server() -> MCPServer[Any]:
-    """Return the server with its tools; nothing runs yet."""
+def make_server(kept: Path) -> MCPServer[Any]:
+    """Return the server with its tools; recordings are kept in a folder."""
     server: MCPServer[Any] = MCPServer(
         "gradviz", instructions=manual.INSTRUCTIONS, log_level="WARNING"
     )
-    _add_scripts(server, Scripts())
+    _add_scripts(server, Scripts(kept))
     _add_recordings(server)
     return server
 
 
 def serve() -> None:
     """Serve on stdin and stdout until stdin ends."""
-    if hasattr(signal, "SIGTERM"):
-        signal.signal(signal.SIGTERM, _end)
-    anyio.run(make_server().run_stdio_async)
+    with TemporaryDirectory(prefix="gradviz-mcp-") as kept:
 
+        def end(number: int, _: object) -> None:
+            """Die of the signal, after what runs: whoever reads stdin cannot wait."""
+            child.end_all()
+            rmtree(kept, ignore_errors=True)
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
 
-def _end(number: int, _: object) -> None:
-    """Die of the signal, after what runs: who reads stdin cannot be waited for."""
-    child.end_all()
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
+        signal.signal(signal.SIGTERM, end)
+        anyio.run(make_server(Path(kept)).run_stdio_async)
 
 
 def _add_scripts(server: MCPServer[Any], scripts: Scripts) -> None:

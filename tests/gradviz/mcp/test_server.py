@@ -341,11 +341,17 @@ INITIALIZE = {
 }
 
 
+def temporary(folder: Path) -> Path:
+    """Where the server keeps its files."""
+    (folder / "temporary").mkdir(exist_ok=True)
+    return folder / "temporary"
+
+
 def started(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "gradviz", "mcp"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": PATHS},
+        env={**os.environ, "PYTHONPATH": PATHS, "TMPDIR": str(temporary(folder))},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -380,6 +386,7 @@ def test_a_script_ends_with_the_server(tmp_path: Path, by: str):
             server.stdin.close()
             server.wait(30)
     assert_is_gone(process)
+    assert list(temporary(tmp_path).iterdir()) == []
 
 
 def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path):

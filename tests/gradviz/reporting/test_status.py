@@ -109,6 +109,23 @@ def test_text_is_what_is_said_without_a_format(capsys):
     assert capsys.readouterr().err == plain
 
 
+def test_a_format_alone_says_what_was_found_and_writes_nothing(checkout: Path, capsys):
+    run(CUT, "--format", "text")
+    said = capsys.readouterr().err
+    assert said.startswith("gradviz: found 1 cause in 3 backward passes")
+    assert said.rstrip().endswith(".detach()")
+    assert sorted(each.name for each in checkout.iterdir()) == [".git", "train.py"]
+
+
+def test_a_format_alone_says_that_nothing_was_found(capsys):
+    run(FINE, "--format", "text")
+    said = capsys.readouterr().err
+    assert said.startswith("gradviz: no findings in 3 backward passes")
+    assert said.count("\n") == 1
+    run("print()", "--format", "github")
+    assert "called no operation" in capsys.readouterr().err
+
+
 def test_stepping_finds_nothing_to_write(capsys):
     assert run(CUT, "--step", "--fail-on", "error") == 2
     assert "--step records nothing" in capsys.readouterr().err
