@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,9 +79,10 @@ class Telling:
     """The choices that the options stand for; paths are absolute."""
 
     script: str
+    file: str
     top: Path
     said: Form  # on stderr
-    file: Form  # in the file of --findings
+    written: Form  # in the file of --findings
     fail_on: FailOn
     baseline: Baseline | None = None
 
@@ -95,7 +97,7 @@ class Telling:
         if self.baseline is not None:
             told = self.baseline.new_in(whole, self.top)
         known = len(whole) - len(told)
-        return Report(told, self.script, self.top, outcome.error, known)
+        return Report(told, self.script, self.top, self.file, outcome.error, known)
 
     def status(self, report: Report | None) -> int | None:
         """Return the status of a script that ended well; None: the script's own.
@@ -110,7 +112,7 @@ class Telling:
         return FAILED if fails else None
 
 
-def telling(script: str, options: argparse.Namespace) -> Telling:
+def telling(script: str, file: str, options: argparse.Namespace) -> Telling:
     """Return what the options stand for; raise GradvizError for a bad baseline."""
     from gradviz.reporting.baseline import read_baseline
     from gradviz.reporting.forms import form_of
@@ -125,9 +127,10 @@ def telling(script: str, options: argparse.Namespace) -> Telling:
     anew = options.write_baseline
     return Telling(
         script,
+        file if os.path.isabs(file) else "",  # "<stdin>" is none
         top_of(Path.cwd()),
         said="text" if in_file else form or "text",
-        file=form if in_file and form is not None else by_name,
+        written=form if in_file and form is not None else by_name,
         fail_on="never" if anew else options.fail_on,
         baseline=None if path is None or anew else read_baseline(path.expanduser()),
     )

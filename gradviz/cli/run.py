@@ -186,7 +186,7 @@ def _run(options: argparse.Namespace) -> Ending:
     if rank is not None:
         _name_after(rank, options)
     _check_targets(program, options)
-    telling = findings.telling(program.first, options)
+    telling = findings.telling(program.first, program.file, options)
     graph = options.html is not None or options.json is not None
     wanted = Wanted(
         options.title or program.name,
@@ -273,7 +273,7 @@ def _deliver(
         report = telling.report(outcome)
     files = _recordings(outcome, options)
     if report is not None and options.findings is not None:
-        files["findings"] = lambda: document(report, telling.file).encode()
+        files["findings"] = lambda: document(report, telling.written).encode()
     if report is not None and options.write_baseline:
         files["baseline"] = partial(dumps, report)
     written = _written(files, options, voice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,7 @@ class Baseline:
                 left[mark] -= 1
             else:
                 kept.append(row)
-        hits = diagnosis.hits
-        return replace(
-            diagnosis,
-            findings=tuple(diagnosis.findings[row] for row in kept),
-            hits=tuple(hits[row] for row in kept if row < len(hits)),
-        )
+        return diagnosis.only(kept)
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -15,5 +15,6 @@ class Report:
     diagnosis: Diagnosis
     script: str  # as it was named
     top: Path  # absolute: paths in a checkout are told from here on
+    file: str = ""  # of the script, absolute; "" where it has none
     error: str | None = None  # "RuntimeError: …" if the script raised
     known: int = 0  # findings that are left out, because they were known before

@@ -94,7 +94,10 @@ def _result(
         "message": {"text": text},
         "partialFingerprints": {"gradviz/v1": fingerprint(finding, diagnosis, top)},
     }
-    if (site := shown_at(finding, diagnosis, top)) is not None:
+    site = shown_at(finding, diagnosis, top)
+    if site is None and report.file:  # GitHub refuses a result without a place
+        site = ir.Site(report.file, 1, 1)
+    if site is not None:
         result["locations"] = [_location(site, top)]
     chain = list(_chain(finding, report))
     if len(chain) > 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -83,7 +82,8 @@ def _tell(
     """
     __tracebackhide__ = True
     try:
-        diagnosis = _told(recorder.diagnose(), wishes)
+        whole = recorder.diagnose()
+        diagnosis = whole.only(wishes.told(whole.findings))
     except Exception as failure:
         text = f"what was found is missing: {type(failure).__name__}: {failure}"
         item.add_report_section("call", "gradviz", text)
@@ -101,15 +101,6 @@ def _tell(
         rows = [diagnosis.findings.index(each) for each in grave]
         told = "; ".join(names[row] for row in rows)
         pytest.fail(f"gradviz: {told}", pytrace=False)
-
-
-def _told(diagnosis: Diagnosis, wishes: Wishes) -> Diagnosis:
-    rows = wishes.told(diagnosis.findings)
-    return replace(
-        diagnosis,
-        findings=tuple(diagnosis.findings[row] for row in rows),
-        hits=tuple(diagnosis.hits[row] for row in rows),
-    )
 
 
 def _names(diagnosis: Diagnosis) -> Iterator[str]:

@@ -165,7 +165,7 @@ FINDINGS = (
     ir.Finding("GV306", "cut", "info", ODD),
     ir.Finding("GV401", "nan", "warning", ODD, "", 2, 0, (1,), ("your line",)),
 )
-ODD_REPORT = Report(Diagnosis(FINDINGS, SITES, ()), ODD, Path("/p"), ODD, 3)
+ODD_REPORT = Report(Diagnosis(FINDINGS, SITES, ()), ODD, Path("/p"), "/p/a.py", ODD, 3)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -194,7 +194,12 @@ def test_a_packages_line_is_shown_at_the_line_that_led_there():
     results = json.loads(written(ODD_REPORT, "sarif"))["runs"][0]["results"]
     place = results[2]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert place["uriBaseId"] == "SRCROOT"
-    assert "locations" not in results[1]
+
+
+def test_a_finding_without_a_line_is_shown_at_the_script():
+    result = json.loads(written(ODD_REPORT, "sarif"))["runs"][0]["results"][1]
+    (place,) = result["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "a.py"
 
 
 def test_a_finding_without_a_line_is_known_by_its_message():
