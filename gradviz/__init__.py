@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gradviz.snapshots import load as load
     from gradviz.stepping import step as step
     from gradviz.supposing import what_if as what_if
+    from gradviz.testing.graphs import assert_same_graph as assert_same_graph
     from gradviz.watching import watch as watch
 
 __version__ = "0.1.0"
@@ -48,6 +49,7 @@ __all__ = [
     "GradvizError",
     "QuestionError",
     "SnapshotError",
+    "assert_same_graph",
     "capture",
     "check_derivative",
     "diagnose",
@@ -71,6 +73,7 @@ __all__ = [
 
 # Imported when first asked for: `import gradviz` costs a few milliseconds.
 _HOMES = {
+    "assert_same_graph": "gradviz.testing.graphs",
     "capture": "gradviz._capture",
     "check_derivative": "gradviz.derivative",
     "diagnose": "gradviz._capture.diagnose",

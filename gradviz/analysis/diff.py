@@ -154,6 +154,11 @@ def _end_of(snapshot: ir.Snapshot, one: Pass) -> ir.OpNode:
     return snapshot.nodes[one.nodes[-1]]
 
 
+def one_pass(snapshot: ir.Snapshot, at: int = -1) -> ir.Snapshot:
+    """Return one backward pass of a recording as a graph, as ``diff`` compares it."""
+    return _choose(snapshot, at)[1]
+
+
 def _choose(snapshot: ir.Snapshot, at: int) -> tuple[str, ir.Snapshot]:
     """Return one pass of a snapshot as a snapshot, its gradients on its nodes."""
     found = passes_of(snapshot)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from gradviz import ir
 from gradviz.cli.export import add_export
 from gradviz.cli.fix import add_fix, split_fix
+from gradviz.cli.mcp import add_mcp
 from gradviz.cli.merge import add_merge
 from gradviz.cli.run import add_run, split_run
 from gradviz.cli.show import add_diff, add_explain, add_ledger, add_show
@@ -39,6 +40,8 @@ examples:
   gradviz run train.py -- --html x           what follows -- is all for the script
   gradviz run --engine gradtape train.py     `import torch` gives gradtape
   gradviz run --findings out.json train.py   only the findings, for other programs
+  gradviz run --findings out.sarif train.py  the same for code scanning
+  gradviz run --fail-on error train.py       exit with 3 if an error is found
   gradviz run --step train.py                step through every backward pass
   gradviz fix train.py                       what was found, as changes to your file
   gradviz fix --try --write train.py         try each change; write those that help
@@ -49,6 +52,7 @@ examples:
   gradviz ledger train.gradviz.json          what is saved, and every NaN and Inf
   gradviz diff a.gradviz.json b.gradviz.json what an edit changed
   gradviz merge gradviz-watch-rank*.json     the ranks of a training side by side
+  gradviz mcp                                serve coding agents (docs/agents.md)
   gradviz export train.gradviz.json -o graph.svg
 
 `gradviz COMMAND --help` says more about a command.
@@ -115,6 +119,7 @@ _ADDED = (
     add_ledger,
     add_diff,
     add_merge,
+    add_mcp,
 )
 """Each adds one command, whose parser says what to ``execute``; help lists them so."""
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from gradviz._capture.recorder.recorder import NO_GRADIENTS, RAISED
+from gradviz.cli.arguments import wants_color
 from gradviz.text.findings import findings_text
 from gradviz.text.words import clean, counted, summary
 
 if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
+    from gradviz.reporting.forms import Form
+    from gradviz.reporting.report import Report
     from gradviz.running.script import Outcome
 
 _WIDTH = 88
@@ -21,20 +25,52 @@ _LONGEST_NOTE = 600  # characters
 _NOTHING_CALLED = "the script called no operation of PyTorch or gradtape"
 
 
-def closing(outcome: Outcome, written: Mapping[str, Path], *, color: bool) -> str:
+def said(
+    outcome: Outcome,
+    report: Report | None,
+    form: Form,
+    written: Mapping[str, Path],
+    stream: TextIO | None,
+) -> str:
+    """Return what is said at the end: in a form for programs, the document alone."""
+    from gradviz.reporting.forms import written as document
+
+    if report is None:
+        return closing(outcome, written, color=False)
+    if form in ("json", "sarif"):
+        return document(report, form).rstrip("\n")
+    told = replace(outcome, diagnosis=report.diagnosis)
+    found = document(report, form).rstrip("\n") if form == "github" else None
+    color = wants_color(stream)
+    return closing(told, written, color=color, found=found, known=report.known)
+
+
+def closing(
+    outcome: Outcome,
+    written: Mapping[str, Path],
+    *,
+    color: bool,
+    found: str | None = None,
+    known: int = 0,
+) -> str:
     """Return the closing text: verdict, findings, notes, what was recorded and where.
 
-    Where the script used no tensor, that is all there is to say.
+    ``found`` takes the place of the findings' text. Where the script used no tensor,
+    that is all there is to say.
     """
     diagnosis = outcome.diagnosis
     paragraphs: list[str] = []
     if diagnosis is not None and _has_verdict(diagnosis):
         paragraphs.append(f"gradviz: {diagnosis.verdict}{_until(outcome)}.")
         if diagnosis:
-            found = findings_text(diagnosis, color=color)
-            paragraphs += ["", found, ""]
+            text = findings_text(diagnosis, color=color) if found is None else found
+            paragraphs += ["", text, ""]
+    if known:
+        told = counted(known, "known finding")
+        paragraphs.append(f"gradviz: {told} of the baseline left out.")
     paragraphs += _notes(outcome)
-    paragraphs.append(f"gradviz: {_recorded(outcome)}{_files(written)}")
+    if written or outcome.snapshot is not None or not paragraphs:
+        paragraphs.append(f"gradviz: {_recorded(outcome)}{_files(written)}")
     return "\n".join(paragraphs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -40,6 +41,8 @@ you say so.
                                   line could be the wrong one
   gradviz fix --try --write train.py
                                   write what was tried with success
+  gradviz fix --json out.json train.py
+                                  what is shown, for other programs
 """
 
 _STATUS = """\
@@ -52,7 +55,7 @@ folder: it reads your files, and what it would write to them is refused. Random 
 are as the script seeds them; without a seed, losses differ between any two runs.
 """
 
-_VALUED = {"--engine", "--timeout"}
+_VALUED = {"--engine", "--timeout", "--json"}
 _FLAGS = {"--write", "--unsafe", "--try"}
 _GREEN, _RED, _CYAN, _BOLD, _PLAIN = (
     "\x1b[32m", "\x1b[31m", "\x1b[36m", "\x1b[1m", "\x1b[0m",
@@ -96,6 +99,9 @@ def add_fix(commands: argparse._SubParsersAction[Any]) -> None:
         help="seconds that one trial may take; default: ten times as long as the "
         f"script took, {_LEAST_S} at least",
     )
+    fix.add_argument(
+        "--json", type=Path, metavar="OUT", help="write what is shown as data, too"
+    )
     fix.set_defaults(execute=_fix)
 
 
@@ -115,6 +121,7 @@ class Proposal:
     before: str  # text of the file as it ran
     after: str
     helped: bool | None = None  # None: not tried
+    told: tuple[str, ...] = ()  # what came of trying it, line by line
 
     @property
     def name(self) -> str:
@@ -161,6 +168,8 @@ class _Job:
             self.voice.say("", shown(mine, color=color))
             if self.options.attempt:
                 self._attempt(mine, outcome, took)
+        if self.options.json is not None:
+            _write_data(self.options.json, diagnosis, found)
         if not found:
             self.voice.say("", "gradviz: no finding has a change that is certain.")
             return 0 if not diagnosis.findings else 1
@@ -180,6 +189,7 @@ class _Job:
             timeout_s=limit,
         )
         lines, proposal.helped = compared(proposal, trial_of(outcome), after)
+        proposal.told = tuple(lines)
         self.voice.say(*(f"  {line}" for line in lines))
 
     def _write(self, found: Sequence[Proposal]) -> int:
@@ -208,6 +218,46 @@ class _Job:
         if self.options.attempt:
             return bool(proposal.helped)
         return proposal.finding.safe or self.options.unsafe
+
+
+def _write_data(path: Path, diagnosis: Diagnosis, found: Sequence[Proposal]) -> None:
+    """Write the changes as data, and what is found that no certain change helps."""
+    from gradviz.diagnosis.edits.draft import unified
+    from gradviz.export import write_bytes
+    from gradviz.text.findings import place_of
+
+    changed = {id(each.finding) for each in found}
+    data = {
+        "schema": 1,
+        "verdict": diagnosis.verdict,
+        "changes": [
+            {
+                **_named(each.finding, each.place),
+                "file": each.file,
+                "safe": each.finding.safe,
+                "diff": unified(each.before, each.after, each.file),
+                "helped": each.helped,
+                "tried": list(each.told),
+            }
+            for each in found
+        ],
+        "without_change": [
+            _named(each, place_of(diagnosis.sites[each.culprit], diagnosis.sources))
+            for each in diagnosis.findings
+            if id(each) not in changed and each.culprit is not None
+        ],
+    }
+    write_bytes(json.dumps(data, indent=1).encode("ascii") + b"\n", path)
+
+
+def _named(finding: ir.Finding, place: str) -> dict[str, str]:
+    return {
+        "code": finding.code,
+        "slug": finding.slug,
+        "severity": finding.severity,
+        "line": place,
+        "fix": finding.fix,
+    }
 
 
 def proposals(diagnosis: Diagnosis) -> list[Proposal]:
@@ -407,6 +457,7 @@ def _why_not(options: argparse.Namespace) -> str:
 
 
 def _fix(options: argparse.Namespace) -> Ending | int:
+    from gradviz.export import check_target
     from gradviz.running.main_module import module_named, script_at
     from gradviz.running.script import Wanted, run_program
     from gradviz.running.voice import Voice
@@ -419,6 +470,8 @@ def _fix(options: argparse.Namespace) -> Ending | int:
     if options.unsafe and not options.write:
         raise GradvizError("--unsafe says what --write writes: give both.")
     program = script_at(script) if module is None else module_named(module)
+    if options.json is not None:
+        options.json = check_target(options.json).absolute()
     voice = Voice()
     job = _Job(program, options, voice)
     ending = run_program(

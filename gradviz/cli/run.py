@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from gradviz._capture.detail import BUDGET, How
 from gradviz._capture.recorder.raw import KEPT_STEPS
-from gradviz.cli.arguments import above_one, at_least, wants_color
+from gradviz.cli import findings
+from gradviz.cli.arguments import above_one, at_least
+from gradviz.cli.closing import said
 from gradviz.errors import ExportError, GradvizError
 from gradviz.watching.ranks import launched_rank, path_of_rank, with_process
 
 if TYPE_CHECKING:
+    from gradviz.cli.findings import Telling
     from gradviz.running.ending import Ending
     from gradviz.running.main_module import Program
     from gradviz.running.script import Outcome
@@ -37,10 +40,13 @@ _NOTHING_TO_RUN = (
     "name a script, or a module after -m, as in `gradviz run train.py`; "
     "see `gradviz run --help`."
 )
+_ONE_BASELINE = (
+    "--write-baseline is for one process: run the script without its launcher, or "
+    "compare the ranks with `gradviz merge`."
+)
 _OUTPUTS = {
-    "html": "the page to write; without any output: the script's name.html",
+    "html": "the page to write; with no output and no --format: the script's name.html",
     "json": "the recording as data, for later",
-    "findings": "what was found, as JSON: lines to blame, reasons, fixes",
 }
 
 
@@ -111,15 +117,17 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
     run.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
+    findings.add_findings(run)
     run.set_defaults(execute=_run)
 
 
 # The options of `run`, which may also follow SCRIPT.
 VALUED = {
-    *("--html", "--json", "--findings", "--engine", "--steps", "--title"),
+    *("--html", "--json", "--engine", "--steps", "--title"),
     *("--detail", "--budget", "--keep"),
+    *findings.VALUED,
 }
-FLAGS = {"--keep-compiled", "--no-open", "--step"}
+FLAGS = {"--keep-compiled", "--no-open", "--step", *findings.FLAGS}
 
 
 def split_run(
@@ -160,15 +168,17 @@ def _run(options: argparse.Namespace) -> Ending:
     module, script = options.module, options.script
     if module is None and script is None:
         raise GradvizError(_NOTHING_TO_RUN)
-    if options.step and _targets(options):
+    if options.step and (_targets(options) or findings.are_about_findings(options)):
         raise GradvizError("--step records nothing: leave --html and the others out.")
     program = script_at(script) if module is None else module_named(module)
     if options.step:
         return _run_stepped(program, options)
     rank = launched_rank()
+    if rank is not None and options.write_baseline:
+        raise GradvizError(_ONE_BASELINE)
     stem = script.stem if module is None else module.rpartition(".")[2]
     stem = "stdin" if stem == "-" else stem
-    if not _targets(options):
+    if not _targets(options) and options.format is None:
         if rank is None:
             options.html = Path(f"{stem}.html")
         else:  # for `gradviz merge` to put together
@@ -176,6 +186,7 @@ def _run(options: argparse.Namespace) -> Ending:
     if rank is not None:
         _name_after(rank, options)
     _check_targets(program, options)
+    telling = findings.telling(program.first, program.file, options)
     graph = options.html is not None or options.json is not None
     wanted = Wanted(
         options.title or program.name,
@@ -193,15 +204,16 @@ def _run(options: argparse.Namespace) -> Ending:
         engine=options.engine,
         wanted=wanted,
         voice=voice,
-        deliver=partial(_deliver, program=program, options=options, voice=voice),
+        deliver=partial(_deliver, telling=telling, options=options, voice=voice),
         whole_process=options.whole_process,
     )
 
 
 def _targets(options: argparse.Namespace) -> dict[str, Path]:
-    """Return the files to write, by their form."""
-    found = {form: getattr(options, form) for form in _OUTPUTS}
-    return {form: target for form, target in found.items() if target is not None}
+    """Return the files to write, by the option that names them."""
+    names = [*_OUTPUTS, "findings", *["baseline"][: options.write_baseline]]
+    found = {name: getattr(options, name) for name in names}
+    return {name: target for name, target in found.items() if target is not None}
 
 
 def _check_targets(program: Program, options: argparse.Namespace) -> None:
@@ -247,40 +259,63 @@ def _run_stepped(program: Program, options: argparse.Namespace) -> Ending:
 
 
 def _deliver(
-    outcome: Outcome, *, program: Program, options: argparse.Namespace, voice: Voice
-) -> None:
-    """Write the files, say what was found and recorded, and open the page."""
-    from gradviz.cli.closing import closing
-    from gradviz.diagnosis import document
-    from gradviz.export import FORMS
-    from gradviz.text.progress import Progress
+    outcome: Outcome, *, telling: Telling, options: argparse.Namespace, voice: Voice
+) -> int | None:
+    """Write the files, say what was found and recorded, and open the page.
 
-    written: dict[str, Path] = {}
+    Returns the exit status that findings give to a script which ended well.
+    """
+    from gradviz.reporting.baseline import dumps
+    from gradviz.reporting.forms import written as document
 
-    def write(form: str, encode: Callable[[], bytes]) -> None:
-        with voice.failures(f"--{form}"), Progress(voice.stream) as progress:
-            progress.says(f"writing {getattr(options, form)}")
-            written[form] = _write_somewhere(encode(), getattr(options, form), voice)
-
-    diagnosis, snapshot = outcome.diagnosis, outcome.snapshot
-    for form in ("html", "json"):
-        # Of several processes even the error of one that recorded nothing is wanted.
-        wanted = not outcome.is_empty or launched_rank() is not None
-        if wanted and getattr(options, form) is not None and snapshot is not None:
-            told = with_process(snapshot, outcome.passes)
-            write(form, partial(FORMS[form], told))
-    if diagnosis is not None and options.findings is not None:
-        first, error = program.first, outcome.error
-        dumps = partial(document.dumps, diagnosis, script=first, error=error)
-        write("findings", dumps)
-    if diagnosis is not None or snapshot is not None:
+    report = None
+    with voice.failures("what was found"):
+        report = telling.report(outcome)
+    files = _recordings(outcome, options)
+    if report is not None and options.findings is not None:
+        files["findings"] = lambda: document(report, telling.written).encode()
+    if report is not None and options.write_baseline:
+        files["baseline"] = partial(dumps, report)
+    written = _written(files, options, voice)
+    if report is not None or outcome.snapshot is not None:
         with voice.failures("what was found"):
-            color = wants_color(voice.stream)
-            voice.say(closing(outcome, written, color=color))
+            voice.say(said(outcome, report, telling.said, written, voice.stream))
     if "html" in written and not options.no_open:
         from gradviz.showing.browser import open_page
 
         open_page(written["html"])
+    return telling.status(report)
+
+
+def _recordings(
+    outcome: Outcome, options: argparse.Namespace
+) -> dict[str, Callable[[], bytes]]:
+    """Return what makes each file of the recording, by its option."""
+    from gradviz.export import FORMS
+
+    snapshot = outcome.snapshot
+    # Of several processes even the error of one that recorded nothing is wanted.
+    wanted = not outcome.is_empty or launched_rank() is not None
+    if snapshot is None or not wanted:
+        return {}
+    told = with_process(snapshot, outcome.passes)
+    forms = [form for form in _OUTPUTS if getattr(options, form) is not None]
+    return {form: partial(FORMS[form], told) for form in forms}
+
+
+def _written(
+    files: Mapping[str, Callable[[], bytes]], options: argparse.Namespace, voice: Voice
+) -> dict[str, Path]:
+    """Write the files; return where they are, by option, without those that failed."""
+    from gradviz.text.progress import Progress
+
+    written: dict[str, Path] = {}
+    for name, encode in files.items():
+        target: Path = getattr(options, name)
+        with voice.failures(f"--{name}"), Progress(voice.stream) as progress:
+            progress.says(f"writing {target}")
+            written[name] = _write_somewhere(encode(), target, voice)
+    return written
 
 
 def _write_somewhere(data: bytes, target: Path, voice: Voice) -> Path:

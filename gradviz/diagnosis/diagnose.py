@@ -56,6 +56,15 @@ class Diagnosis:
     def __len__(self) -> int:
         return len(self.findings)
 
+    def only(self, rows: Iterable[int]) -> Diagnosis:
+        """Return it with the findings of these rows alone."""
+        kept = list(rows)
+        return replace(
+            self,
+            findings=tuple(self.findings[row] for row in kept),
+            hits=tuple(self.hits[row] for row in kept if row < len(self.hits)),
+        )
+
     @property
     def causes(self) -> int:
         """How many causes were found: a second line to change is none of its own."""

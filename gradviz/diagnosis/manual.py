@@ -158,8 +158,15 @@ def markdown() -> str:
         link = f"[{rule.slug}](#{rule.code.lower()}-{rule.slug})"
         lines.append(f"| {rule.code} | {link} | {rule.severity} |")
     for page in pages:
-        lines += ["", f"## {page.rule.code} {page.rule.slug}", "", page.title]
-        for name, text in page.sections.items():
-            lines += ["", f"**{name}**", ""]
-            lines.append(f"```python\n{text}\n```" if is_code(text) else text)
+        head = f"## {page.rule.code} {page.rule.slug}"
+        lines += ["", head, "", *markdown_of(page)]
     return "\n".join(lines) + "\n"
+
+
+def markdown_of(page: Page) -> list[str]:
+    """Return the lines of one rule's documentation, below its heading."""
+    lines = [page.title]
+    for name, text in page.sections.items():
+        lines += ["", f"**{name}**", ""]
+        lines.append(f"```python\n{text}\n```" if is_code(text) else text)
+    return lines

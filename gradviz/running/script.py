@@ -88,8 +88,8 @@ class Outcome:
         return self.error is not None and not has_graph and not self.diagnosis
 
 
-Deliver = Callable[[Outcome], None]
-"""Writes and says what was recorded."""
+Deliver = Callable[[Outcome], int | None]
+"""Writes and says what was recorded; returns the exit status, if it is not to be 0."""
 
 
 def run_program(
@@ -137,8 +137,10 @@ def run_program(
             recording.deliver()  # a second signal gives it up
             return ending
         with signals_held() as came:
-            recording.deliver()
-    return Ending(128 + came[0], came[0]) if came else ending
+            verdict = recording.deliver()
+    if came:
+        return Ending(128 + came[0], came[0])
+    return Ending(verdict) if verdict and not ending.status else ending
 
 
 class _Recording:
@@ -206,26 +208,33 @@ class _Recording:
             self._voice.say(_WRITING.format(again))
         return ending
 
-    def close_early(self, by: str) -> None:
-        """Tell what was recorded, because the script ends the process by itself."""
+    def close_early(self, by: str) -> int | None:
+        """Tell what was recorded, because the script ends the process by itself.
+
+        Returns the status to end with, if the script would end it well.
+        """
         if self._deliver is None:
-            return
+            return None
         if threading.get_ident() != self._thread:
             self._voice.say(_FROM_A_THREAD.format(by))
             self._deliver = None
-            return
+            return None
         self._voice.say(_CUT_SHORT.format(by))
         with suppress(Exception):
             self._recorder.end()
-        self.deliver(flushing=False)
+        return self.deliver(flushing=False)
 
-    def deliver(self, *, flushing: bool = True) -> None:
-        """Tell what was recorded, once; a failure of ours costs one sentence."""
+    def deliver(self, *, flushing: bool = True) -> int | None:
+        """Tell what was recorded, once; a failure of ours costs one sentence.
+
+        Returns the status to end with, if the script has ended well.
+        """
         if flushing:
             flush()
         deliver, self._deliver = self._deliver, None
         if deliver is None or self._is_forked:
-            return
+            return None
+        verdict = None
         self._reserve.release()
         with descriptors_taken():
             diagnosis = snapshot = None
@@ -240,7 +249,8 @@ class _Recording:
                         snapshot = _below_script(self._recorder.snapshot(), self._file)
             with self._voice.failures("the report"):
                 passes = self._recorder.passes
-                deliver(Outcome(snapshot, diagnosis, self._error, passes))
+                verdict = deliver(Outcome(snapshot, diagnosis, self._error, passes))
+        return verdict
 
 
 def _raised_by(

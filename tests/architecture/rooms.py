@@ -61,7 +61,7 @@ GRADVIZ = """
     dependence
     diagnosis
     answers flow
-    analysis plot
+    analysis plot reporting
     render
     export widget
     showing
@@ -70,9 +70,9 @@ GRADVIZ = """
     stepping supposing
     values
     offers
-    running
+    running testing
     gradviz
-    demo
+    demo mcp
     cli
     __main__
 """

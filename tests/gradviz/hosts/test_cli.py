@@ -123,6 +123,7 @@ COMMANDS = [
     "ledger",
     "diff",
     "merge",
+    "mcp",
 ]
 
 

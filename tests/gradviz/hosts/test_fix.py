@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -93,6 +94,7 @@ def test_unsafe_changes_are_written_only_on_demand(capsys) -> None:
 
 TOUCHING = """\
 from pathlib import Path
+import json
 import os
 Path("log.txt").write_text(Path("log.txt").read_text() + "x")
 try:
@@ -174,3 +176,23 @@ def test_bad_input_gets_one_sentence(
     said = capsys.readouterr().err
     assert sentence in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.usefixtures("here")
+def test_changes_are_written_as_data_for_other_programs() -> None:
+    path = write(CUT)
+    assert fix("--json", "out.json", path) == 1
+    data = json.loads(Path("out.json").read_text())
+    assert data["verdict"].startswith("found 1 cause in 3 backward passes")
+    (change,) = data["changes"]
+    assert (change["code"], change["line"], change["safe"]) == (
+        "GV306",
+        "train.py:9",
+        False,
+    )
+    assert (change["helped"], change["tried"]) == (None, [])
+    assert "\n+    features = torch.tanh(encoder(inputs))  # früher\n" in change["diff"]
+    assert fix("--try", "--json", "out.json", path) == 0
+    (change,) = json.loads(Path("out.json").read_text())["changes"]
+    assert change["helped"] is True
+    assert change["tried"][0] == "tried: GV306 is gone."

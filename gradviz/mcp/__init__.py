@@ -1,0 +1,1 @@
+"""gradviz for coding agents: a server of the Model Context Protocol."""

@@ -1,0 +1,1 @@
+"""What was found, for other programs, and which of it was known before."""

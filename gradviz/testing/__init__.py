@@ -1,0 +1,1 @@
+"""gradviz in test suites: the pytest plugin, and graphs to compare with."""
