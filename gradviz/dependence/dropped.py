@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from gradviz.dependence.stores import lost
+from gradviz.dependence.stores import is_unbound
 from gradviz.program import Call, History, RawSite
 
 
@@ -39,8 +39,7 @@ def unbound(history: History) -> Iterator[Call]:
         if call.within is not None or site is None or not _is_new(call):
             continue
         if site not in whole:
-            how = lost(history.places, site)
-            whole[site] = how is not None and how.fate == "unbound"
+            whole[site] = is_unbound(history.places, site)
         if whole[site] and not history.uses(call.outputs[0].tensor, call.index):
             whole[site] = False  # it is told
             yield call

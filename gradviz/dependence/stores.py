@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 from gradviz.program import RawSite
 from gradviz.program.places import Places, over_lines
@@ -22,6 +24,16 @@ class Lost:
     line: int | None = None
 
 
+def is_unbound(places: Places, site: RawSite) -> bool:
+    """Tell whether a value is all that a statement computes, and nothing takes it."""
+    statement = places.statement(site)
+    return (
+        isinstance(statement, ast.Expr)
+        and _is_whole(places.expression(site), statement)
+        and not places.is_shown(site)
+    )
+
+
 def lost(places: Places, site: RawSite) -> Lost | None:
     """Return how the value of a statement is lost; None where anything may read it.
 
@@ -29,40 +41,98 @@ def lost(places: Places, site: RawSite) -> Lost | None:
     names that take a value over as it is: ``total = loss``.
     """
     statement = places.statement(site)
+    if isinstance(statement, ast.Expr):
+        return Lost("unbound") if is_unbound(places, site) else None
     if not _is_whole(places.expression(site), statement):
         return None  # an argument of something that may keep it
-    if isinstance(statement, ast.Expr):
-        return None if places.is_shown(site) else Lost("unbound")
     if isinstance(statement, ast.Return):
         return Lost("returned")
     name = _bound(statement)
-    tree = places.tree(site[0].co_filename)
-    scope = places.function(site[0]) or tree
-    if (
-        statement is None
-        or name is None
-        or scope is None
-        or isinstance(scope, ast.Lambda)
-    ):
+    scope = places.function(site[0]) or places.tree(site[0].co_filename)
+    if statement is None or name is None or scope is None:
         return None
-    if any(name in _shared(each) for each in ast.walk(scope)):
+    return None if isinstance(scope, ast.Lambda) else _fate(scope, statement, name)
+
+
+def _fate(scope: ast.stmt | ast.Module, statement: ast.stmt, name: str) -> Lost | None:
+    known = _known.get(scope)
+    if known is None:
+        known = _known[scope] = _Names(scope)
+    if name in known.shared:
         return None
-    names = _aliases(scope, name)
-    later = _bound_over(_block(scope, statement), statement, names)
+    names = known.aliases(name)
+    later = _bound_over(known, _block(scope, statement), statement, names)
     if later is not None:
         return Lost("overwritten", name, later)
-    if all(id(each) in _returned(scope) for each in _reads(scope, names)):
-        is_read = any(_reads(scope, names))
-        return Lost("returned" if is_read else "unread", name)
+    reads = list(known.reads(names))
+    if all(id(each) in known.returned for each in reads):
+        return Lost("returned" if reads else "unread", name)
     around = [
         each
         for each in over_lines(scope, statement.lineno, statement.lineno)
         if isinstance(each, ast.For | ast.While) and each is not statement
     ]
     loop = max(around, key=lambda each: each.lineno, default=None)
-    if loop is None or any(_reads(loop, names)):
+    if loop is None or known.reads_within(loop, names):
         return None
     return Lost("last turn", name, loop.lineno)
+
+
+class _Names:
+    """What a function or a script does with each of its names, found in one walk."""
+
+    def __init__(self, scope: ast.AST) -> None:
+        self.shared: set[str] = set()
+        self.returned: set[int] = set()  # expressions that it returns as they are
+        self._handed: dict[int, str] = {}  # where a name's value goes on under another
+        self._taken: defaultdict[str, list[str]] = defaultdict(list)
+        self._reads: defaultdict[str, list[ast.Name]] = defaultdict(list)
+        for each in ast.walk(scope):
+            self._look_at(each)
+
+    def _look_at(self, node: ast.AST) -> None:
+        match node:
+            case ast.Global() | ast.Nonlocal():
+                self.shared.update(node.names)
+            case ast.Return():
+                self.returned.add(id(node.value))
+            case ast.Assign(value=ast.Name(id=name)) if other := _bound(node):
+                self._handed[id(node.value)] = other
+                self._taken[name].append(other)
+            case ast.AugAssign(target=ast.Name(id=name) as target):
+                self._reads[name].append(target)  # its target, too
+            case ast.Name(id=name) if not isinstance(node.ctx, ast.Store):
+                self._reads[name].append(node)
+            case _:
+                pass
+
+    def aliases(self, name: str) -> set[str]:
+        """Return a name and those that are bound to what it names."""
+        names, waiting = {name}, [name]
+        while waiting:
+            for other in self._taken[waiting.pop()]:
+                if other not in names:
+                    names.add(other)
+                    waiting.append(other)
+        return names
+
+    def reads(self, names: set[str]) -> Iterator[ast.Name]:
+        """Yield where names are read, but for handing on to another of them."""
+        for name in names:
+            for each in self._reads[name]:
+                if self._handed.get(id(each)) not in names:
+                    yield each
+
+    def reads_within(self, node: ast.stmt, names: set[str]) -> bool:
+        """Tell whether names are read in a statement."""
+        first = node.lineno, node.col_offset
+        last = node.end_lineno or first[0], node.end_col_offset or 0
+        return any(
+            first <= (each.lineno, each.col_offset) < last for each in self.reads(names)
+        )
+
+
+_known: WeakKeyDictionary[ast.AST, _Names] = WeakKeyDictionary()
 
 
 def _is_whole(text: str, statement: ast.stmt | None) -> bool:
@@ -87,42 +157,6 @@ def _bound(statement: ast.stmt | None) -> str | None:
     return only.id if isinstance(only, ast.Name) else None
 
 
-def _shared(node: ast.AST) -> list[str]:
-    return node.names if isinstance(node, ast.Global | ast.Nonlocal) else []
-
-
-def _aliases(scope: ast.AST, name: str) -> set[str]:
-    """Return a name and those that are bound to what it names."""
-    names = {name}
-    for each in ast.walk(scope):
-        value = each.value if isinstance(each, ast.Assign) else None
-        other = _bound(each) if isinstance(each, ast.Assign) else None
-        if isinstance(value, ast.Name) and value.id in names and other:
-            names.add(other)
-    return names
-
-
-def _reads(within: ast.AST, names: set[str]) -> Iterator[ast.Name]:
-    """Yield where names are read, but for handing the value on to another of them."""
-    handed = {
-        id(each.value)
-        for each in ast.walk(within)
-        if isinstance(each, ast.Assign) and _bound(each) in names
-    }
-    for each in ast.walk(within):
-        if isinstance(each, ast.AugAssign):  # reads its target, too
-            each = each.target
-        elif not (isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Store)):
-            continue
-        if isinstance(each, ast.Name) and each.id in names and id(each) not in handed:
-            yield each
-
-
-def _returned(scope: ast.AST) -> set[int]:
-    """Return the expressions that a function returns as they are."""
-    return {id(each.value) for each in ast.walk(scope) if isinstance(each, ast.Return)}
-
-
 def _block(scope: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
     """Return the statements of the block that a statement stands in."""
     line = statement.lineno
@@ -135,11 +169,11 @@ def _block(scope: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
 
 
 def _bound_over(
-    block: list[ast.stmt], statement: ast.stmt, names: set[str]
+    known: _Names, block: list[ast.stmt], statement: ast.stmt, names: set[str]
 ) -> int | None:
     """Return the line of the block that binds a name anew before anything reads it."""
     for each in block[block.index(statement) + 1 :] if block else ():
-        if any(_reads(each, names)):
+        if known.reads_within(each, names):
             return None
         if _bound(each) in names and not _hands_on(each, names):
             return each.lineno

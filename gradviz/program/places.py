@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import linecache
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import CodeType
 from typing import Any
@@ -168,12 +169,27 @@ def over_lines(tree: ast.AST | None, first: int, last: int) -> Iterator[ast.AST]
     """
     waiting: deque[Any] = deque([] if tree is None else [tree])
     while waiting:
-        for each in ast.iter_child_nodes(waiting.popleft()):
+        for each in _children(waiting.popleft(), first):
             if not hasattr(each, "lineno"):  # a case of match, a comprehension
                 waiting.append(each)
             elif _first_line(each) <= first and last <= _last_line(each):
                 yield each
                 waiting.append(each)
+
+
+def _children(node: Any, line: int) -> Iterable[ast.AST]:
+    """Return the children of a node; of a long block, only those around a line."""
+    if not isinstance(node, ast.Module | ast.FunctionDef):
+        return ast.iter_child_nodes(node)
+    last = bisect_right(node.body, line, key=_first_line)
+    begin = last
+    while begin > 0 and _last_line(node.body[begin - 1]) >= line:
+        begin -= 1  # several may share a line
+    around = node.body[begin:last]
+    if isinstance(node, ast.Module):
+        return around
+    returns = [] if node.returns is None else [node.returns]
+    return [node.args, *node.decorator_list, *returns, *around]
 
 
 def _first_line(node: Any) -> int:

@@ -48,6 +48,10 @@ def parsed(source: str | bytes) -> ast.Module | None:
     return None
 
 
+Position = tuple[int | None, int | None, int | None, int | None]
+_NOWHERE: Position = (None, None, None, None)
+
+
 class SiteTable:
     """Numbers sites, and keeps the text of the files they are in."""
 
@@ -57,6 +61,7 @@ class SiteTable:
         self._index: dict[tuple[int, int], int] = {}
         self._lines: dict[tuple[str, int], int] = {}
         self._codes: list[CodeType] = []  # keeps the ids in _index from being reused
+        self._positions: dict[int, tuple[Position, ...]] = {}  # by the id of the code
         self._files: dict[str, int | None] = {}
         self._sources: list[ir.Source] = []
 
@@ -100,7 +105,7 @@ class SiteTable:
         return tuple(self._sources)
 
     def _resolve(self, code: CodeType, lasti: int) -> ir.Site:
-        line, end_line, start, end = _position(code, lasti)
+        line, end_line, start, end = self._position(code, lasti)
         file = code.co_filename
         lines = self._lines_of(file)[line - 1 : end_line]
         header = (
@@ -124,6 +129,18 @@ class SiteTable:
             source=self._source(file),
         )
 
+    def _position(
+        self, code: CodeType, lasti: int
+    ) -> tuple[int, int, int | None, int | None]:
+        known = self._positions.get(id(code))
+        if known is None:
+            known = self._positions[id(code)] = tuple(code.co_positions())
+        at = known[lasti // 2] if 0 <= lasti // 2 < len(known) else _NOWHERE
+        line, end_line, start, end = at
+        if line is None:
+            return code.co_firstlineno, code.co_firstlineno, None, None
+        return line, end_line or line, start, end
+
     def _lines_of(self, file: str) -> list[str]:
         kept = self._kept.get(file)
         return linecache.getlines(file) if kept is None else kept
@@ -137,13 +154,6 @@ class SiteTable:
                 label, cell = cell_of(file)
                 self._sources.append(ir.Source(file, text, label, cell))
         return self._files[file]
-
-
-def _position(code: CodeType, lasti: int) -> tuple[int, int, int | None, int | None]:
-    for index, (line, end_line, start, end) in enumerate(code.co_positions()):
-        if index == lasti // 2 and line is not None:
-            return line, end_line or line, start, end
-    return code.co_firstlineno, code.co_firstlineno, None, None
 
 
 def _characters(line: str, column: int) -> int:
