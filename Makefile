@@ -39,9 +39,10 @@ bench: ## speed against PyTorch, in one run
 	@$(call bootstrap,test)
 	@$(VENV) -m tests.benchmarks
 
-build: ## wheel and sdist, into dist/
+build: ## wheels and sdists of both distributions, into dist/
 	@$(call bootstrap,test)
-	@$(VENV) -m build --no-isolation --outdir dist
+	@$(VENV) -m build --no-isolation --outdir dist .
+	@$(VENV) -m build --no-isolation --outdir dist engine
 
 setup: ## only prepare .venv, for development
 	@$(call bootstrap,test)
