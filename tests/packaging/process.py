@@ -13,6 +13,7 @@ def finished(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     python = Path(sys.executable).parent
     # The shell is all that tools may need; no folder here holds a Node.
     environment = {"PATH": str(python), "HOME": str(cwd), "LANG": "C.UTF-8"}
+    environment["BROWSER"] = "true"  # pages open, but not before whoever tests
     kept = ("CERT", "PIP_", "OMP_")
     environment |= {n: v for n, v in os.environ.items() if any(k in n for k in kept)}
     return subprocess.run(
