@@ -2,7 +2,7 @@
 # Needs Python 3.11 or newer and nothing else: see tools/bootstrap.py.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough test-changed lint build bench clean distclean setup
+.PHONY: help demo test test-thorough test-changed lint build release bench clean distclean setup
 
 # The first Python that is new enough; override with `make PYTHON=… test`.
 CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14 python
@@ -43,6 +43,10 @@ build: ## wheels and sdists of both distributions, into dist/
 	@$(call bootstrap,test)
 	@$(VENV) -m build --no-isolation --outdir dist .
 	@$(VENV) -m build --no-isolation --outdir dist engine
+
+release: ## build and check a release; prints the command that uploads it
+	@$(call bootstrap,test)
+	@$(VENV) -m tools.release
 
 setup: ## only prepare .venv, for development
 	@$(call bootstrap,test)
