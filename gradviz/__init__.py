@@ -23,8 +23,8 @@ In a notebook: after ``%load_ext gradviz``, ``%gradviz loss`` shows a graph, and
 On the command line, without a change to the script: ``gradviz run train.py``.
 ``gradviz --help`` lists the other commands.
 
-As files: ``export_html`` writes one page that opens offline, ``export_json`` a recording
-that ``load`` reads back.
+As files: ``export_html`` writes one page that opens offline, ``export_json`` a
+recording that ``load`` reads back.
 """
 
 from __future__ import annotations
