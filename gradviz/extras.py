@@ -16,7 +16,7 @@ def is_installed(package: str) -> bool:
     (True, False)
     """
     if package in sys.modules:
-        return sys.modules[package] is not None
+        return sys.modules.get(package) is not None
     return find_spec(package) is not None
 
 
@@ -27,9 +27,9 @@ def missing(extra: str) -> str | None:
     know.
 
     >>> from unittest.mock import patch
-    >>> with patch.dict("sys.modules", tqdm=None):  # as if it were not installed
-    ...     print(missing("demo"))
-    tqdm is not installed here; `pip install 'autogradviz[demo]'` brings it.
+    >>> with patch.dict("sys.modules", gradtape=None):  # as if it were not installed
+    ...     print(missing("gradtape"))
+    gradtape is not installed here; `pip install 'autogradviz[gradtape]'` brings it.
     """
     absent = [name for name in _PACKAGES[extra] if not is_installed(name)]
     if not absent:
