@@ -15,7 +15,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from gradviz.extras import missing
-from tools import bootstrap, release
+from tools import release
 
 PROJECTS = sorted(release.PROJECTS)
 
@@ -107,10 +107,3 @@ def test_extras_bring_what_a_sentence_says_they_bring(
     for extra in ("demo", "gradtape"):
         names = " and ".join(Requirement(line).name for line in lines[extra])
         assert (missing(extra) or "").startswith(f"{names} ")
-
-
-def test_the_bootstrap_installs_what_builds_them(root: Path):
-    for name in PROJECTS:
-        file = root / release.PROJECTS[name] / "pyproject.toml"
-        needed = tomllib.loads(file.read_text("utf-8"))["build-system"]["requires"]
-        assert set(needed) <= set(bootstrap._BUILD_TOOLS)
