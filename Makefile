@@ -3,7 +3,8 @@
 
 .DEFAULT_GOAL := help
 # `docs` is a folder as well.
-.PHONY: help demo test test-thorough test-changed lint build bench docs clean distclean setup
+.PHONY: help demo test test-thorough test-changed lint bench docs build release setup
+.PHONY: clean distclean
 
 # The first Python that is new enough; override with `make PYTHON=… test`.
 CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14 python
@@ -44,9 +45,14 @@ docs: ## the documentation site, into build/site
 	@$(call bootstrap,test)
 	@$(VENV) -m tools.site
 
-build: ## wheel and sdist, into dist/
+build: ## wheels and sdists of both distributions, into dist/
 	@$(call bootstrap,test)
-	@$(VENV) -m build --no-isolation --outdir dist
+	@$(VENV) -m build --no-isolation --outdir dist .
+	@$(VENV) -m build --no-isolation --outdir dist engine
+
+release: ## build and check a release; prints the command that uploads it
+	@$(call bootstrap,test)
+	@$(VENV) -m tools.release
 
 setup: ## only prepare .venv, for development
 	@$(call bootstrap,test)

@@ -1,4 +1,31 @@
-"""gradviz: the interactive notebook debugger for autograd graphs."""
+"""A debugger for the autograd graphs of PyTorch, and of gradtape, its own engine.
+
+It shows the graph that ``backward()`` walks, what its nodes saved, the gradient along
+every edge, and the line of your code behind each node. When something is wrong with
+the gradients, it names the line to blame.
+
+Around code::
+
+    with gradviz.record() as recorder:
+        loss = criterion(model(inputs), targets)
+        loss.backward()
+    print(recorder.diagnose())  # the line to blame, why, and what to write instead
+    recorder.show()  # the graph: below the cell, or as a page in a browser
+
+On what is there already: ``gradviz.show(loss)``, ``gradviz.diagnose(loss)`` and
+``gradviz.step(loss)``, which walks backward node by node; ``gradviz.what_if(loss)``
+before a pass, ``gradviz.why(model)`` after one, ``gradviz.watch(model)`` over a whole
+training.
+
+In a notebook: after ``%load_ext gradviz``, ``%gradviz loss`` shows a graph, and
+``%%gradviz`` in the first line of a cell records the cell.
+
+On the command line, without a change to the script: ``gradviz run train.py``.
+``gradviz --help`` lists the other commands.
+
+As files: ``export_html`` writes one page that opens offline, ``export_json`` a
+recording that ``load`` reads back.
+"""
 
 from __future__ import annotations
 

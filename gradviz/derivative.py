@@ -51,7 +51,7 @@ def check_derivative(function: Callable[..., Any], *inputs: Any) -> DerivativeRe
     less than 2 % pass, because a function may compute in float32 inside. Raises
     CaptureError where no input is a tensor of floating point.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> gradviz.check_derivative(torch.exp, torch.tensor([2.0]))
     The derivative agrees with finite differences.
     """

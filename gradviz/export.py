@@ -25,7 +25,7 @@ def export_html(x: object, path: PathLike) -> Path:
     path; raises ExportError if it cannot be written, and then leaves the file that was
     there before as it was.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.ones(2, requires_grad=True)
     >>> gradviz.export_html((x * x).sum(), "graph.html").name
     'graph.html'
@@ -34,14 +34,20 @@ def export_html(x: object, path: PathLike) -> Path:
 
 
 def export_json(x: object, path: PathLike) -> Path:
-    """Write the snapshot as JSON, which ``load`` reads; see :func:`export_html`."""
+    """Write the snapshot as JSON, which ``load`` reads; see :func:`export_html`.
+
+    >>> import torch, gradviz
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> gradviz.export_json((x * x).sum(), "graph.gradviz.json").name
+    'graph.gradviz.json'
+    """
     return write_as("json", x, path)
 
 
 def export_svg(x: object, path: PathLike) -> Path:
     """Write a picture of the graph as SVG; see :func:`export_html`.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.ones(2, requires_grad=True)
     >>> gradviz.export_svg((x * x).sum(), "graph.svg").read_text().startswith("<svg ")
     True
@@ -55,7 +61,7 @@ def export_dot(x: object, path: PathLike) -> Path:
     The suffix of the path decides: ``.png``, ``.pdf`` and ``.svg`` are drawn by the
     package ``graphviz``, where it is installed; anything else is written in DOT.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.ones(2, requires_grad=True)
     >>> gradviz.export_dot((x * x).sum(), "graph.dot").read_text().splitlines()[0]
     'digraph gradviz {'
@@ -70,6 +76,11 @@ def export_png(x: object, path: PathLike) -> Path:
 
     Raises ExportError where that or its program ``dot`` is not installed; see
     :func:`export_html`.
+
+    >>> import torch, gradviz
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> gradviz.export_png((x * x).sum(), "graph.png").name  # doctest: +SKIP
+    'graph.png'
     """
     return write_as("png", x, path)
 

@@ -41,7 +41,7 @@ def load(path: PathLike) -> ir.Snapshot:
 
     Raises SnapshotError, with one sentence, if there is none.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.ones(2, requires_grad=True)
     >>> path = gradviz.export_json((x * x).sum(), "graph.gradviz.json")
     >>> [node.name for node in gradviz.load(path).nodes]

@@ -22,8 +22,12 @@ PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 # Wheels without CUDA: a tenth of the size, and all that the tests need.
 _TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-_BUILD_TOOLS = ["hatchling>=1.27", "editables>=0.5"]
-_EXTRAS = {"demo": "", "test": "[dev]"}
+_BUILD_TOOLS = ["hatchling>=1.27", "hatch-fancy-pypi-readme>=24.1", "editables>=0.5"]
+_EXTRAS = {"demo": "demo", "test": "dev"}
+_DESCRIPTIONS = (
+    *("pyproject.toml", "engine/pyproject.toml"),
+    *("hatch_build.py", "tools/bootstrap.py"),
+)
 
 
 class BootstrapError(RuntimeError):
@@ -43,7 +47,9 @@ def prepare(profile: str) -> None:
     _say("Building the front end")
     extra = ["--with-tests"] if profile == "test" else []
     _run([PYTHON, "-m", "tools.frontend", *extra], "building the front end")
-    project = [f"--editable=.{_EXTRAS[profile]}", "--no-build-isolation"]
+    # Together, so that the debugger gets the engine beside it and asks PyPI for none.
+    project = ["--editable=./engine", f"--editable=.[{_EXTRAS[profile]}]"]
+    project += ["--no-build-isolation"]
     if profile == "test":
         project += _torch_index()
         _install(project, "gradviz and what its tests need (some minutes at first)")
@@ -58,7 +64,7 @@ def prepare(profile: str) -> None:
 def _digest() -> str:
     """Return a digest of everything that an installation depends on."""
     digest = hashlib.sha256(frontend.sources_digest().encode())
-    for name in ("pyproject.toml", "hatch_build.py", "tools/bootstrap.py"):
+    for name in _DESCRIPTIONS:
         digest.update((ROOT / name).read_bytes())
     return digest.hexdigest()
 

@@ -23,7 +23,7 @@ def capture(loss: Any, *, title: str = "") -> ir.Snapshot:
     behind all of them: those that require grad are its roots. Raises CaptureError for
     anything that is no tensor of a supported engine, and where none has a graph.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> snapshot = gradviz.capture((x * x).sum())
     >>> [node.name for node in snapshot.nodes]
@@ -122,7 +122,7 @@ def record(
     of modules, of names of tensors or of ops, each with all below it. ``keep=()`` keeps
     none; nor does ``values=False``.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.tensor([3.0], requires_grad=True)
     >>> with gradviz.record(title="square") as rec:
     ...     (x * x).sum().backward()

@@ -31,7 +31,7 @@ def diagnose(x: Any) -> Diagnosis:
     did it, and what is missing from the graph, only a recording knows. Raises
     CaptureError for anything else.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> gradviz.diagnose((x * x).sum())
     No findings.

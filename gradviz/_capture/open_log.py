@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,12 +14,18 @@ from gradviz._capture.detail import Detail
 from gradviz._capture.recorder.engine import RecordedEngine
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz.errors import CaptureError
+from gradviz.extras import is_installed, missing
 from gradviz.program.events import Call
 from gradviz.program.log import Identities
 from gradviz.program.records import Program
 from gradviz.program.sources import parsed
 
 Engine = Literal["gradtape", "torch"]
+
+_NO_ENGINE = (
+    "There is nothing to record: neither PyTorch nor gradtape is installed here. "
+    "`pip install torch`, or `pip install 'autogradviz[gradtape]'`."
+)
 
 
 class RunLog(Protocol):
@@ -161,11 +166,21 @@ def usable(engines: Iterable[Engine]) -> tuple[list[Engine], list[str]]:
     return found, reasons
 
 
+def installed_engine() -> Engine:
+    """Return an engine that is installed, for a program that names none."""
+    return "torch" if missing("gradtape") and is_installed("torch") else "gradtape"
+
+
 def refuse_unusable(engine: Engine) -> None:
     """Raise CaptureError if the engine is not installed, or too old."""
+    lacks_gradtape = missing("gradtape")
+    if lacks_gradtape and not is_installed("torch"):
+        raise CaptureError(_NO_ENGINE)
     if engine == "gradtape":
+        if lacks_gradtape:
+            raise CaptureError(lacks_gradtape)
         return
-    if importlib.util.find_spec("torch") is None:
+    if not is_installed("torch"):
         raise CaptureError(
             "PyTorch is not installed here. Install it, or run the program on gradtape "
             "with `--engine gradtape`."

@@ -16,6 +16,7 @@ from gradviz._capture.open_log import (
     Engine,
     RunLog,
     imported_engines,
+    installed_engine,
     open_log,
     recorded_engine,
     usable,
@@ -284,7 +285,7 @@ class Session:
 
     def _engines(self) -> list[Engine]:
         """Return the engines to record; raise CaptureError where none can be."""
-        wanted: list[Engine] = imported_engines() or ["gradtape"]
+        wanted: list[Engine] = imported_engines() or [installed_engine()]
         if self._engine is not None:
             wanted = [self._engine]
         engines, reasons = usable(wanted)

@@ -21,7 +21,7 @@ def why(thing: Any, question: str | None = None) -> Why:
     sentence; None asks what the state of the thing asks first. Raises QuestionError
     where no recording knows it, with the names that come near.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> w = torch.ones(2, requires_grad=True)
     >>> with gradviz.record() as recorder:
     ...     (w * 3).sum().backward()

@@ -105,7 +105,7 @@ def diff(
     A gradient's norm is a change where it grew or shrank by ``factor`` or more.
     ``gradviz.show(gradviz.diff(a, b))`` draws both graphs, with marks.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.ones(3, requires_grad=True)
     >>> found = gradviz.diff(x.exp().sum(), x.tanh().sum())
     >>> [(row.kind, row.label) for row in found.rows]

@@ -72,13 +72,13 @@ def ledger(x: object) -> Ledger:
     freed or broken. The sizes are those of whole storages in bytes, each counted once.
     Raises CaptureError where there is no graph.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> with gradviz.record(title="log") as rec:
-    ...     (x * x).sum().backward()
+    ...     x.exp().sum().backward()
     >>> book = gradviz.ledger(rec)
     >>> [(row.op, row.slot, row.shape, row.nbytes, row.freed) for row in book.saved]
-    [('mul', '_saved_self', (2,), 8, True), ('mul', '_saved_other', (2,), 8, True)]
+    [('exp', '_saved_result', (2,), 8, True)]
     """
     return ledger_of(as_snapshot(x))
 

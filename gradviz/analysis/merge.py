@@ -47,6 +47,7 @@ def merge(files: File | Iterable[File], *, title: str = "") -> ir.Snapshot:
     file. A file that cannot be read is one of the findings. Raises GradvizError for
     fewer than two files, for two of the same rank, and where none can be read.
 
+    >>> import gradviz
     >>> gradviz.merge(["gradviz-watch-rank0.json",
     ...                "gradviz-watch-rank1.json"])  # doctest: +SKIP
     """

@@ -148,7 +148,7 @@ class _Version(argparse.Action):
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            number = version("gradviz")
+            number = version("autogradviz")
         except PackageNotFoundError:  # run from a checkout
             number = "(not installed)"
         print(f"gradviz {number}, snapshot schema {_schema()}")

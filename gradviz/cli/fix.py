@@ -170,9 +170,11 @@ class _Job:
                 self._attempt(mine, outcome, took)
         if self.options.json is not None:
             _write_data(self.options.json, diagnosis, found)
+        if not diagnosis.findings:
+            return 0
         if not found:
             self.voice.say("", "gradviz: no finding has a change that is certain.")
-            return 0 if not diagnosis.findings else 1
+            return 1
         return self._write(found)
 
     def _attempt(self, proposal: Proposal, outcome: Outcome, took: float) -> None:

@@ -6,17 +6,13 @@ import argparse
 from typing import Any
 
 from gradviz.errors import GradvizError
+from gradviz.extras import missing
 
 _MCP = """\
 Serves the Model Context Protocol on stdin and stdout, for coding agents: tools that run
 a script, say what is wrong with its gradients and why, and propose edits. It opens no
 connection to anywhere. docs/agents.md shows how to configure a client.
 """
-
-_MISSING = (
-    "it needs the package mcp, which is not installed: "
-    "`python -m pip install 'mcp>=2'`."
-)
 
 
 def add_mcp(commands: argparse._SubParsersAction[Any]) -> None:
@@ -28,12 +24,9 @@ def add_mcp(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _serve(_: argparse.Namespace) -> int:
-    try:
-        from gradviz.mcp.server import serve
-    except ImportError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in ("mcp", "mcp_types", "anyio", "pydantic"):
-            raise
-        raise GradvizError(_MISSING) from None
+    if told := missing("mcp"):
+        raise GradvizError(told)
+    from gradviz.mcp.server import serve
+
     serve()
     return 0

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gradviz.errors import GradvizError
+from gradviz.extras import missing
 from gradviz.showing import browser
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ def _demo(options: argparse.Namespace) -> int:
     from gradviz.export import check_target, export_html
     from gradviz.render.html import read_bundle
 
+    if lacks := missing("demo"):
+        raise GradvizError(lacks)
     check_target(options.output)  # before the training, not after it
     read_bundle()
     snapshot, summary = _train_and_record()

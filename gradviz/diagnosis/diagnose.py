@@ -33,11 +33,12 @@ class LookedAt:
 
     def __str__(self) -> str:
         parts = [
-            counted(self.passes, "backward pass"),
+            *([counted(self.passes, "backward pass")] if self.passes else []),
             counted(self.operations, "operation"),
             *([counted(self.optimizers, "optimizer")] if self.optimizers else []),
         ]
-        return ("" if self.whole else "the last ") + ", ".join(parts)
+        none = "" if self.passes else " and no backward pass"
+        return f"{'' if self.whole else 'the last '}{', '.join(parts)}{none}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ import re
 import sys
 import textwrap
 from dataclasses import dataclass
+from typing import get_args
 
 from gradviz.diagnosis import rules
 from gradviz.diagnosis.rank_causes import CAUSES, Cause
 from gradviz.diagnosis.rule import Rule
 from gradviz.diagnosis.rules import all_rules
 from gradviz.errors import GradvizError
+from gradviz.ir import Severity
 
 SECTIONS = (
     "What it does",
@@ -27,6 +29,8 @@ SECTIONS = (
     "References",
 )
 _CODE = ("Example", "Use instead")
+_WIDTH = 84  # as docstrings have it
+_GRAVEST_FIRST: tuple[Severity, ...] = get_args(Severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +120,39 @@ def explanation(rule: Rule | Cause) -> str:
     for name, text in page.sections.items():
         lines += ["", name, textwrap.indent(text, "    ")]
     if isinstance(rule, Rule):
-        lines += ["", "Severity", f"    {_severity(rule)}"]
+        told = textwrap.fill(_severity(rule), _WIDTH)
+        lines += ["", "Severity", textwrap.indent(told, "    ")]
     return "\n".join(lines)
 
 
 def _severity(rule: Rule) -> str:
     """Say what a run may show instead of the rule's own severity."""
-    less = "less where it did no harm or may be meant"
-    if rule.severity == "error":
-        return f"error; {less}."
-    return f"{rule.severity}; error where it ended the run, {less}."
+    usual, worst = rule.severity, rule.worst
+    others: list[str] = []
+    if worst == "error":
+        others.append("error where little doubt is left or it ended the run")
+    elif worst is not None:
+        others.append(f"{worst} where little doubt is left")
+    if usual != "error" != worst:
+        others.append("error where it ended the run")
+    if usual != "info":
+        others.append("less where it did no harm or may be meant")
+    return f"{usual}; {', '.join(others)}."
+
+
+def shown_severities(rule: Rule, *, ended: bool) -> set[Severity]:
+    """Return the severities that a finding of the rule may have.
+
+    ``ended`` says whether it is why the run ended with an exception.
+
+    >>> rule = find_rule("GV306")
+    >>> isinstance(rule, Rule) and sorted(shown_severities(rule, ended=False))
+    ['info', 'warning']
+    """
+    if ended:
+        return {"error"}
+    gravest = _GRAVEST_FIRST.index(rule.worst or rule.severity)
+    return set(_GRAVEST_FIRST[gravest:])
 
 
 def listing() -> str:

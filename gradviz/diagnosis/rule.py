@@ -66,8 +66,11 @@ class Rule:
     slug: str  # "inplace-saved-output"
     severity: Severity
     check: Check
+    worst: Severity | None = None  # of hits that ended no run; None: severity
 
 
-def rule(code: str, slug: str, severity: Severity) -> Callable[[Check], Rule]:
+def rule(
+    code: str, slug: str, severity: Severity, *, worst: Severity | None = None
+) -> Callable[[Check], Rule]:
     """Make a rule of the check below: ``@rule("GV101", "inplace-…", "error")``."""
-    return partial(Rule, code, slug, severity)
+    return partial(Rule, code, slug, severity, worst=worst)

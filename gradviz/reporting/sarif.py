@@ -62,7 +62,7 @@ def sarif(report: Report) -> dict[str, Any]:
 
 def _version() -> str:
     try:
-        return version("gradviz")
+        return version("autogradviz")
     except PackageNotFoundError:  # run from a checkout
         return ""
 

@@ -12,14 +12,14 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from inspect import ismodule
 from typing import TYPE_CHECKING, ParamSpec
 
 from gradviz import ir
 from gradviz._capture.detail import BUDGET, How
-from gradviz._capture.open_log import packages_of
+from gradviz._capture.open_log import installed_engine, packages_of, refuse_unusable
 from gradviz._capture.tracebacks import release_frames, without_our_frames
+from gradviz.extras import is_installed
 from gradviz.running.ending import Ending, await_threads, report
 from gradviz.running.engine_alias import alias
 from gradviz.running.last_words import Reserve, last_words
@@ -107,11 +107,13 @@ def run_program(
     With ``engine="gradtape"``, ``import torch`` gives gradtape in the program; without
     an engine, what the program imports is recorded. Where the ``whole_process`` is the
     program's, it is left to Python to end as the program made it; elsewhere everything
-    is put back as it was.
+    is put back as it was. Raises CaptureError where the engine is not installed.
     """
     from gradviz._capture import record
 
     spoken = engine or engine_of(program.source)
+    if spoken == "gradtape":
+        refuse_unusable(spoken)  # before `import torch` gives what is not there
     recorder = record(
         title=wanted.title,
         steps=wanted.steps,
@@ -269,9 +271,12 @@ def engine_of(source: bytes) -> Engine:
     found = packages_of(source)
     if "torch" in found:
         return "torch"
-    others = found - sys.stdlib_module_names - {"gradtape", "gradviz", "numpy"}
-    known = "gradtape" in found or not others or not find_spec("torch")
-    return "gradtape" if known else "torch"  # a module of the user's may import it
+    if "gradtape" in found:
+        return "gradtape"
+    others = found - sys.stdlib_module_names - {"gradviz", "numpy"}
+    if others and is_installed("torch"):
+        return "torch"  # a module of the user's may import it
+    return installed_engine()
 
 
 @contextmanager

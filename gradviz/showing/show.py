@@ -44,7 +44,9 @@ def show(x: object) -> None:
 
     Where there is no window for a browser, a table is printed instead.
 
-    >>> gradviz.show(loss)  # doctest: +SKIP
+    >>> import torch, gradviz
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> gradviz.show((x * x).sum())  # doctest: +SKIP
     """
     from gradviz.render.text import to_text
     from gradviz.showing.browser import open_page

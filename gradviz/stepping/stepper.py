@@ -43,7 +43,7 @@ def step(loss: Any, gradient: Any = None, *, retain_graph: bool = False) -> Step
     Works on tensors of gradtape and of PyTorch. ``retain_graph`` keeps the graph for
     another pass, as in ``backward()``. Raises CaptureError where there is no graph.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> x = torch.tensor([3.0], requires_grad=True)
     >>> pass_ = gradviz.step((x * x).sum())
     >>> pass_.step().name

@@ -188,7 +188,7 @@ def what_if(loss: Any, gradient: Any = None) -> WhatIf:
     after ``backward(retain_graph=True)``. No ``.grad``, version, buffer or generator
     changes. Raises CaptureError where there is no graph, or where it was freed.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> w = torch.tensor([3.0], requires_grad=True)
     >>> fit, penalty = (w * 2).sum(), (w * w).sum()
     >>> gradviz.what_if(fit + penalty).without(penalty).arrivals[0]

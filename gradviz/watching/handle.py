@@ -101,7 +101,7 @@ def watch(
     is said once and ends it. Raises CaptureError if ``model`` is no module, and
     ExportError if ``page`` cannot be written.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> net = torch.nn.Linear(2, 1)
     >>> optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     >>> with gradviz.watch(net, optimizer, page=None) as seen:

@@ -55,7 +55,7 @@ GRADTAPE = """
 """
 
 GRADVIZ = """
-    errors _providers
+    errors _providers extras
     ir
     live program snapshots text services
     dependence

@@ -121,6 +121,24 @@ def test_nothing_heavy_is_imported_at_module_level():
     assert early == []
 
 
+# What is imported only once its package is known to be there.
+ASKED_FOR_LATE = (
+    *("gradviz._capture.adapters.gradtape", "gradviz.demo.model", "gradviz.demo.train"),
+    *("gradviz.notebook.magic", "gradviz.notebook.questions", "gradviz.widget"),
+)
+
+
+def test_the_debugger_alone_needs_numpy():
+    needed = {
+        found.target.partition(".")[0]
+        for found in running()
+        if belongs(found.module, "gradviz")
+        and not found.late
+        and not belongs(found.module, *ASKED_FOR_LATE)
+    }
+    assert needed - sys.stdlib_module_names == {"gradviz", "numpy"}
+
+
 @pytest.mark.parametrize("package", sorted(imports.PACKAGES))
 def test_importing_a_package_loads_nothing_heavy(package: str, tmp_path: Path):
     code = (

@@ -229,7 +229,7 @@ def test_the_html_form_needs_neither_kernel_nor_plugin(
 
 def test_an_installation_brings_the_plugin():
     try:
-        distribution("gradviz")
+        distribution("autogradviz")
     except PackageNotFoundError:
         pytest.skip("gradviz runs from the checkout and is not installed")
     listed = subprocess.run(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
-nbclient = pytest.importorskip("nbclient")
+pytest.importorskip("nbclient")
 
-ROOT = Path(__file__).resolve().parents[2]
-TOUR = sorted((ROOT / "notebooks").glob("*.ipynb"))
+from tools import notebooks
+from tools.notebooks import SVG, TOUR, executed
+
 SNAPSHOT = "application/vnd.gradviz+json"
 
 # What the pictures and texts of each notebook must show, in any of its outputs.
@@ -41,26 +42,15 @@ TEXTS = {
 }
 
 
-def executed(path: Path, folder: Path) -> Any:
-    notebook = nbformat.read(path, as_version=4)
-    environment = os.environ | {
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'engine'}",
-        "IPYTHONDIR": str(folder / "ipython"),
-        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
-    }
-    client = nbclient.NotebookClient(
-        notebook, timeout=180, resources={"metadata": {"path": str(folder)}}
-    )
-    client.execute(env=environment)
-    return notebook
-
-
 def outputs(notebook: Any) -> list[Any]:
+    return [output for cell in notebooks.outputs(notebook) for output in cell]
+
+
+def kinds(notebook: Any) -> list[list[str]]:
+    """Of each output of each cell, what it is."""
     return [
-        output
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-        for output in cell.outputs
+        [each.get("name") or "".join(each.get("data", {})) or "error" for each in cell]
+        for cell in notebooks.outputs(notebook)
     ]
 
 
@@ -79,11 +69,15 @@ def test_a_notebook_of_the_tour_runs_and_shows_what_it_tells(
         o.get("text", "") + o.get("data", {}).get("text/plain", "") for o in shown
     )
     assert [word for word in TEXTS.get(path.stem, []) if word not in text] == []
+    notebooks.reduce(notebook)
+    assert kinds(notebook) == kinds(nbformat.read(path, as_version=4))
 
 
 @pytest.mark.parametrize("path", TOUR, ids=lambda path: path.stem)
-def test_a_notebook_of_the_tour_is_stored_without_outputs(path: Path):
+def test_a_notebook_of_the_tour_is_stored_with_what_a_code_host_shows(path: Path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    assert outputs(notebook) == []
+    assert any(SVG in each for cell in kinds(notebook) for each in cell)
+    assert path.stat().st_size < notebooks.MAX_NBYTES
+    assert re.findall(r"/tmp/|at 0x|\\u001b", path.read_text(encoding="utf-8")) == []
     assert "Exercises" in notebook.cells[-1].source

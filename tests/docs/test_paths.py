@@ -25,7 +25,7 @@ EXAMPLES = {
     *("train.py", "quiet.py", "script.py", "x.py"),  # readers' own
     *("gvNNN_slug.py", "gvNNN.py"),  # to be written
 }
-BUILT = {"gradviz/render/static", "gradviz/labextension"}
+BUILT = {"dist", "dist/conda", "gradviz/render/static", "gradviz/labextension"}
 
 
 @cache

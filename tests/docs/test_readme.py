@@ -167,7 +167,8 @@ def test_links_within_the_repository_lead_somewhere(document: str):
 
 
 def test_extras_named_in_the_readme_exist():
-    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    extras = re.findall(r"pip install '\.\[(\w+)\]'", README)
-    assert extras
-    assert [name for name in extras if f"\n{name} = [" not in pyproject] == []
+    extras = re.findall(r"'\./?(engine)?\[(\w+)\]'", README)
+    assert {folder for folder, _ in extras} == {"", "engine"}
+    for folder, name in extras:
+        pyproject = (ROOT / folder / "pyproject.toml").read_text(encoding="utf-8")
+        assert f"\n{name} = [" in pyproject

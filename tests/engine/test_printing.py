@@ -129,7 +129,6 @@ def test_large_arrays_are_summarised(shape: tuple[int, ...], name: str) -> None:
 
 
 def test_bfloat16_prints_as_in_pytorch() -> None:
-    pytest.importorskip("ml_dtypes")
     reference = (torch.arange(-40, 40).reshape(8, 10) / 7).bfloat16()
     array = reference.view(torch.int16).numpy().view(dt.bfloat16.numpy)
     assert tensor_str(array, dt.bfloat16) == repr(reference)

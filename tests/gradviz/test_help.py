@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -27,8 +28,20 @@ def help_in_a_plain_install(package: str) -> str:
 
 def test_help_needs_no_extra():
     text = help_in_a_plain_install("gradviz")
-    assert "\n    record(*, title: " in text
-    assert "\n    show(" in text
+    assert text.startswith(
+        "Python Library Documentation: package gradviz\n\nNAME\n"
+        "    gradviz - A debugger for the autograd graphs of PyTorch, and of gradtape"
+    )
+    for way in ("gradviz.record()", "gradviz.show(loss)", "%%gradviz", "gradviz run"):
+        assert way in text
+
+
+def test_help_shows_what_is_public_and_nothing_else():
+    text = help_in_a_plain_install("gradviz")
+    functions = text.partition("\nFUNCTIONS\n")[2].partition("\nDATA\n")[0]
+    shown = re.findall(r"^    (?!__)(\w+)\(", functions, flags=re.MULTILINE)
+    classes = re.findall(r"^    class (\w+)\(", text, flags=re.MULTILINE)
+    assert sorted([*shown, *classes, "plot"]) == gradviz.__all__  # plot is a package
 
 
 def test_help_on_the_engine_needs_no_extra():

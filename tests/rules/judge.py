@@ -9,6 +9,7 @@ import gradviz
 from gradviz import ir
 from gradviz._capture.open_log import Engine
 from gradviz.diagnosis.diagnose import Diagnosis
+from gradviz.diagnosis.manual import shown_severities
 from gradviz.running.engine_alias import alias
 from tests.rules import edits, untouched
 from tests.rules.harness import Case, executed
@@ -49,6 +50,9 @@ def judge(case: Case, diagnosis: Diagnosis) -> None:
     """Assert that the right line, or none, is blamed first."""
     report = "\n".join(describe(diagnosis)) or "nothing found"
     _refuse_gaps(diagnosis.notes)
+    for finding, (rule, hit) in zip(diagnosis.findings, diagnosis.hits, strict=True):
+        told = shown_severities(rule, ended=hit.explains)
+        assert finding.severity in told, f"`gradviz explain` says otherwise:\n{report}"
     if case.slug is None:
         loud = [each for each in diagnosis.findings if each.severity != "info"]
         assert not loud, f"{case.name} is fine, but:\n{report}"

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 import urllib.error
 from pathlib import Path
 
@@ -82,6 +83,13 @@ def test_torch_comes_from_pypi_when_the_cpu_index_does_not_answer(
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr(bootstrap.urllib.request, "urlopen", refuse)
     assert bootstrap._torch_index() == []
+
+
+@pytest.mark.parametrize("project", [".", "engine"])
+def test_what_builds_a_distribution_is_installed_first(project: str, root: Path):
+    text = (root / project / "pyproject.toml").read_text(encoding="utf-8")
+    needed = tomllib.loads(text)["build-system"]["requires"]
+    assert set(needed) <= set(bootstrap._BUILD_TOOLS)
 
 
 def test_the_scripts_that_run_first_need_the_standard_library_only():

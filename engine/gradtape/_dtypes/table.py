@@ -16,10 +16,6 @@ _NO_FLOAT8 = (
     "torch.{} is not supported: NumPy has no floating-point type of one byte. "
     "Use torch.float16 or torch.bfloat16."
 )
-_NO_BFLOAT16 = (
-    "torch.bfloat16 needs the package ml_dtypes, which gives NumPy this type. "
-    "Install it with `pip install ml_dtypes`, or use torch.float32."
-)
 
 
 class dtype:
@@ -67,10 +63,8 @@ class dtype:
             raise TypeError(_NO_FLOAT8.format(self.name))
         if self is not bfloat16:
             raise TypeError(_NO_COMPLEX32)
-        try:
-            import ml_dtypes
-        except ImportError:
-            raise TypeError(_NO_BFLOAT16) from None
+        import ml_dtypes
+
         found: np.dtype[np.generic] = np.dtype(ml_dtypes.bfloat16)
         object.__setattr__(self, "numpy", found)
         DTYPE_OF[found] = self

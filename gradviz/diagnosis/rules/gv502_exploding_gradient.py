@@ -46,7 +46,7 @@ _FIX = (
 )
 
 
-@rule("GV502", "exploding-gradient", "warning")
+@rule("GV502", "exploding-gradient", "warning", worst="error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the steepest growth of each pass, and repeated lines that overflowed."""
     stepped = next((e.index for e in history.of(OptimizerCall) if e.what == "step"), 0)

@@ -44,7 +44,7 @@ from gradviz.program import Call, Event, History
 _BEHIND = "Move it behind the clipping."
 
 
-@rule("GV612", "clip-after-step", "warning")
+@rule("GV612", "clip-after-step", "warning", worst="error")
 def check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
         used = [leaf for leaf in moment.leaves.values() if leaf.state == "used"]

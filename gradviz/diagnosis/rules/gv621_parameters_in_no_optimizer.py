@@ -42,7 +42,7 @@ from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import History
 
 
-@rule("GV621", "parameters-in-no-optimizer", "info")
+@rule("GV621", "parameters-in-no-optimizer", "info", worst="warning")
 def check(history: History) -> Iterator[Hit]:
     if len(history.program.optimizers) != 1 or len(learning.steps(history)) < 2:
         return

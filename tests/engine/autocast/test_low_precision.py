@@ -52,7 +52,6 @@ def called(engine: Engine, name: str, kind: str) -> Any:
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", CALLS)
 def test_sixteen_bits_stay_and_are_rounded_once(name: str, kind: str):
-    pytest.importorskip("ml_dtypes")
     (found, slope), (wanted, slope_wanted) = (
         called(e, name, kind) for e in (OURS, theirs())
     )
@@ -69,7 +68,6 @@ SMOOTH = ("elu", "gelu", "glu", "hardswish", "logsigmoid", "mish", "sigmoid", "s
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", [*SMOOTH, "softplus", "tanh", "smooth_l1_loss"])
 def test_gradients_in_sixteen_bits_are_rounded_as_often(name: str, kind: str):
-    pytest.importorskip("ml_dtypes")
     drawn = np.random.default_rng(0).normal(size=(3, 2000)).astype(np.float32)
     slopes: list[Any] = []
     for engine in (OURS, theirs()):
@@ -87,7 +85,6 @@ def test_gradients_in_sixteen_bits_are_rounded_as_often(name: str, kind: str):
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
 def test_gradients_of_logcumsumexp_are_rounded_as_often(kind: str):
-    pytest.importorskip("ml_dtypes")
     drawn = np.random.default_rng(0).uniform(-9, 9, (2, 5, 60)).astype(np.float32)
     slopes: list[Any] = []
     for engine in (OURS, theirs()):
@@ -113,7 +110,6 @@ PRODUCTS: dict[str, Any] = {
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_what_follows_a_product_is_rounded_with_it(name: str, kind: str):
-    pytest.importorskip("ml_dtypes")
     results: list[Any] = []
     for engine in (OURS, theirs()):
         random = np.random.default_rng(0)
@@ -128,7 +124,6 @@ def test_what_follows_a_product_is_rounded_with_it(name: str, kind: str):
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
 def test_batch_norm_keeps_statistics_in_sixteen_bits(kind: str):
-    pytest.importorskip("ml_dtypes")
     drawn = np.random.default_rng(0).normal(size=(64, 32)).astype(np.float32)
     found, wanted = (
         [
@@ -172,7 +167,6 @@ SUMS: dict[str, Any] = {
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_of_thousands_do_not_stall(name: str, kind: str):
     """Added up in bfloat16 one by one, ones stay at 256."""
-    pytest.importorskip("ml_dtypes")
     random = np.random.default_rng(0)
     values = random.uniform(0.5, 1.5, (3000, 4)).astype(np.float32)
     places = gradtape.tensor(random.integers(0, 4, 3000))

@@ -56,8 +56,6 @@ def to_numpy(tensor: Any) -> Array:
 
 
 def empty(shape: tuple[int, ...], name: str) -> tuple[Array, Any]:
-    if name == "bfloat16":
-        pytest.importorskip("ml_dtypes")
     reference = torch.empty(shape, dtype=getattr(torch, name))
     return np.empty(shape, dt.DTYPES[name].numpy), reference
 

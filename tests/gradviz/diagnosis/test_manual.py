@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gradviz import cli
-from gradviz.diagnosis.manual import SECTIONS, documented, page_of
+from gradviz.diagnosis.manual import SECTIONS, documented, explanation, page_of
 from gradviz.diagnosis.rank_causes import CAUSES, Cause
 from gradviz.diagnosis.rule import Rule
 from gradviz.diagnosis.rules import all_rules
@@ -67,6 +68,19 @@ def test_explain_shows_one_rule_or_lists_all(capsys: Any):
     assert "(is it backward-twice?)" in capsys.readouterr().err
     assert cli.main(["explain", "bakward-twice"]) == 2
     assert "(is it backward-twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_explain_names_every_severity_that_a_run_may_show(rule: Rule):
+    """That no run shows another one is asserted of every program of tests/rules."""
+    page = explanation(rule)
+    assert page.startswith(f"{rule.code} {rule.slug} ({rule.severity})\n")
+    told = page.rpartition("Severity\n")[2]
+    gravest = rule.worst or rule.severity
+    assert told.strip().startswith(f"{rule.severity};")
+    assert gravest in re.findall(r"\w+", told)
+    assert "it ended the run" in " ".join(told.split()) or rule.severity == "error"
+    assert ("less" in told) == (rule.severity != "info")
 
 
 CUT = """\

@@ -52,6 +52,11 @@ def test_what_a_log_has_dropped_is_not_called_looked_at():
     assert repr(found) == f"N{words[1:]}."
 
 
+def test_a_run_without_a_backward_pass_says_so():
+    nothing = Diagnosis((), (), (), looked_at=LookedAt(0, 2, 0))
+    assert nothing.verdict == "no findings in 2 operations and no backward pass"
+
+
 def test_a_script_without_tensors_gets_one_sentence():
     nothing = Diagnosis((), (), (), looked_at=LookedAt(0, 0, 0))
     words = "gradviz: the script called no operation of PyTorch or gradtape: /tmp/{}"

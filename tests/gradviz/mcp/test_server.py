@@ -403,8 +403,8 @@ def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path):
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "gradviz mcp: it needs the package mcp, which is not installed: "
-        "`python -m pip install 'mcp>=2'`.\n"
+        "gradviz mcp: mcp is not installed here; "
+        "`pip install 'autogradviz[mcp]'` brings it.\n"
     )
     assert done.stdout == ""
 
