@@ -125,7 +125,7 @@ def test_nothing_heavy_is_imported_at_module_level():
 ASKED_FOR_LATE = (
     *("gradviz._capture.adapters.gradtape", "gradviz.demo.model", "gradviz.demo.train"),
     *("gradviz.notebook.magic", "gradviz.notebook.questions", "gradviz.widget"),
-    *("gradviz.mcp", "gradviz.testing.plugin"),
+    *("gradviz.mcp", "gradviz.testing"),
 )
 
 
