@@ -34,7 +34,7 @@ def graph_services(loss: Any) -> Mapping[str, Service]:
             raise CaptureError(_LOSS_GONE)
         return tensor, read_graph(tensor)[0]
 
-    return check_service(loss) | _of_graph(find, list)
+    return {**check_service(loss), **_of_graph(find, list)}
 
 
 def recording_services(reference: weakref.ref[Session]) -> Mapping[str, Service]:

@@ -94,6 +94,17 @@ class Account:
                 found.setdefault(term.line, set()).add(edge)
         return found
 
+    @property
+    def line(self) -> tuple[RawSite | None, RawSite | None]:
+        """What it has in common with other steps: the pass, and what made its root.
+
+        One line may walk several losses in turn, as of a generator and its critic.
+        """
+        root = next(iter(self.backward.roots), None)
+        before = self.backward.index
+        made = None if root is None else self.history.producer(root, before=before)
+        return self.backward.site, None if made is None else made.site
+
     def lines(self) -> list[Term]:
         """Return one term of each line, the last that was added."""
         return list({term.line: term for term in reversed(self.terms)}.values())

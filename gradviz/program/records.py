@@ -64,6 +64,7 @@ class Module:
     parameters: dict[str, int] = field(default_factory=dict[str, int])  # own ones
     children: dict[str, int] = field(default_factory=dict[str, int])
     training: bool = True
+    batches: int | None = None  # that its running statistics have seen, if it has any
     hidden: tuple[tuple[str, str, tuple[int, ...]], ...] = ()  # attribute, container,
     # the modules or parameters' tensors in it: out of parameters()'s sight
     odd: dict[str, RawSite | None] = field(default_factory=dict[str, RawSite | None])
@@ -112,6 +113,8 @@ class Program:
     lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
     taught: set[int] = field(default_factory=set[int])
     # leaves that were given a gradient by passes whose events are gone
+    gaps: set[int] = field(default_factory=set[int])
+    # events before which passes or updates are gone: what was known ends there
     before_drop: list[Callable[[], None]] = field(
         default_factory=list[Callable[[], None]]
     )  # called while old events are still there
@@ -203,6 +206,7 @@ class Program:
                 each()
             for each in self.raw[:count]:
                 self.taught.update(leaves_given(each))
+            self.gaps = self._gaps(count, but)
             self.raw[:count] = but
             self._settled = 0 if but else max(0, self._settled - count)
             self._values.clear()
@@ -211,6 +215,22 @@ class Program:
             for key in [key for key in self.left if key < index and key not in kept]:
                 del self.left[key]
             return _index_of(self.raw[0])
+
+    def _gaps(self, count: int, but: Sequence[Any]) -> set[int]:
+        """Return the gaps there are once the oldest events are gone, but some."""
+        first = _index_of(self.raw[count])
+        kept, found, gone = set(map(id, but)), set[int](), False
+        for each in self.raw[: count + 1]:
+            index = _index_of(each)
+            gone = gone or index in self.gaps
+            if id(each) in kept or index == first:
+                if gone:
+                    found.add(index)
+                gone = False
+            else:
+                kind = each[0] if type(each) is tuple else type(each)
+                gone = gone or kind in _PASSES_AND_UPDATES
+        return found | {index for index in self.gaps if index > first}
 
 
 _PASSES_AND_UPDATES = frozenset(("backward", "optimizer", Backward, OptimizerCall))

@@ -133,6 +133,7 @@ class ModulePart(Part):
                 if child is not None
             }
             row.training = bool(own.get("training", True))
+            row.batches = _batches(own)
             row.hidden = self._hidden(module, own)
             self._odd_parameters(own["_parameters"], row)
         finally:
@@ -458,6 +459,14 @@ class HookPart(Part):
                 target=self.modules.row(module).key,
             )
         )
+
+
+def _batches(own: dict[str, Any]) -> int | None:
+    """Return how many batches a norm has seen; None where asking would wait."""
+    counter = own.get("_buffers", {}).get("num_batches_tracked")
+    if counter is None or counter.device.type != "cpu":
+        return None
+    return int(counter)
 
 
 def _count(parameter: Any) -> int:

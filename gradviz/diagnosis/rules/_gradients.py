@@ -68,7 +68,10 @@ class Timeline:
 
     def moments(self) -> Iterator[Moment]:
         """Yield the steps, manual updates and clippings of a run, in order."""
+        gaps = self.history.program.gaps
         for event in self.history.events:
+            if event.index in gaps:
+                self.leaves.clear()
             if isinstance(event, Backward):
                 yield from self._searched(event)
                 self._accumulate(event)

@@ -10,12 +10,12 @@ from gradviz.dependence.cuts import Cut, blamed, cuts, sampled, switch_of
 from gradviz.dependence.flow import Crossing, Flow
 from gradviz.dependence.terms import Account, Accounts, Term
 from gradviz.diagnosis.rules._gradients import applied, is_failed
-from gradviz.program import Backward, History, RawSite, Value
+from gradviz.program import Backward, History, Value
 
 _LEAST = 2  # passes of one line that must agree
 
-_IN_PART = ("copy", "array", "numbers", "index", "threshold", "cast", "left")
-"""Cuts that nobody writes to say that a constant is meant."""
+_IN_PART = ["copy", "array", "numbers", "index", "threshold", "cast", "left", "detach"]
+"""Cuts that may cost a term all that it was to teach."""
 
 Entry = tuple[Account, Term]
 
@@ -36,20 +36,20 @@ def accounts(history: History) -> list[Account]:
 def in_all_passes(
     history: History, wanted: Callable[[Account, Term], bool]
 ) -> Iterator[Entry]:
-    """Yield the first of the terms of a line that are alike in all its passes.
+    """Yield the first of the terms of a loss that are alike in all its passes.
 
     What one pass shows alone may be meant: a weight that is still switched off.
     """
     found: dict[object, list[Entry]] = defaultdict(list)
-    passes: dict[RawSite | None, set[int]] = defaultdict(set)
+    passes: dict[object, set[int]] = defaultdict(set)
     for account in accounts(history):
-        passes[account.backward.site].add(account.backward.index)
+        passes[account.line].add(account.backward.index)
         for term in account.lines():
-            found[account.backward.site, *term.line].append((account, term))
+            found[account.line, *term.line].append((account, term))
     for entries in found.values():
         seen = {account.backward.index for account, _ in entries}
-        first = entries[0][0].backward
-        if passes_of(history, first) < _LEAST or seen != passes[first.site]:
+        first = entries[0][0]
+        if passes_of(history, first.backward) < _LEAST or seen != passes[first.line]:
             continue
         if all(wanted(account, term) for account, term in entries):
             yield entries[0]

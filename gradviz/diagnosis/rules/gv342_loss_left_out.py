@@ -105,21 +105,19 @@ def _hit(history: History, site: RawSite, how: Lost, behind: set[int]) -> Hit:
         "last turn": f"Add up over the turns, `total = total + {how.name}`, or call "
         "`backward()` in the loop.",
         "overwritten": f"Add to it: `{how.name} = {how.name} + …`, or give the two "
-        "losses two names and add them.",
+        "losses two names and add them; if it was a trial, take the line out.",
     }
+    fix = fixes.get(how.fate, "Add it to the loss, or leave it out.")
+    at = None if how.line is None else history.places.at_line(site[0], how.line)
+    over = how.fate == "overwritten"  # there it is lost, and that line is the odd one
     return Hit(
         f"`{history.text(site)}` computes a loss with a graph to "
         f"{learning.listed(history, behind)}, and {what}: no backward pass walks it.",
-        site,
-        fixes.get(how.fate, "Add it to the loss, or leave it out."),
+        at if over else site,
+        fix,
         symptom=root.site,
-        related=()
-        if how.line is None
-        else (
-            Related(
-                "bound again" if how.fate == "overwritten" else "the loop",
-                history.places.at_line(site[0], how.line),
-            ),
+        related=(
+            Related("computed here", site, fix) if over else Related("the loop", at),
         ),
         tensors=tuple(sorted(behind)),
         certainty=0.7,

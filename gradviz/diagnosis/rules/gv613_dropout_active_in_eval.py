@@ -2,7 +2,8 @@
 
 What it does
     Finds dropout layers in training mode under ``no_grad``, and ``F.dropout`` without
-    ``training=`` in modules that are in evaluation mode.
+    ``training=``, or layers that ``forward`` makes anew, in modules that are in
+    evaluation mode.
 
 Why is this bad
     Results are noise: evaluating twice gives two answers, and both are worse than the
@@ -41,7 +42,15 @@ from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import outermost_module
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
-from gradviz.program import Call, History, ModuleCall, TrainingSwitched, Value
+from gradviz.program import (
+    Call,
+    History,
+    Module,
+    ModuleCall,
+    RawSite,
+    TrainingSwitched,
+    Value,
+)
 
 _FUNCTIONS = words(
     "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"
@@ -59,13 +68,20 @@ def check(history: History) -> Iterator[Hit]:
 def _layers(history: History) -> Iterator[Hit]:
     switched = {each.module for each in history.of(TrainingSwitched) if each.training}
     checkpointed, compared = _checkpointed(history), _compared(history)
+    told = set[RawSite | None]()
     for call in history.of(ModuleCall):
         module = history.program.modules.get(call.module)
         if module is None or "Dropout" not in module.kind:
             continue
-        if not call.training or call.grad_enabled or call.module in switched:
+        if not call.training or call.module in switched or call.index in checkpointed:
             continue
-        if call.index in checkpointed:
+        around = history.at(call.parent)
+        if isinstance(around, ModuleCall) and not around.training:
+            if module.site not in told:
+                told.add(module.site)
+                yield _unreached(history, call, module, around)
+            continue
+        if call.grad_enabled:
             continue
         outer = outermost(history, call)
         name = f"`{module.name}`" if module.name else "a layer"
@@ -83,6 +99,25 @@ def _layers(history: History) -> Iterator[Hit]:
             edit=called_at(site, line) if line is not None else None,
             certainty=0.6,
         )
+
+
+def _unreached(
+    history: History, call: ModuleCall, module: Module, around: ModuleCall
+) -> Hit:
+    """Tell of a layer that stays in training mode inside of one that evaluates."""
+    owner = history.program.modules.get(around.module)
+    kind = owner.kind if owner is not None else "the module around it"
+    site = module.site or call.site
+    return Hit(
+        f"`{history.text(site)}` ({history.line(site)}) is in training mode while "
+        f"`{kind}`, which calls it, is in evaluation mode: it is no part of that "
+        "module, so eval() does not reach it, and it draws a new mask in every call.",
+        site,
+        "Make it in `__init__`, as `self.drop = nn.Dropout(p)`, or call "
+        "`F.dropout(x, p, training=self.training)`.",
+        symptom=call.site,
+        certainty=0.8,
+    )
 
 
 def _compared(history: History) -> set[int]:

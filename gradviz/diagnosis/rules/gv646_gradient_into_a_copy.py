@@ -22,7 +22,9 @@ Use instead
 
 When it stays quiet
     Copies that an optimizer has, whose gradients the program reads, or that it updates
-    by hand; frozen ones; a single pass; what is copied once, as into a new layer.
+    by hand; frozen ones; a single pass; what is copied once, as into a new layer. Where
+    the copy is fed with data alone, its gradients are a waste that changes nothing, and
+    this is an information.
 
 References
     Mnih et al., 2015, Human-level control through deep reinforcement learning.
@@ -74,8 +76,24 @@ def check(history: History) -> Iterator[Hit]:
                 related=(Related("created here", made_at(history, min(own))),),
                 tensors=tuple(sorted(own)),
                 edit=value_followed_by(call.site, ".detach()"),
+                severity=None if _is_fed(history, call, own) else "info",
                 certainty=0.6,
             )
+
+
+def _is_fed(history: History, around: ModuleCall, own: set[int]) -> bool:
+    """Whether what a copy is given has a graph: then that learns to move the target."""
+    inside = [
+        call
+        for call in history.calls
+        if around.index < call.index < (around.left or around.index)
+    ]
+    made = {value.tensor for call in inside for value in call.outputs}
+    return any(
+        value.requires_grad and value.tensor not in made and value.tensor not in own
+        for call in inside
+        for value in call.inputs
+    )
 
 
 def _wasted(history: History, module: Module, idle: set[int]) -> list[Backward]:

@@ -148,7 +148,13 @@ def _is_one_batch(history: History, call: Call, value: Value) -> bool:
 
 
 def _learns(history: History, call: Call) -> bool:
-    """Tell whether a change, or what is changed, follows from what learns."""
+    """Tell whether a change, or what is changed, follows from what learns.
+
+    Also from a weight under another name, as of a `state_dict()`.
+    """
+    weights = learning.by_memory(history)
+    if any(each.storage in weights for each in call.inputs):
+        return True
     behind = history.behind(call.inputs, before=call.index)
     return not behind.isdisjoint(history.once(_learning))
 

@@ -39,6 +39,7 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.dependence.flow import words
 from gradviz.dependence.learning import last_seen, once
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.leaves import copied_model
@@ -49,6 +50,11 @@ from gradviz.program import Call, History, RawSite
 from gradviz.program.places import over_lines
 
 _MIXING = ("copy_", "add_", "lerp_", "iadd")
+
+_GIVE_THEMSELVES = words(
+    "to cuda cpu float double half bfloat16 type train eval requires_grad_ apply"
+)
+"""Methods of a module that return the module itself."""
 
 _COPIES = "copies its weights onto themselves", "copied onto itself here"
 _MIXES = "averages its weights with themselves", "averaged with itself here"
@@ -239,9 +245,18 @@ def _named(history: History, site: RawSite, copy: str) -> list[int]:
         each.lineno
         for each in ([] if tree is None else ast.walk(tree))
         if isinstance(each, ast.Assign)
-        and (isinstance(each.value, ast.Name | ast.Attribute) or is_shallow(each.value))
+        and (_is_itself(each.value) or is_shallow(each.value))
         and copy in map(ast.unparse, each.targets)
     ]
+
+
+def _is_itself(value: ast.expr) -> bool:
+    """Tell whether an expression gives a module that has a name already."""
+    match value:
+        case ast.Call(ast.Attribute(of, name)):
+            return name in _GIVE_THEMSELVES and _is_itself(of)
+        case _:
+            return isinstance(value, ast.Name | ast.Attribute)
 
 
 def _given(history: History, call: Call, name: str) -> str:

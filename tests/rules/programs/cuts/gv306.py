@@ -194,4 +194,34 @@ for x, _ in batches:
         "detach-in-forward",
         says=["straight-through estimator", "from before the estimator"],
     ),
+    case(
+        "term_that_teaches_nobody_beside_one_that_does",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        gen, disc = nn.Linear(3, 2), nn.Linear(2, 1)
+        opt_g = torch.optim.Adam(gen.parameters(), lr=1e-3)
+        opt_d = torch.optim.Adam(disc.parameters(), lr=1e-3)
+
+        def loss_of(which, noise, real):
+            fake = gen(noise)
+            if which == 0:
+                fooled = F.mse_loss(disc(fake.detach()), torch.ones(8, 1))  # CULPRIT
+                return fooled + F.mse_loss(fake.mean(0), real.mean(0))
+            told = F.mse_loss(disc(fake.detach()), torch.zeros(8, 1))
+            return told + F.mse_loss(disc(real), torch.ones(8, 1))
+
+        for step in range(3):
+            noise, real = torch.randn(8, 3), torch.randn(8, 2) + 1
+            for which, opt in enumerate((opt_g, opt_d)):
+                opt.zero_grad()
+                loss_of(which, noise, real).backward()
+                opt.step()
+        """,
+        "detach-in-forward",
+        says=["gives them no gradient"],
+    ),
 ]

@@ -29,8 +29,8 @@ PROGRAMS: list[Case] = [
 
         def criterion(logits, mask):
             bce = F.binary_cross_entropy_with_logits(logits, mask)
-            loss = 0.5 * bce  # CULPRIT
-            loss = 0.5 * dice(logits, mask)
+            loss = 0.5 * bce
+            loss = 0.5 * dice(logits, mask)  # CULPRIT
             return loss, bce.item()
 
         torch.manual_seed(0)

@@ -84,4 +84,51 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "target_network_with_a_graph_that_nobody_uses",
+        """
+        import copy
+        import torch
+        from torch import nn
+        online = nn.Linear(3, 2)
+        target = copy.deepcopy(online)
+        optimizer = torch.optim.SGD(online.parameters(), lr=0.1)
+        for step in range(3):
+            x = torch.randn(4, 3)
+            best = target(x + 1).max(dim=1).values
+            loss = (online(x)[:, 0] - best).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            target.load_state_dict(online.state_dict())
+        """,
+    ),
+    case(
+        "average_of_a_state_dict",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+        slow = {k: v.detach().clone() for k, v in model.state_dict().items()}
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(4):
+            x = torch.randn(16, 4)
+            loss = (model(x) - x.sum(1, keepdim=True)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            with torch.no_grad():
+                for name, value in model.state_dict().items():
+                    if value.is_floating_point():
+                        slow[name].lerp_(value, 0.1)
+                    else:
+                        slow[name].copy_(value)
+            kept = {k: v.detach().clone() for k, v in model.state_dict().items()}
+            model.load_state_dict(slow)
+            with torch.no_grad():
+                print(model.eval()(x).mean().item())
+            model.train().load_state_dict(kept)
+        """,
+    ),
 ]

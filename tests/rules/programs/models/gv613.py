@@ -71,4 +71,35 @@ PROGRAMS: list[Case] = [
         """,
         "dropout-active-in-eval",
     ),
+    case(
+        "layer_made_in_forward",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.last = nn.Linear(4, 8), nn.Linear(8, 2)
+
+            def forward(self, x):
+                h = torch.relu(self.first(x))
+                h = nn.Dropout(p=0.5)(h)  # CULPRIT
+                return self.last(h)
+
+        net = Net()
+        opt = torch.optim.Adam(net.parameters())
+        for _ in range(2):
+            net.train()
+            loss = net(torch.randn(8, 4)).logsumexp(1).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            net.eval()
+            with torch.no_grad():
+                print(net(torch.randn(8, 4)).argmax(1))
+        """,
+        "dropout-active-in-eval",
+        says=["eval() does not reach it"],
+    ),
 ]

@@ -182,4 +182,34 @@ net.load_state_dict(kept)
         "state-restored-from-itself",
         says=["a shallow copy"],
     ),
+    case(
+        "to_returns_the_same_model",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Agent:
+            def __init__(self, model):
+                self.policy = model.to("cpu")
+                self.target = model.to("cpu")  # CULPRIT
+                self.opt = torch.optim.Adam(self.policy.parameters(), lr=0.01)
+
+            def update(self, step):
+                now, then = torch.randn(8, 3), torch.randn(8, 3)
+                best = self.target(then).max(1).values.detach()
+                loss = F.mse_loss(self.policy(now).max(1).values, 0.1 + 0.9 * best)
+                self.opt.zero_grad()
+                loss.backward()
+                self.opt.step()
+                if step % 2:
+                    self.target.load_state_dict(self.policy.state_dict())
+
+        agent = Agent(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2)))
+        for step in range(4):
+            agent.update(step)
+        """,
+        "state-restored-from-itself",
+        says=["one model, not two"],
+    ),
 ]

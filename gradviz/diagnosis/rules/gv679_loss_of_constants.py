@@ -1,0 +1,101 @@
+"""A loss function compares two constants, and its result is added to the loss.
+
+What it does
+    Finds terms of a loss that a loss function made of tensors none of which depends on
+    anything that the loss teaches, step for step.
+
+Why is this bad
+    The term is a number to autograd: it teaches nobody. Mostly one of the two operands
+    was to be what the model gives, and another tensor stands in its place.
+
+Example
+    ::
+
+        soft = F.log_softmax(teacher_logits / t, dim=1)
+        target = F.softmax(teacher_logits / t, dim=1)
+        loss = F.cross_entropy(logits, labels) + F.kl_div(soft, target)
+
+Use instead
+    ::
+
+        soft = F.log_softmax(logits / t, dim=1)
+
+When it stays quiet
+    The term was computed under ``no_grad``, or cut off from what learns (other rules
+    tell of that); its weight is zero; nothing else of the loss has a graph.
+
+References
+    https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/66
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
+from gradviz.dependence.terms import Account, Term
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._terms import in_all_passes
+from gradviz.program import Call, History
+
+_LOSSES = words(
+    "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss "
+    "cross_entropy ctc_loss gaussian_nll_loss hinge_embedding_loss huber_loss kl_div "
+    "l1_loss margin_ranking_loss mse_loss multi_margin_loss nll_loss poisson_nll_loss "
+    "smooth_l1_loss soft_margin_loss triplet_margin_loss"
+)
+_SCALING = words("mul rmul imul multiply div truediv divide true_divide mean sum")
+
+
+@rule("GV679", "loss-of-constants", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per loss function that is given constants."""
+    for account, term in in_all_passes(
+        history, lambda *each: _is_constant(history, *each)
+    ):
+        compared = _compared(history, term)
+        assert compared is not None
+        yield _hit(history, account, term, compared)
+
+
+def _compared(history: History, term: Term) -> Call | None:
+    """Return the loss function that a term is a multiple of."""
+    call = term.made
+    while call is not None and plain(call.op) in _SCALING and len(call.inputs) == 1:
+        call = history.producer(call.inputs[0], before=call.index)
+    return call if call is not None and plain(call.op) in _LOSSES else None
+
+
+def _is_constant(history: History, account: Account, term: Term) -> bool:
+    if term.has_graph or term.weight == 0 or account.backward.api != "backward":
+        return False
+    made = _compared(history, term)
+    if made is None or not made.grad_enabled:
+        return False
+    met = {leaf for each in account.terms for leaf in account.leaves(each)}
+    return bool(met) and not history.behind(made.inputs, before=made.index) & met
+
+
+def _hit(history: History, account: Account, term: Term, made: Call) -> Hit:
+    given = made.inputs[0]
+    producer = history.producer(given, before=made.index)
+    own = producer is not None and producer.module is None and producer.site is not None
+    site = producer.site if own and producer is not None else made.site
+    targets = history.places.targets(site) if site is not made.site else []
+    name = f"`{targets[-1]}`" if targets else history.name(given, "its first operand")
+    return Hit(
+        f"The term {account.name(term)} compares {name} with a target, and neither "
+        "depends on anything that this loss teaches: it changes the number of the loss "
+        "and no gradient.",
+        site,
+        f"Compute {name} from what the model gives in this step, or leave the term out "
+        "of the loss.",
+        symptom=account.backward.site,
+        related=(
+            Related("compared here", made.site if site != made.site else None),
+            Related("added to the loss", None if term.use is None else term.use.site),
+        ),
+        tensors=(given.tensor,),
+        certainty=0.7,
+    )
