@@ -72,19 +72,21 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     kinds = asked(args) if now.dispatch or dispatching else None
     if kinds is not None:
         return answered(write, op, args, params, f"{op.name}_", kinds)
-    arrays, xp = arrays_of(op, args)
+    arrays, xp = arrays_of(op, args, writes=True)
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
-    check_inplace(target, needs)
+    check_inplace(target, needs and not _leaves_no_trace(op))
     if mode.now.watch is not None:
         mode.now.watch.check_write(f"{op.name}_", args)
     missing = None if op.check is None else _missing_kernel(op.check, op, args, params)
     repeated = check_overlap(target, op.name)
     check_partial_overlap(op, target, args)
-    if missing is not None:
-        raise missing
     promoted = arrays
     if op.promotion != "none":
         promoted = mode.now.run(promote, op, args, arrays)
+    if missing is not None:
+        if op.promotion == "common":
+            _check_cast(target, promoted[0].dtype)
+        raise missing
     if not repeated and _may_write_straight(op, target._data, promoted, params, needs):
         found = mode.run(_STRAIGHT[op.key], *promoted, target._data)
     else:
@@ -111,6 +113,11 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     return target
 
 
+def _leaves_no_trace(op: Op) -> bool:
+    """Tell whether PyTorch writes without a look at the history: ``logical_and_``."""
+    return op.promotion == "compare" and not op.formulas
+
+
 def _missing_kernel(
     check: Check, op: Op, args: Any, params: Any
 ) -> NotImplementedError | None:
@@ -133,7 +140,7 @@ def answered(
     """Let modes and classes do a write, and make it the history of the target."""
     target = args[0]
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
-    check_inplace(target, needs)
+    check_inplace(target, needs and not _leaves_no_trace(op))
     node = None
     if needs and op.formulas:
         node = make_node(op, _with_old_value(op, args), params, (target,))
@@ -271,7 +278,12 @@ def _check_fits(op: Op, target: Tensor, found: Any) -> None:
         return
     if op.name == "abs":  # of a complex number is real
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    result = DTYPE_OF[found.dtype]
+    _check_cast(target, found.dtype)
+
+
+def _check_cast(target: Tensor, dtype: Any) -> None:
+    """Refuse a result of a kind that the target cannot hold."""
+    result = DTYPE_OF[dtype]
     if not can_cast(result, target.dtype):
         raise RuntimeError(
             _errors.CAST_REFUSED.format(

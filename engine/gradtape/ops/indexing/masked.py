@@ -175,14 +175,41 @@ inplace("masked_scatter")
 # ---- places in a row ----
 
 
-def _row_places(index: Any, numel: int) -> Any:
-    if index.dtype.kind != "i" or index.dtype.itemsize != 8:
+def _check_long(name: str, index: Any) -> None:
+    if index.dtype is not int64:
         raise RuntimeError(
-            "take(): Expected a long tensor for index, but got "
-            f"{DTYPE_OF[index.dtype].cpp_name}"
+            f"{name}(): Expected a long tensor for index, but got "
+            f"{index.dtype.cpp_name}"
         )
-    if not numel and index.size:
+
+
+def _check_take(_name: str, self: Tensor, index: Tensor) -> None:
+    _check_long("take", index)
+    if not self.numel() and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
+
+
+def _check_put(
+    _name: str, self: Tensor, index: Tensor, source: Tensor, *_: Any
+) -> None:
+    _check_long("put_", index)
+    if self.dtype is not source.dtype:
+        mine, theirs = self.dtype.cpp_name, source.dtype.cpp_name
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got "
+            f"self.dtype = {mine} and source.dtype = {theirs}"
+        )
+    if index.numel() != source.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, "
+            f"but got source.numel() = {source.numel()}, index.numel() = "
+            f"{index.numel()}"
+        )
+    if not self.numel() and index.numel():
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
+
+
+def _row_places(index: Any, numel: int) -> Any:
     wrong = (index < -numel) | (index >= numel)
     if wrong.any():
         raise IndexError(
@@ -198,6 +225,7 @@ def _row_places(index: Any, numel: int) -> Any:
             F._new_zeros(grad, self.shape), index, grad, True
         )
     },
+    check=_check_take,
     out=True,
     out_rule=(
         "take(): self and out expected to have the same dtype, but got self.dtype = "
@@ -218,17 +246,13 @@ def take(xp: Any, self: Array, index: Array) -> Any:
         "source": lambda F, grad, index, source: F.reshape(
             F.take(grad, index), source.shape
         ),
-    }
+    },
+    check=_check_put,
 )
 def put(
     xp: Any, self: Array, index: Array, source: Array, accumulate: bool = False
 ) -> Any:
     """Write elements at their places in a row; ``accumulate`` adds them instead."""
-    if index.size != source.size:
-        raise RuntimeError(
-            "put_(): Expected source and index to have the same number of elements, "
-            f"but got source.numel() = {source.size}, index.numel() = {index.size}"
-        )
     row = self.reshape(-1).copy()
     places = _row_places(index, self.size).reshape(-1)
     if not accumulate:
