@@ -18,7 +18,7 @@ from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor, wrap
 from .._support.arguments import wrap_dim
 from .._support.index_options import frees_options, keep_indices
-from .._support.new_tensor import memory_order, row_major
+from .._support.new_tensor import empty_in_order, memory_order, row_major
 from .._support.operands import hidden_op
 from .._support.view_geometry import view_strides
 from ..views.permute import _alias
@@ -164,7 +164,7 @@ def _selected(view: Tensor, dim: int, index: int, position: int) -> Tensor:
     shape = view._data.shape
     if not shape and index == 0:
         raise IndexError(_ZERO_DIM)
-    length = shape[dim] if shape else 0
+    length = shape[dim] if dim < len(shape) else 0  # past a second ellipsis
     if not -length <= index < length:
         raise IndexError(
             f"index {index} is out of bounds for dimension {position} with size "
@@ -227,7 +227,7 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
     NumPy moves the indexed dimensions of its copy to the front of memory; PyTorch keeps
     the order that the operands suggest, row-major for a row-major source.
     """
-    if source.flags.c_contiguous:
+    if source.flags.c_contiguous and found.size:
         return row_major(xp, found)
     arrays = [(d, p) for d, p in enumerate(places) if not isinstance(p, slice)]
     ndim = max(p.ndim for _, p in arrays)
@@ -245,6 +245,8 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
         lasting = zip(steps, ones, shape, strict=True)
         operands.append(tuple(0 if n == 1 != m else s for s, n, m in lasting))
     order = memory_order(shape, operands)
+    if not found.size:
+        return empty_in_order(xp, found, order)
     dense = row_major(xp, found.transpose(order))
     return dense.transpose([order.index(d) for d in range(found.ndim)])
 
@@ -337,6 +339,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 def selected(view: Tensor, left: Indices) -> Tensor:
     """Return a copy of what index tensors select; None stands for a dimension."""
+    if len(left) > view.dim():  # as a second ellipsis can bring about
+        raise IndexError(f"{_TOO_MANY.format(view.dim())} (got {len(left)})")
     places = places_of(view, left)
     try:
         found = apply(OPS["index"], (view,), (places,))

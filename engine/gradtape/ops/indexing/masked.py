@@ -14,11 +14,10 @@ from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import choose
 from .._support.arguments import as_bool, check_tensor
-from .._support.new_tensor import dense_copy, made, row_major
+from .._support.new_tensor import dense_copy, empty_in_order, made, row_major
 from .._support.operands import hidden_op
 from .._support.out_argument import handed_over
 from .._support.scalar_range import in_range
-from ..creation.factories import zeros
 from ..tensor.determinism import check_determinism
 from ..views.reshape import broadcast_shapes
 
@@ -298,9 +297,11 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 
 
 def _rows(data: Any) -> Any:
-    if not data.ndim:
-        return zeros(int(bool(data)), 0, dtype=int64)._data
-    return backend_of(data).xp.stack(data.nonzero()).T
+    xp = backend_of(data).xp
+    found = xp.stack(data.nonzero()).T if data.ndim else xp.empty((int(data != 0), 0))
+    if not len(found):
+        return empty_in_order(xp, found.astype("int64"), (1, 0))
+    return found.astype("int64", copy=False)
 
 
 @method(function=True)

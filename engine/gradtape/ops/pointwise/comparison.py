@@ -8,9 +8,8 @@ from typing import Any
 from ..._common.type_name import type_name
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise
 from ..._dispatch.inplace import in_place, inplace
-from ..._dispatch.operands import broadcast_error
 from ..._dtypes import DTYPE_OF, get_default_dtype
-from ..._graph.op import Derivative
+from ..._graph.op import Check, Derivative
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor, check_tensors, float_argument
@@ -30,7 +29,7 @@ from .._support.operands import (
 from .._support.signed import renamed
 
 
-def _compare_in_place(name: str, ufunc: str) -> None:
+def _compare_in_place(name: str, ufunc: str, check: Check | None) -> None:
     """Install ``name_``, which unlike the comparison itself has a derivative: zero."""
 
     def kernel(xp: Any, self: Operand, other: Operand) -> Any:
@@ -43,6 +42,7 @@ def _compare_in_place(name: str, ufunc: str) -> None:
         "name": name,
         "promotion": "compare",
         "pointwise": True,
+        "check": check,
         **HIDDEN,
     }
     number, tensor = f"_{name}_number", f"_{name}_tensor"
@@ -62,7 +62,7 @@ for _name, _ufunc in {
 }.items():
     _check = None if _name in ("eq", "ne") else leaves_out("c", f"{_name}_cpu")
     pointwise(_name, _ufunc, {}, arity=2, promotion="compare", check=_check)
-    _compare_in_place(_name, _ufunc)
+    _compare_in_place(_name, _ufunc, _check)
 
 for _name in ("logical_and", "logical_or", "logical_xor"):
     pointwise(_name, _name, {}, arity=2, promotion="compare", numbers=False)
@@ -95,19 +95,14 @@ def _size(xp: Any, array: Any) -> Any:
 
 
 @hidden_op({}, family="upcast")
-def _isclose(
-    xp: Any, self: Array, other: Array, rtol: float, atol: float, equal_nan: bool
-) -> Any:
-    close = self == other
-    if equal_nan and self.dtype.kind in "fc":
-        close |= xp.isnan(self) & xp.isnan(other)
-    if (rtol == 0 and atol == 0) or self.dtype.kind == "b":
-        return close
+def _is_near(xp: Any, self: Array, other: Array, rtol: float, atol: float) -> Any:
+    if self.dtype.kind == "b":
+        return self == other
     if other.dtype.kind in "iub":
         other = other.astype(get_default_dtype().numpy)  # in it, integers are compared
     allowed = atol + _size(xp, rtol * other)
     apart = _size(xp, self - other)
-    return close | (xp.isfinite(apart) & (apart <= allowed))
+    return xp.isfinite(apart) & (apart <= allowed)
 
 
 @method(function=True)
@@ -131,10 +126,12 @@ def isclose(
             raise RuntimeError(
                 f"{name} must be greater than or equal to zero, but got {value:g}"
             )
-    try:
-        return _isclose(input, other, rtol, atol, equal_nan)
-    except ValueError:
-        raise broadcast_error(input.shape, other.shape) from None
+    close = input.eq(other)
+    if equal_nan and input._data.dtype.kind in "fcV":
+        close.bitwise_or_(input.isnan().bitwise_and_(other.isnan()))
+    if rtol or atol:
+        close.bitwise_or_(_is_near(input, other, rtol, atol))
+    return close
 
 
 @method(function=True)

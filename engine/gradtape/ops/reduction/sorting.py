@@ -194,6 +194,7 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     output_names=_NAMES,
     out=True,
     out_rule="output values must be of same type as input",
+    recorded="real",
 )
 def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
@@ -252,7 +253,7 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
     def of_all(xp: Any, self: Array) -> Any:
         flat = self.reshape(-1)
         if not flat.size:
-            return xp.asarray(xp.nan, self.dtype)
+            return xp.asarray(xp.nan).astype(self.dtype)
         return flat[_middle(xp, flat, 0, skip_nan)[0]]
 
     def along(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
@@ -265,7 +266,7 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
             )
         return _one(xp, self, _middle(xp, self, axis, skip_nan), axis, keepdim)
 
-    facts: dict[str, Any] = {"name": name, **HIDDEN}
+    facts: dict[str, Any] = {"name": name, "recorded": "real", **HIDDEN}
     whole_check, check = (
         leaves_out("bc", label, 1) for label in ("median_cpu", "median_out")
     )
@@ -315,6 +316,7 @@ _VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for {slot} outp
     out=True,
     out_rule=_VALUES_DTYPE,
     family="upcast",
+    recorded="real",
 )
 def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
@@ -474,4 +476,4 @@ def _at_ranks(rows: Tensor, ranks: Tensor, way: str) -> Tensor:
         return found
     halves = way == "midpoint"
     weights = FUNCTIONS["full_like"](ranks, 0.5) if halves else ranks - below
-    return found.lerp(rows.gather(-1, ranks.ceil().long()), weights)
+    return found.lerp_(rows.gather(-1, ranks.ceil().long()), weights)
