@@ -171,24 +171,11 @@ def row_major(xp: Any, array: Any) -> Any:
     return dense.reshape(-1).reshape(array.shape) if 1 in array.shape else dense
 
 
-def empty_in_order(xp: Any, array: Any, order: Sequence[int]) -> Any:
-    """Return an array without elements whose dimensions lie in an order.
-
-    A dimension outside one of size 0 has stride 0, as PyTorch's loops leave it.
-    """
-    steps, step = [0] * array.ndim, 1
-    for d in reversed(order):
-        steps[d] = step
-        step *= array.shape[d]
-    flat = xp.empty(0, array.dtype)
-    return backend_of(flat).strided(flat, array.shape, tuple(steps), 0)
-
-
 def is_dense(array: Any) -> bool:
     """Tell whether the elements fill their memory: no gaps, none shared."""
     expected = array.itemsize
     for stride, length in sorted(zip(array.strides, array.shape, strict=True)):
-        if length != 1:
+        if length > 1:
             if stride != expected:
                 return False
             expected *= length
@@ -200,7 +187,7 @@ def array_like(xp: Any, array: Any, dtype: DType | None = None) -> Any:
     kind = array.dtype if dtype is None else dtype.numpy
     if type(array) is SparseArray:
         return array.emptied(kind)
-    if (array.flags.c_contiguous and 1 not in array.shape) or not array.size:
+    if array.flags.c_contiguous and array.size and 1 not in array.shape:
         return xp.empty(array.shape, kind)
     if is_dense(array):
         steps = tuple(s // array.itemsize for s in array.strides)

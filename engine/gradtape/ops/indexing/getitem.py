@@ -15,10 +15,11 @@ from ..._dispatch.apply import apply
 from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.strided_views import Geometry
 from ..._modes.grad_mode import mode
+from ..._storage.result_strides import empty_in_order
 from ..._tensor.tensor import Tensor, wrap
 from .._support.arguments import wrap_dim
 from .._support.index_options import frees_options, keep_indices
-from .._support.new_tensor import empty_in_order, memory_order, row_major
+from .._support.new_tensor import memory_order, row_major
 from .._support.operands import hidden_op
 from .._support.view_geometry import view_strides
 from ..views.permute import _alias
@@ -234,6 +235,8 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
     first, last = arrays[0][0], arrays[-1][0]
     start = first if last - first + 1 == len(arrays) else 0
     indexed = {d for d, _ in arrays}
+    if not found.size and all(p.shape == found.shape for _, p in arrays):
+        return row_major(xp, found)
     rest = [s for d, s in enumerate(source.strides) if d not in indexed]
     operands = [(*rest[:start], *(0,) * ndim, *rest[start:])]
     shape = found.shape
@@ -246,7 +249,7 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
         operands.append(tuple(0 if n == 1 != m else s for s, n, m in lasting))
     order = memory_order(shape, operands)
     if not found.size:
-        return empty_in_order(xp, found, order)
+        return empty_in_order(xp, shape, found.dtype, order[::-1])
     dense = row_major(xp, found.transpose(order))
     return dense.transpose([order.index(d) for d in range(found.ndim)])
 

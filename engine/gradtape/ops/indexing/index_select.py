@@ -80,7 +80,7 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
 
 def _refuse_selected(self: Any, d: int, place: int) -> None:
     """Raise for a position that is not there; PyTorch has a sentence per dimension."""
-    if self.ndim and not self.shape[d]:
+    if self.ndim > 1 and not self.shape[d]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if self.ndim < 2 or d == 0:
         raise IndexError("index out of range in self")

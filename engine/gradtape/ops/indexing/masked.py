@@ -11,10 +11,11 @@ from ..._dispatch.inplace import inplace, write
 from ..._dispatch.operands import common_shape
 from ..._dtypes import CPP_TYPE, DTYPE_OF, int64
 from ..._modes.grad_mode import mode
+from ..._storage.result_strides import empty_in_order
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import choose
 from .._support.arguments import as_bool, check_tensor
-from .._support.new_tensor import dense_copy, empty_in_order, made, row_major
+from .._support.new_tensor import dense_copy, made, row_major
 from .._support.operands import hidden_op
 from .._support.out_argument import handed_over
 from .._support.scalar_range import in_range
@@ -99,6 +100,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 @method()
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """In-place version of masked_fill()."""
+    check_tensor(mask, "masked_fill_", "mask", 1)
     return write(*_masked_fill_call(self, mask, value))
 
 
@@ -300,7 +302,7 @@ def _rows(data: Any) -> Any:
     xp = backend_of(data).xp
     found = xp.stack(data.nonzero()).T if data.ndim else xp.empty((int(data != 0), 0))
     if not len(found):
-        return empty_in_order(xp, found.astype("int64"), (1, 0))
+        return empty_in_order(xp, found.shape, "int64", (0, 1))
     return found.astype("int64", copy=False)
 
 

@@ -29,6 +29,11 @@ def places_to_add(name: str, self: Any, d: int, index: Any, source: Any) -> Any:
             f"{name}_(): self ({_kind(self)}) and source ({_kind(source)}) must have "
             "the same scalar type"
         )
+    if d and source.ndim <= d:
+        raise RuntimeError(
+            f"{name}_(): Indexing dim {d} is out of bounds of the source tensor with "
+            f"dim {source.ndim}"
+        )
     if not source.ndim and index.size != 1:
         raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
     if source.ndim > d and source.shape[d] != index.size:

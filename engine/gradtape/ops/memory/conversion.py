@@ -142,10 +142,9 @@ def detach_(self: Tensor) -> Tensor:
 )
 def _to_copy(xp: Any, self: Array, dtype: DType, memory_format: Any = None) -> Any:
     """Copy to another dtype; without a memory format, in the memory order it has."""
-    kind = dtype.numpy
+    kind, values = dtype.numpy, self
     if self.dtype.kind == "c" and kind.kind != "c":
-        self = self != 0 if kind.kind == "b" else self.real
-    values = self
+        values = self != 0 if kind.kind == "b" else self.real
     if kind.char == "e" and self.dtype.char == "d":
         values = self.astype(xp.float32)  # PyTorch rounds on the way, too
     if memory_format is None and self.flags.c_contiguous and 1 not in self.shape:

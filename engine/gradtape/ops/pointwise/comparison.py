@@ -12,7 +12,12 @@ from ..._dtypes import DTYPE_OF, get_default_dtype
 from ..._graph.op import Check, Derivative
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
-from .._support.arguments import check_tensor, check_tensors, float_argument
+from .._support.arguments import (
+    as_bool,
+    check_tensor,
+    check_tensors,
+    float_argument,
+)
 from .._support.operands import (
     HIDDEN,
     OWN_DTYPE,
@@ -24,6 +29,7 @@ from .._support.operands import (
     kind_of,
     leaves_out,
     not_implemented,
+    number,
     refuses,
 )
 from .._support.signed import renamed
@@ -126,9 +132,10 @@ def isclose(
             raise RuntimeError(
                 f"{name} must be greater than or equal to zero, but got {value:g}"
             )
+    equal_nan = as_bool(equal_nan, "isclose", "equal_nan", 5)
     close = input.eq(other)
     if equal_nan and input._data.dtype.kind in "fcV":
-        close.bitwise_or_(input.isnan().bitwise_and_(other.isnan()))
+        close.bitwise_or_(input.isnan().bitwise_and(other.isnan()))
     if rtol or atol:
         close.bitwise_or_(_is_near(input, other, rtol, atol))
     return close
@@ -250,9 +257,11 @@ def _check_clamp(_name: str, self: Any, *bounds: Any) -> None:
     if kinds == "c":
         raise NotImplementedError(_NO_CLAMP)
     if kinds == "b":
-        if any(isinstance(each, Tensor) for each in bounds):
-            raise not_implemented("clamp_cpu", self)
         low, high = (*bounds, None)[:2]
+        if any(isinstance(each, Tensor) for each in bounds):
+            if None in (low, high):
+                return  # clamp_min and clamp_max of tensors have bools
+            raise not_implemented("clamp_cpu", self)
         one = "" if None not in (low, high) else "_max" if low is None else "_min"
         raise not_implemented(f"clamp{one}_scalar_cpu", self)
     check_numbers(self, *bounds)
@@ -389,18 +398,21 @@ def _clamp_max_tensor(xp: Any, self: Array, max: Array) -> Any:
     return xp.minimum(self, max)
 
 
-def _clamp_form(min: Any, max: Any) -> str:
+def _clamp_call(min: Any, max: Any) -> tuple[str, Any, Any]:
+    """Return the form to call and its bounds; beside a number, 0-d tensors are one."""
     if min is None and max is None:
         raise RuntimeError(_NO_BOUNDS)
     given = [b for b in (min, max) if b is not None]
     tensors = [b for b in given if isinstance(b, Tensor)]
     if tensors and len(tensors) < len(given):
+        if not any(b.dim() or b.requires_grad for b in tensors):
+            return "_clamp_numbers", number(min), number(max)
         names = ", ".join(type_name(b) for b in given)
         raise TypeError(
             "clamp() received an invalid combination of arguments - got (Tensor, "
             f"{names}), but expected one of:"
         )
-    return "_clamp_tensors" if tensors else "_clamp_numbers"
+    return "_clamp_tensors" if tensors else "_clamp_numbers", min, max
 
 
 @method(function=True)
@@ -412,13 +424,15 @@ def clamp(
     Where the bounds contradict each other, ``max`` wins.
     """
     check_tensor(input, "clamp")
-    return _FORMS[_clamp_form(min, max)](input, min, max, out=out)
+    form, low, high = _clamp_call(min, max)
+    return _FORMS[form](input, low, high, out=out)
 
 
 @method()
 def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """In-place version of clamp()."""
-    return _IN_PLACE[_clamp_form(min, max)](self, min, max)
+    form, low, high = _clamp_call(min, max)
+    return _IN_PLACE[form](self, low, high)
 
 
 @method(function=True)

@@ -126,8 +126,8 @@ def repeat_interleave(
     if is_integer(repeats) and not isinstance(repeats, Tensor):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
-        size = source._data.shape or (1,)
-        widened = unsqueeze(source if source.dim() else source.view(1), d + 1)
+        size = source._data.shape
+        widened = unsqueeze(source, d + 1)
         whole = expand(widened, (*size[: d + 1], repeats, *size[d + 1 :]))
         return whole.clone(memory_format=contiguous_format).flatten(d, d + 1)
     counts = repeats if isinstance(repeats, Tensor) else made(xp.asarray(repeats))

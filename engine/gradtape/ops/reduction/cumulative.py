@@ -278,6 +278,8 @@ def _written(form: Any) -> Any:
                 f"Bad in-place call: input tensor dtype {CPP_TYPE[self.dtype]} and "
                 f"output tensor dtype {CPP_TYPE[kind]} should match"
             )
+        if self.dim() and self.numel():
+            _check_scanned(form.__name__.removesuffix("_"), self.dtype)
         return form(self, dim, dtype=kind)
 
     return scan

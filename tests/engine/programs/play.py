@@ -1,0 +1,212 @@
+"""One random program under both engines, line by line, until they differ.
+
+After each line everything that can be seen is compared. Values that differ by rounding
+are then made the same, so that roundings do not add up to other comparisons later.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import gradtape
+
+from .._compare import TOLERANCES
+from .._engines import OURS, theirs
+from ..oracle import first_sentence
+from .lines import Writer
+
+LENGTH = 12
+"""Lines in a program, besides those that make its first tensors."""
+
+
+class Difference(NamedTuple):
+    """Where the engines differed: the program so far, in what, and both answers."""
+
+    program: tuple[str, ...]
+    what: str
+    ours: Any
+    theirs: Any
+
+    def __str__(self) -> str:
+        lines = "\n    ".join(self.program)
+        return f"{self.what}: {self.ours}, should be {self.theirs}, in\n    {lines}"
+
+
+class Over(Exception):  # noqa: N818 - not an error of ours
+    """Nothing is left to compare with: PyTorch's bookkeeping broke, or half a write."""
+
+
+def difference(seed: int) -> Difference | None:
+    """Play the program of a seed; return the first difference, if there is one."""
+    return Game(seed).play()
+
+
+class Game:
+    """The tensors of one program, under both engines."""
+
+    def __init__(self, seed: int) -> None:
+        self.ours: list[Any] = []
+        self.theirs: list[Any] = []
+        self.writer = Writer(seed, self.theirs)
+        self.program: list[str] = []
+
+    def play(self) -> Difference | None:
+        """Play lines until there is a difference, or the program is over."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                for number in range(3 + LENGTH):
+                    writer = self.writer
+                    line = writer.made() if number < 3 else writer.line()
+                    found = self.run(line)
+                    if found is not None:
+                        return Difference(tuple(self.program), *found)
+            except Over:
+                pass
+        return None
+
+    def run(self, line: str) -> tuple[str, Any, Any] | None:
+        """Run one line under both; return what differs, and how."""
+        self.program.append(line)
+        mine = evaluate(line, gradtape, self.ours)
+        yours = evaluate(line, theirs().module, self.theirs)
+        if _holds_tensors(mine) and _holds_tensors(yours):
+            mine, yours = mine[0], yours[0]
+        if not isinstance(mine, OURS.tensor_type) or not isinstance(
+            yours, theirs().tensor_type
+        ):
+            if _plain(mine) != _plain(yours):
+                return "result", mine, yours
+            if isinstance(yours, Raised) and yours.stops:
+                raise Over
+        elif not any(mine is each for each in self.ours):
+            self.ours.append(mine)
+            self.theirs.append(yours)
+        return self.compared()
+
+    def compared(self) -> tuple[str, Any, Any] | None:
+        """Compare all tensors, and what each shares its memory with."""
+        for number, (mine, yours) in enumerate(
+            zip(self.ours, self.theirs, strict=True)
+        ):
+            for what, fact in FACTS.items():
+                f, w = asked(fact, mine), asked(fact, yours)
+                if f != w:
+                    return f"v[{number}].{what}", f, w
+            if unlike(mine, yours):
+                return f"v[{number}] values", mine, yours
+            if asked(FACTS["is_leaf"], yours) is True and (
+                mine.grad is not None or yours.grad is not None
+            ):
+                if mine.grad is None or yours.grad is None:
+                    return f"v[{number}].grad", mine.grad, yours.grad
+                if unlike(mine.grad, yours.grad):
+                    return f"v[{number}].grad values", mine.grad, yours.grad
+        if any(_is_whole(each) and each.requires_grad for each in self.theirs):
+            raise Over  # PyTorch lets writes do that, and then refuses all views
+        shared, wanted = shares(self.ours), shares(self.theirs)
+        return None if shared == wanted else ("shared memory", shared, wanted)
+
+
+def evaluate(line: str, module: Any, tensors: list[Any]) -> Any:
+    """Return what a line gives, or the type of the error that it raises."""
+    try:
+        if "] = " in line:
+            exec(line, {"t": module, "v": tensors})
+            return None
+        return eval(line, {"t": module, "v": tensors})
+    except Exception as error:
+        if "INTERNAL ASSERT" in str(error):
+            raise Over from None
+        return Raised(type(error).__name__, first_sentence(error))
+
+
+class Raised(NamedTuple):
+    """An error; two of one type are alike, whatever they say."""
+
+    kind: str
+    sentence: str
+
+    @property
+    def stops(self) -> bool:
+        """Whether PyTorch noticed in the middle of a write, and left it half done."""
+        return "ZeroDivision" in self.sentence or "out of" in self.sentence
+
+
+FACTS: dict[str, Any] = {
+    "dtype": lambda x: str(x.dtype).removeprefix("torch."),
+    "shape": lambda x: tuple(x.shape),
+    "stride()": lambda x: x.stride(),
+    "storage_offset()": lambda x: x.storage_offset(),
+    "requires_grad": lambda x: x.requires_grad,
+    "is_leaf": lambda x: x.is_leaf,
+    "_version": lambda x: x._version,
+    "is_contiguous()": lambda x: x.is_contiguous(),
+    "grad_fn": lambda x: type(x.grad_fn).__name__,
+    "_is_view()": lambda x: x._is_view(),
+}
+
+
+def _is_whole(tensor: Any) -> bool:
+    return not tensor.is_floating_point() and not tensor.is_complex()
+
+
+def _holds_tensors(value: Any) -> bool:
+    kinds = (OURS.tensor_type, theirs().tensor_type)
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], kinds)
+
+
+def asked(fact: Any, tensor: Any) -> Any:
+    """Return a fact of a tensor, or the type of the error that asking raises."""
+    try:
+        return fact(tensor)
+    except Exception as error:  # of a view whose history was lost
+        return "raised", type(error).__name__
+
+
+def _plain(value: Any) -> Any:
+    """Return what is compared of a result that is no tensor."""
+    if isinstance(value, Raised):
+        return "raised", value.kind
+    if isinstance(value, OURS.tensor_type | theirs().tensor_type):
+        return "a tensor"
+    if isinstance(value, float | complex):
+        return repr(np.round(value, 4))
+    return str(value).replace("gradtape", "torch")
+
+
+def unlike(mine: Any, yours: Any) -> bool:
+    """Tell whether values differ by more than rounding, which is then undone."""
+    wanted = numbers(yours)
+    data = OURS.array(mine)
+    rtol, atol = TOLERANCES.get(mine.dtype.name, (0.0, 0.0))
+    if mine.dtype.name == "bfloat16":
+        rtol, atol = 2e-2, 2e-2
+    with np.errstate(all="ignore"):
+        if not np.isclose(data, wanted, rtol * 5, atol * 5, equal_nan=True).all():
+            return True
+        if data.flags.writeable:
+            data[...] = wanted
+    return False
+
+
+def numbers(tensor: Any) -> Any:
+    """Return PyTorch's values as an array; NumPy knows no bfloat16."""
+    plain = tensor.detach()
+    if plain.dtype == theirs().module.bfloat16:
+        plain = plain.float()
+    return plain.numpy(force=True)  # conj(), neg() and zeros not yet there
+
+
+def shares(tensors: list[Any]) -> list[int]:
+    """Return for each tensor the first that lies in the same memory."""
+    first: dict[Any, int] = {}
+    places: list[int] = []
+    for number, tensor in enumerate(tensors):
+        storage = tensor.untyped_storage()
+        key = storage.data_ptr() if storage.nbytes() else ("none", number)
+        places.append(first.setdefault(key, number))
+    return places
