@@ -34,7 +34,14 @@ from .._tensor.write_observers import after_write
 from .anomaly_report import check_outputs
 from .apply import WRAPPED, numbers_of
 from .declare import OPS, compile_function, make_node_type, method
-from .operands import arrays_of, as_array, broadcast_error, compute, promote
+from .operands import (
+    arrays_of,
+    as_array,
+    broadcast_error,
+    common_shape,
+    compute,
+    promote,
+)
 from .recording import make_node
 from .view_history import check_inplace, rebase_history
 
@@ -84,6 +91,7 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     if op.promotion != "none":
         promoted = mode.now.run(promote, op, args, arrays)
     if missing is not None:
+        _check_shape(op, target, common_shape(*map(np.shape, arrays)))
         if op.promotion == "common":
             _check_cast(target, promoted[0].dtype)
         raise missing
@@ -262,23 +270,29 @@ def note_write(target: Tensor, name: str) -> None:
 
 
 def _check_fits(op: Op, target: Tensor, found: Any) -> None:
-    if found.shape != target._data.shape:
-        if op.family == "matmul":
-            raise RuntimeError(
-                f"Bad in-place call: input tensor size {list(target._data.shape)} and "
-                f"output tensor size {list(found.shape)} should match"
-            )
-        raise RuntimeError(
-            _errors.BROADCAST_OUTPUT.format(
-                output=_errors.shape_text(target._data.shape),
-                broadcast=_errors.shape_text(found.shape),
-            )
-        )
+    _check_shape(op, target, found.shape)
     if found.dtype is target._data.dtype:
         return
     if op.name == "abs":  # of a complex number is real
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     _check_cast(target, found.dtype)
+
+
+def _check_shape(op: Op, target: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse a result of another shape than the target's."""
+    own = target._data.shape
+    if shape == own:
+        return
+    if op.family == "matmul":
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(own)} and output tensor size "
+            f"{list(shape)} should match"
+        )
+    raise RuntimeError(
+        _errors.BROADCAST_OUTPUT.format(
+            output=_errors.shape_text(own), broadcast=_errors.shape_text(shape)
+        )
+    )
 
 
 def _check_cast(target: Tensor, dtype: Any) -> None:

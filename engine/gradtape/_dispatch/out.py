@@ -135,7 +135,8 @@ def store(
             )
         )
     if target._data.shape != value.shape:
-        _resize(target, value, lies_like or op.pointwise or op.name == "cat")
+        alike = (op.pointwise or op.name == "cat") and value.size
+        _resize(target, value, lies_like or bool(alike))
     elif op.family != "reduction":
         check_overlap(target, op.name)
     for look in before_write:
@@ -157,7 +158,7 @@ def _resize(target: Tensor, value: Any, lies_like: bool) -> None:
             stacklevel=user_stacklevel(),
         )
     steps = None
-    if lies_like and value.size:
+    if lies_like:
         steps = tuple(step // value.itemsize for step in value.strides)
     target._resize_output_(value.shape, steps)  # type: ignore[attr-defined]
 

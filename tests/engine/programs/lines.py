@@ -32,6 +32,7 @@ BINARY += ("maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "copysign", "
 COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
 LOGICAL = ("logical_and", "logical_or", "logical_xor")
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "gcd")
+_ROUNDED = ("floor", "trunc")
 OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "==", "<", ">=", "&", "|", "^", "<<")
 REDUCED = ("sum", "mean", "prod", "amax", "amin", "all", "any", "logsumexp", "nansum")
 REDUCED += ("std", "var", "count_nonzero", "norm", "nanmean", "aminmax")
@@ -210,7 +211,7 @@ class Writer:
                 f"{name}.addcmul({other}, {third}, value={self.one(NUMBERS)})",
                 f"{name}.lerp({other}, {self.one(('0.5', third))})",
                 f"{name}.clamp({self.one(('None', other))}, {third})",
-                f"t.div({name}, {other}, rounding_mode={self.one(('floor', 'trunc'))!r})",
+                f"t.div({name}, {other}, rounding_mode='{self.one(_ROUNDED)}')",
                 f"{name}.masked_fill({self.like(x)}, {other})",
                 f"t.isclose({name}, {other})",
             )
@@ -342,7 +343,7 @@ class Writer:
                 f"scatter_add_({d}, {zeros}, {value})",
                 f"put_({self.positions(x.numel(), 1)}, {value})",
                 f"index_put_(({places},), {value}, accumulate=True)",
-                f"masked_scatter_({self.apart(self.like(x), x)}, {value})",
+                f"masked_scatter_(({self.like(x)}) == 1, {name} * 1)",
             )
         )
 
@@ -377,12 +378,13 @@ class Writer:
         name, x = self.pick()
         leaf = self.pick()[0]
         whole = "abs().sum()" if x.is_complex() else "sum()"
+        grad = f"t.autograd.grad({name}.{whole}, {leaf}"
         return self.one(
             (
                 f"{name}.{whole}.backward(retain_graph=True)",
                 f"{name}.backward({name}.detach(), retain_graph=True)",
-                f"t.autograd.grad({name}.{whole}, {leaf}, retain_graph=True)[0].clone()",
-                f"t.autograd.grad({name}.{whole}, {leaf}, create_graph=True)[0] * 1",
+                f"{grad}, retain_graph=True)[0].clone()",
+                f"{grad}, create_graph=True)[0] * 1",
                 f"t.no_grad()(lambda: {name} * 2)()",
                 f"t.func.grad(lambda y: (y * y).sum())({name}.detach())",
                 f"t.func.jvp(lambda y: y.sin(), *[({name}.detach(),)] * 2)[1].clone()",

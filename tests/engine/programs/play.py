@@ -188,8 +188,8 @@ def unlike(mine: Any, yours: Any) -> bool:
     with np.errstate(all="ignore"):
         if not np.isclose(data, wanted, rtol * 5, atol * 5, equal_nan=True).all():
             return True
-        if data.flags.writeable:
-            data[...] = wanted
+        if data.flags.writeable:  # NaN stays as it is: a view may see its bits
+            np.copyto(data, wanted, "unsafe", where=~np.isnan(wanted))
     return False
 
 

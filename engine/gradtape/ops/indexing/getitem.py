@@ -235,18 +235,19 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
     first, last = arrays[0][0], arrays[-1][0]
     start = first if last - first + 1 == len(arrays) else 0
     indexed = {d for d, _ in arrays}
-    if not found.size and all(p.shape == found.shape for _, p in arrays):
-        return row_major(xp, found)
     rest = [s for d, s in enumerate(source.strides) if d not in indexed]
     operands = [(*rest[:start], *(0,) * ndim, *rest[start:])]
-    shape = found.shape
+    shape, alike = found.shape, True
     for _, place in arrays:
         wide = xp.broadcast_to(place, shape[start : start + ndim])
         where = Geometry(wide.shape, wide.strides, 0)
         ones = (*(1,) * start, *wide.shape, *(1,) * (len(rest) - start))
+        alike = alike and ones == shape
         steps = view_strides(where, ones) or (0,) * len(shape)
         lasting = zip(steps, ones, shape, strict=True)
         operands.append(tuple(0 if n == 1 != m else s for s, n, m in lasting))
+    if not found.size and alike:
+        return row_major(xp, found)
     order = memory_order(shape, operands)
     if not found.size:
         return empty_in_order(xp, shape, found.dtype, order[::-1])

@@ -13,7 +13,7 @@ from ..._dispatch.apply import apply
 from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.view_history import check_inplace
 from ..._modes.grad_mode import mode
-from ..._tensor.overlap import check_overlap, check_places
+from ..._tensor.overlap import check_overlap, check_partial_overlap, check_places
 from ..._tensor.tensor import Tensor, wrap
 from .._support.arguments import check_tensor
 from .._support.index_options import frees_options
@@ -130,6 +130,7 @@ def put_at(
     except (IndexError, RuntimeError):  # that it may not be written at all comes first
         needs = target.requires_grad or values.requires_grad
         check_inplace(target, mode.grad and needs)
+        check_partial_overlap(OPS["index_put"], target, (target, values))
         raise
     xp = backend_of(target._data).xp
     array = values._data

@@ -82,7 +82,7 @@ def _refuse_selected(self: Any, d: int, place: int) -> None:
     """Raise for a position that is not there; PyTorch has a sentence per dimension."""
     if self.ndim > 1 and not self.shape[d]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
-    if self.ndim < 2 or d == 0:
+    if self.ndim < 2 or (d != 1 and self.size):
         raise IndexError("index out of range in self")
     raise RuntimeError(
         f"INDICES element is out of DATA bounds, id={place} axis_dim={self.shape[d]}"

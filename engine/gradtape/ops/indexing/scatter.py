@@ -81,11 +81,16 @@ def _size_error(
 
 
 def _check_source(index: Any, src: Any, dim: int, self: Any) -> None:
-    if max(src.ndim, 1) != max(index.ndim, 1):
+    room = src.shape or (1,)
+    too_large = False
+    for d, n in enumerate(index.shape):
+        if too_large := n > room[wrap_dim(d, len(room))]:
+            break
+    if len(room) != max(index.ndim, 1):
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as src tensor"
         )
-    if any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
+    if too_large:
         raise RuntimeError(
             f"Expected index {list(index.shape)} to be no larger than self "
             f"{list(self.shape)} apart from dimension {dim} and to be no larger size "
@@ -141,6 +146,7 @@ def gather(
     tensor([[1],
             [4]])
     """
+    wrap_dim(dim, self.ndim)
     if not index.size:
         return xp.empty(index.shape, self.dtype)
     d, box = _box(xp, "gather", self, dim, index)
@@ -152,6 +158,7 @@ def gather(
 
 
 def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) -> Any:
+    wrap_dim(dim, self.ndim)
     result = self.copy()
     if not index.size:
         return result
@@ -203,6 +210,7 @@ def _scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> 
 )
 def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any:
     """Add the elements of ``src`` at the places ``index`` names along ``dim``."""
+    wrap_dim(dim, self.ndim)
     same_dtype("scatter", self, src)
     result = self.copy()
     if not index.size:
@@ -286,6 +294,12 @@ def scatter_(
 
 
 def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call:
+    is_complex = value.is_complex() if isinstance(value, Tensor) else False
+    if (is_complex or isinstance(value, complex)) and not input.dtype.is_complex:
+        raise RuntimeError(
+            "index_fill_(): Converting complex Scalar to non-complex type is not "
+            "supported"
+        )
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
@@ -295,11 +309,6 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call
         if value.dtype is not input.dtype and not value.is_meta:
             in_range(value.item(), input.dtype)
         return "_index_fill_tensor", (input, index, value), (dim,)
-    if isinstance(value, complex) and not input.dtype.is_complex:
-        raise RuntimeError(
-            "index_fill_(): Converting complex Scalar to non-complex type is not "
-            "supported"
-        )
     return "_index_fill_value", (input, index), (dim, in_range(value, input.dtype))
 
 

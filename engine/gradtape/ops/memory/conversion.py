@@ -147,7 +147,8 @@ def _to_copy(xp: Any, self: Array, dtype: DType, memory_format: Any = None) -> A
         values = self != 0 if kind.kind == "b" else self.real
     if kind.char == "e" and self.dtype.char == "d":
         values = self.astype(xp.float32)  # PyTorch rounds on the way, too
-    if memory_format is None and self.flags.c_contiguous and 1 not in self.shape:
+    rows = self.flags.c_contiguous and self.size and 1 not in self.shape
+    if memory_format is None and rows:
         return values.astype(kind, "C")
     copy = array_in(xp, self, memory_format, dtype)
     copy[...] = values

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._common.messages import not_bool
 from ..._common.type_name import type_name
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise
 from ..._dispatch.inplace import in_place, inplace
@@ -13,7 +14,6 @@ from ..._graph.op import Check, Derivative
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from .._support.arguments import (
-    as_bool,
     check_tensor,
     check_tensors,
     float_argument,
@@ -132,7 +132,8 @@ def isclose(
             raise RuntimeError(
                 f"{name} must be greater than or equal to zero, but got {value:g}"
             )
-    equal_nan = as_bool(equal_nan, "isclose", "equal_nan", 5)
+    if type(equal_nan) is not bool:
+        raise not_bool(equal_nan, "isclose", "equal_nan")
     close = input.eq(other)
     if equal_nan and input._data.dtype.kind in "fcV":
         close.bitwise_or_(input.isnan().bitwise_and(other.isnan()))

@@ -16,7 +16,7 @@ from .._support.arguments import (
     wrap_dims,
 )
 from .._support.memory_formats import moved_into, suggested_by
-from .._support.new_tensor import array_like, made, module_on
+from .._support.new_tensor import array_like, dense_copy, made, module_on
 from .._support.operands import hidden_op
 from .._support.out_argument import PLAIN, with_out
 from .._support.reduction import numpy_names
@@ -216,6 +216,8 @@ def _negated(shifts: Any) -> Any:
 )
 def _roll(xp: Any, self: Array, shifts: Sizes, dims: Sizes = ()) -> Any:
     """Move elements along dimensions; those that leave come in at the other end."""
+    if not self.size:
+        return dense_copy(xp, self)
     if not dims:
         return xp.roll(self, shifts[0])
     return moved_into(xp, xp.roll(self, shifts, dims), suggested_by(self))
