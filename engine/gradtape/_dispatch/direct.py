@@ -146,9 +146,7 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         if from_third and z is not None:
             third, third_nr = edge_of(z), z._nr
         if (first is not None or second is not None or third is not None) and (
-            several
-            or result._data.dtype.kind not in "biu"
-            or not ends_history(op, result)
+            result._data.dtype.kind == "f" or not ends_history(op, result)
         ):
             node = node_type()
             if pick is None:

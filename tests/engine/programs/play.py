@@ -6,7 +6,10 @@ are then made the same, so that roundings do not add up to other comparisons lat
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,17 +29,50 @@ class Difference(NamedTuple):
     """Where the engines differed: the program so far, in what, and both answers."""
 
     program: tuple[str, ...]
+    empty: bool  # whether a tensor that the last line names has no elements
     what: str
     ours: Any
     theirs: Any
+
+    @property
+    def refuses(self) -> bool:
+        """Whether gradtape refuses what PyTorch does."""
+        return isinstance(self.ours, Raised) and not isinstance(self.theirs, Raised)
+
+    @property
+    def cause(self) -> str:
+        """Return which of the known causes it has, "" for none of them."""
+        return next((name for name, has in CAUSES.items() if has(self)), "")
 
     def __str__(self) -> str:
         lines = "\n    ".join(self.program)
         return f"{self.what}: {self.ours}, should be {self.theirs}, in\n    {lines}"
 
 
+CAUSES: dict[str, Callable[[Difference], bool]] = {
+    "two faults": lambda d: isinstance(d.ours, Raised) and isinstance(d.theirs, Raised),
+    "no elements": lambda d: d.empty,
+    "complex32": lambda d: "complex32" in str(d.ours),
+    "conj() is a copy": lambda d: ".conj()" in d.program[-1],
+    "isfinite() of parts": lambda d: ".isfinite()" in d.program[-1],
+    "a mask filled with itself": lambda d: "% 2 ==" in d.program[-1] and d.refuses,
+}
+"""What the engines are known to differ in; docs/operators.md says it to users.
+
+Of two faults in one call either may be told. Where there are no elements, PyTorch
+looks at fewer arguments, and its strides say in which order its loops would have run.
+It counts the write that joins the parts of a complex ``isfinite()``. What fills a mask
+may be an element of the tensor itself, which is refused here.
+"""
+
+
 class Over(Exception):  # noqa: N818 - not an error of ours
     """Nothing is left to compare with: PyTorch's bookkeeping broke, or half a write."""
+
+
+def difference_in(lines: list[str]) -> Difference | None:
+    """Play a program that is given; return the first difference, if there is one."""
+    return Game(0).play_lines(lines)
 
 
 def difference(seed: int) -> Difference | None:
@@ -54,19 +90,28 @@ class Game:
         self.program: list[str] = []
 
     def play(self) -> Difference | None:
-        """Play lines until there is a difference, or the program is over."""
+        """Play the writer's lines until there is a difference, or enough are played."""
+        writer = self.writer
+        made = (writer.made() for _ in range(3))
+        return self.play_lines(chain(made, (writer.line() for _ in range(LENGTH))))
+
+    def play_lines(self, lines: Iterable[str]) -> Difference | None:
+        """Play lines until there is a difference."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                for number in range(3 + LENGTH):
-                    writer = self.writer
-                    line = writer.made() if number < 3 else writer.line()
+                for line in lines:
                     found = self.run(line)
                     if found is not None:
-                        return Difference(tuple(self.program), *found)
+                        return Difference(tuple(self.program), self.empty(line), *found)
             except Over:
                 pass
         return None
+
+    def empty(self, line: str) -> bool:
+        """Tell whether a tensor that a line names or made has no elements."""
+        named = [self.theirs[int(at)] for at in re.findall(r"v\[(\d+)\]", line)]
+        return any(not each.numel() for each in (*named, *self.theirs[-1:]))
 
     def run(self, line: str) -> tuple[str, Any, Any] | None:
         """Run one line under both; return what differs, and how."""

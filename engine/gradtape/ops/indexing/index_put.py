@@ -237,10 +237,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into the part of a tensor that an index expression selects."""
     if self.is_sparse:
         raise TypeError("Cannot assign to a sparse tensor")
+    source = as_value(self, value)
     if index is False:
         return  # nothing is selected, and nothing looked at
     view, left = read_index(self, None if index is True else index, writing=True)
-    source = as_value(self, value)
     if not left:
         _write_view(view, source)
         return

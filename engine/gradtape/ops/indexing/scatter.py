@@ -216,6 +216,7 @@ def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any
     if not index.size:
         return result
     if not self.ndim:
+        _box(xp, "scatter_add", self, dim, index, src)
         return xp.asarray(result + src.reshape(-1).sum()).astype(self.dtype)
     places, part = check_places(xp, self, dim, index, src)
     at_once(xp.add, result, places, part)

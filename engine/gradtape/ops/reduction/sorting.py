@@ -15,6 +15,7 @@ from ..._storage.result_strides import laid_out
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_bool, as_integer, check_tensor, wrap_dim
+from .._support.new_tensor import row_major
 from .._support.operands import HIDDEN, hidden_op, leaves_out, refuses
 from .._support.out_argument import SAME_DTYPE, into, with_out
 from .._support.reduction import finish, numpy_names, values_of
@@ -61,6 +62,8 @@ def _sort_kernel(xp: Any, self: Array, dim: int, descending: bool) -> Any:
     places = _sorted_places(xp, self, axis, descending)
     values = xp.take_along_axis(self, places, axis)
     found = (values, places.astype("int64", copy=False))
+    if self.flags.c_contiguous and self.size:
+        return tuple(row_major(xp, v) for v in found)
     return tuple(laid_out(xp, v, [self]) for v in found)
 
 
