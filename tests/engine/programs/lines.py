@@ -72,6 +72,17 @@ class Writer:
         at = max(self.random.randrange(count), self.random.randrange(count))
         return f"v[{at}]", self.tensors[at]
 
+    def target(self) -> tuple[str, Any]:
+        """Return what to write to: no windows that overlap, which have no order."""
+        name, x = self.pick()
+        steps = sorted(zip(x.stride(), x.shape, strict=True))
+        reach = 1
+        for step, size in steps:
+            if size > 1 and step and step < reach:
+                return f"{name}.clone()", x.detach().clone()
+            reach += step * (size - 1)
+        return name, x
+
     def dim(self, x: Any) -> int:
         n = max(x.dim(), 1)
         return self.random.randrange(-n, n) if self.often(0.95) else n
@@ -307,7 +318,7 @@ class Writer:
     # ---- lines that write ----
 
     def written(self) -> str:
-        name, x = self.pick()
+        name, x = self.target()
         other = self.apart(self.like(x), x)
         third = self.apart(self.like(x), x)
         unary = self.one((*_REAL, *_SMOOTH, "logical_not", "bitwise_not", "zero"))
@@ -329,7 +340,7 @@ class Writer:
         )
 
     def scattered(self) -> str:
-        name, x = self.pick()
+        name, x = self.target()
         d = self.dim(x)
         size = x.shape[d] if -x.dim() <= d < x.dim() else 0
         places, value = self.positions(size, 1), self.apart(self.like(x), x)
@@ -348,7 +359,7 @@ class Writer:
         )
 
     def put(self) -> str:
-        name, x = self.pick()
+        name, x = self.target()
         return f"{name}[{self.index(x)}] = {self.apart(self.like(x), x)}"
 
     def turned(self) -> str:

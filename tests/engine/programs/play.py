@@ -29,7 +29,8 @@ class Difference(NamedTuple):
     """Where the engines differed: the program so far, in what, and both answers."""
 
     program: tuple[str, ...]
-    empty: bool  # whether a tensor that the last line names has no elements
+    empty: bool  # whether a tensor that the last line names, or gives, has no elements
+    new: str  # the name of the tensor that it made, if any
     what: str
     ours: Any
     theirs: Any
@@ -51,19 +52,31 @@ class Difference(NamedTuple):
 
 CAUSES: dict[str, Callable[[Difference], bool]] = {
     "two faults": lambda d: isinstance(d.ours, Raised) and isinstance(d.theirs, Raised),
-    "no elements": lambda d: d.empty,
+    "no elements": lambda d: d.empty or _is_empty(d.theirs),
     "complex32": lambda d: "complex32" in str(d.ours),
     "conj() is a copy": lambda d: ".conj()" in d.program[-1],
-    "isfinite() of parts": lambda d: ".isfinite()" in d.program[-1],
+    "sizes of 1": lambda d: _lies_alike(d) if "stride" in d.what else False,
+    "own writes": lambda d: bool(d.new) and d.what == f"{d.new}._version",
     "a mask filled with itself": lambda d: "% 2 ==" in d.program[-1] and d.refuses,
 }
 """What the engines are known to differ in; docs/operators.md says it to users.
 
 Of two faults in one call either may be told. Where there are no elements, PyTorch
 looks at fewer arguments, and its strides say in which order its loops would have run.
-It counts the write that joins the parts of a complex ``isfinite()``. What fills a mask
-may be an element of the tensor itself, which is refused here.
+It counts what some of its own functions write to their results. What fills a mask may
+be an element of the tensor itself, which is refused here.
 """
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, theirs().tensor_type) and not value.numel()
+
+
+def _lies_alike(found: Difference) -> bool:
+    """Tell whether strides differ only where nobody steps along them."""
+    return [each for each in found.ours if each[0] > 1] == [
+        each for each in found.theirs if each[0] > 1
+    ]
 
 
 class Over(Exception):  # noqa: N818 - not an error of ours
@@ -88,6 +101,7 @@ class Game:
         self.theirs: list[Any] = []
         self.writer = Writer(seed, self.theirs)
         self.program: list[str] = []
+        self.made = False
 
     def play(self) -> Difference | None:
         """Play the writer's lines until there is a difference, or enough are played."""
@@ -103,7 +117,9 @@ class Game:
                 for line in lines:
                     found = self.run(line)
                     if found is not None:
-                        return Difference(tuple(self.program), self.empty(line), *found)
+                        made = f"v[{len(self.ours) - 1}]" if self.made else ""
+                        facts = self.empty(line), made
+                        return Difference(tuple(self.program), *facts, *found)
             except Over:
                 pass
         return None
@@ -120,14 +136,16 @@ class Game:
         yours = evaluate(line, theirs().module, self.theirs)
         if _holds_tensors(mine) and _holds_tensors(yours):
             mine, yours = mine[0], yours[0]
-        if not isinstance(mine, OURS.tensor_type) or not isinstance(
+        both = isinstance(mine, OURS.tensor_type) and isinstance(
             yours, theirs().tensor_type
-        ):
+        )
+        self.made = both and not any(mine is each for each in self.ours)
+        if not both:
             if _plain(mine) != _plain(yours):
                 return "result", mine, yours
             if isinstance(yours, Raised) and yours.stops:
                 raise Over
-        elif not any(mine is each for each in self.ours):
+        elif self.made:
             self.ours.append(mine)
             self.theirs.append(yours)
         return self.compared()
@@ -184,7 +202,7 @@ class Raised(NamedTuple):
 FACTS: dict[str, Any] = {
     "dtype": lambda x: str(x.dtype).removeprefix("torch."),
     "shape": lambda x: tuple(x.shape),
-    "stride()": lambda x: x.stride(),
+    "stride()": lambda x: tuple(zip(x.shape, x.stride(), strict=True)),
     "storage_offset()": lambda x: x.storage_offset(),
     "requires_grad": lambda x: x.requires_grad,
     "is_leaf": lambda x: x.is_leaf,

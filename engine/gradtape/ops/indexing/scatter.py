@@ -165,7 +165,8 @@ def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) ->
     d, _ = _box(xp, name, self, dim, index, src if hasattr(src, "shape") else None)
     if not self.ndim:
         result = xp.asarray(result)
-        result[...] = src.reshape(-1)[-1] if hasattr(src, "reshape") else src
+        last = index.size - 1
+        result[...] = src.reshape(-1)[last] if hasattr(src, "reshape") else src
         return result
     if not index.ndim:
         index = index.reshape(1)
@@ -217,7 +218,8 @@ def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any
         return result
     if not self.ndim:
         _box(xp, "scatter_add", self, dim, index, src)
-        return xp.asarray(result + src.reshape(-1).sum()).astype(self.dtype)
+        terms = src.reshape(-1)[: index.size]
+        return xp.asarray(result + terms.sum()).astype(self.dtype)
     places, part = check_places(xp, self, dim, index, src)
     at_once(xp.add, result, places, part)
     return result
