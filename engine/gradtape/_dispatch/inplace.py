@@ -34,6 +34,7 @@ from .._tensor.write_observers import after_write
 from .anomaly_report import check_outputs
 from .apply import WRAPPED, numbers_of
 from .declare import OPS, compile_function, make_node_type, method
+from .inplace_direct import written_directly
 from .operands import (
     arrays_of,
     as_array,
@@ -70,6 +71,9 @@ def in_place(op: Op) -> Callable[..., Tensor]:
 
 def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     """Compute ``op`` and store the result in its first operand."""
+    if op.pointwise and written_directly(op, args, params, mode.now):
+        note_write(args[0], f"{op.name}_")
+        return args[0]
     profile = mode.now.profile
     if profile is not None:
         return profile.op(write, op, args, params, "_")

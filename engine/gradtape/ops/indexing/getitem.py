@@ -54,8 +54,7 @@ def read_index(
         return _sliced(self, 0, index, always=not writing), []
     items = index if isinstance(index, tuple) else _items(index)
     items = [_normal(item) for item in items]
-    _check_count(self, items)
-    view, left = _Reader(self, items).read()
+    view, left = _Reader(self, items).read(_skipped(self, items))
     if view is self and not left and not writing:
         view = _alias(self)
     return view, left
@@ -70,8 +69,7 @@ class _Reader:
         self.dim = 0
         self.left: Indices = []
 
-    def read(self) -> tuple[Tensor, Indices]:
-        skipped = self.source.dim() - sum(map(_dims_of, self.items))
+    def read(self, skipped: int) -> tuple[Tensor, Indices]:
         for position, item in enumerate(self.items):
             if item is Ellipsis:
                 self.dim += skipped  # each of them, as PyTorch counts
@@ -124,6 +122,8 @@ def _warn_of_sequence() -> None:
 
 def _normal(item: Any) -> Any:
     """Return an item as None, Ellipsis, a slice, an int, or a tensor."""
+    if type(item) in _PLAIN:
+        return item
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     if isinstance(item, Tensor):
@@ -147,6 +147,8 @@ def _normal(item: Any) -> Any:
 
 def _dims_of(item: Any) -> int:
     """Return how many dimensions of the indexed tensor an item uses up."""
+    if type(item) in _PLAIN:
+        return 1
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, Tensor) and item._data.dtype.kind in "bu":
@@ -154,11 +156,17 @@ def _dims_of(item: Any) -> int:
     return 1
 
 
-def _check_count(self: Tensor, items: list[Any]) -> None:
-    ndim = self.dim()
-    if sum(map(_dims_of, items)) <= ndim:
-        return
-    raise IndexError(_TOO_MANY.format(ndim))
+_PLAIN = frozenset((int, slice))
+"""What most items are, each for one dimension."""
+
+
+def _skipped(self: Tensor, items: list[Any]) -> int:
+    """Return how many dimensions no item is for; refuse more items than there are."""
+    ndim = self._data.ndim
+    left = ndim - sum(map(_dims_of, items))
+    if left < 0:
+        raise IndexError(_TOO_MANY.format(ndim))
+    return left
 
 
 def _selected(view: Tensor, dim: int, index: int, position: int) -> Tensor:
@@ -176,20 +184,24 @@ def _selected(view: Tensor, dim: int, index: int, position: int) -> Tensor:
 
 def _sliced(view: Tensor, dim: int, part: slice, always: bool = False) -> Tensor:
     """Slice a dimension; a whole one is left alone where others follow."""
-    if not view._data.ndim:
+    shape = view._data.shape
+    if not shape:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    start, stop, step = (None if n is None else to_int(n) for n in _bounds(part))
+    start, stop, step = part.start, part.stop, part.step
+    if not _BOUNDS.issuperset((type(start), type(stop), type(step))):
+        start, stop, step = (None if n is None else to_int(n) for n in _bounds(part))
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step is not None and step < 0:
         raise ValueError("step must be greater than zero")
-    length = view._data.shape[wrap_dim(dim, view._data.ndim)]
+    length = shape[dim] if dim < len(shape) else wrap_dim(dim, len(shape))
     whole = step in (None, 1) and not start and (stop is None or stop >= length)
     if whole and not always:
         return view
     return slice_view(view, dim, start or 0, _LAST if stop is None else stop, step or 1)
 
 
+_BOUNDS = frozenset((int, type(None)))
 _LAST = 2**63 - 1
 """What PyTorch writes for the end of a slice that has none."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._common.messages import not_bool
 from ..._common.type_name import type_name
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise
 from ..._dispatch.inplace import in_place, inplace
@@ -133,7 +132,8 @@ def isclose(
                 f"{name} must be greater than or equal to zero, but got {value:g}"
             )
     if type(equal_nan) is not bool:
-        raise not_bool(equal_nan, "isclose", "equal_nan")
+        kind = type_name(equal_nan)
+        raise TypeError(f"isclose(): argument 'equal_nan' must be bool, not {kind}")
     close = input.eq(other)
     if equal_nan and input._data.dtype.kind in "fcV":
         close.bitwise_or_(input.isnan().bitwise_and(other.isnan()))
