@@ -250,8 +250,10 @@ class Writer:
 
     def picked(self) -> str:
         name, x = self.pick()
-        dim = self.one(("", str(self.dim(x)), str(self.dim(x))))
-        return f"{name}.{self.one(PICKED)}({dim})"
+        dim, pick = self.one(("", str(self.dim(x)), str(self.dim(x)))), self.one(PICKED)
+        if pick == "argsort":  # which of equal elements comes first is free otherwise
+            return f"{name}.argsort(dim={self.dim(x)}, stable=True)"
+        return f"{name}.{pick}({dim})"
 
     def cast(self) -> str:
         name, x = self.pick()

@@ -11,11 +11,11 @@ from ... import return_types
 from ..._autocast.autocast import autocasts
 from ..._common.type_name import type_name
 from ..._dispatch.declare import ABSENT, FUNCTIONS, Array, method, op
-from ..._storage.result_strides import laid_out
+from ..._dtypes import DTYPE_OF
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_bool, as_integer, check_tensor, wrap_dim
-from .._support.new_tensor import row_major
+from .._support.new_tensor import array_like
 from .._support.operands import HIDDEN, hidden_op, leaves_out, refuses
 from .._support.out_argument import SAME_DTYPE, into, with_out
 from .._support.reduction import finish, numpy_names, values_of
@@ -62,9 +62,16 @@ def _sort_kernel(xp: Any, self: Array, dim: int, descending: bool) -> Any:
     places = _sorted_places(xp, self, axis, descending)
     values = xp.take_along_axis(self, places, axis)
     found = (values, places.astype("int64", copy=False))
-    if self.flags.c_contiguous and self.size:
-        return tuple(row_major(xp, v) for v in found)
-    return tuple(laid_out(xp, v, [self]) for v in found)
+    if self.flags.c_contiguous and self.size and 1 not in self.shape:
+        return found
+    return tuple(_lying_like(xp, self, each) for each in found)
+
+
+def _lying_like(xp: Any, self: Any, values: Any) -> Any:
+    """Return values in the memory order that a copy of ``self`` would have."""
+    found = array_like(xp, self, DTYPE_OF[values.dtype])
+    found[...] = values
+    return found
 
 
 _SORT: dict[str, Any] = {
