@@ -28,7 +28,7 @@ def product(xp: Any, left: Any, right: Any, name: str) -> Any:
 def wide_product(xp: Any, left: Any, right: Any, name: str) -> Any:
     """Multiply with BLAS. 16-bit floats are multiplied as float32, as PyTorch does."""
     kind = left.dtype.kind
-    if kind == "b":
+    if kind == "b" and left.size and right.size:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
     if left.dtype.itemsize == 2 and kind in "fV":
         return xp.matmul(left.astype("float32"), right.astype("float32"))

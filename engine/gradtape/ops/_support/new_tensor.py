@@ -175,7 +175,7 @@ def is_dense(array: Any) -> bool:
     """Tell whether the elements fill their memory: no gaps, none shared."""
     expected = array.itemsize
     for stride, length in sorted(zip(array.strides, array.shape, strict=True)):
-        if length > 1:
+        if length != 1:
             if stride != expected:
                 return False
             expected *= length
@@ -189,7 +189,7 @@ def array_like(xp: Any, array: Any, dtype: DType | None = None) -> Any:
         return array.emptied(kind)
     if array.flags.c_contiguous and array.size and 1 not in array.shape:
         return xp.empty(array.shape, kind)
-    if is_dense(array):
+    if not array.size or is_dense(array):
         steps = tuple(s // array.itemsize for s in array.strides)
         flat = xp.empty(array.size, kind)
         return backend_of(flat).strided(flat, array.shape, steps, 0)

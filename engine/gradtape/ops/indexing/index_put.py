@@ -115,6 +115,17 @@ def _check_values(
         )
 
 
+def _check_recorded(target: Tensor, values: Tensor) -> None:
+    needs = target.requires_grad or values.requires_grad
+    check_inplace(target, mode.grad and needs)
+
+
+def _check_written(target: Tensor, values: Tensor) -> None:
+    """Refuse what may not be written at all; what else is wrong comes after that."""
+    _check_recorded(target, values)
+    check_partial_overlap(OPS["index_put"], target, (target, values))
+
+
 def put_at(
     target: Tensor,
     left: Indices,
@@ -127,10 +138,8 @@ def put_at(
         places = places_of(target, left)
         _check_values(target, places, values, any_dtype)
         check_places(target, places)
-    except (IndexError, RuntimeError):  # that it may not be written at all comes first
-        needs = target.requires_grad or values.requires_grad
-        check_inplace(target, mode.grad and needs)
-        check_partial_overlap(OPS["index_put"], target, (target, values))
+    except (IndexError, RuntimeError):
+        _check_written(target, values)
         raise
     xp = backend_of(target._data).xp
     array = values._data
@@ -196,7 +205,11 @@ def _put(
     gaps: bool = True,
 ) -> Tensor:
     """Write at index tensors; with ``gaps``, None stands for a whole dimension."""
-    left = _read_indices(self, indices, gaps)
+    try:
+        left = _read_indices(self, indices, gaps)
+    except IndexError:
+        _check_recorded(self, values)
+        raise
     fills = not accumulate and _fills_a_mask(indices, values)
     return put_at(self, left, values, accumulate, fills)
 

@@ -17,7 +17,14 @@ from .._support.new_tensor import dense_copy
 from .._support.operands import hidden_op, number
 from .._support.out_argument import SAME_DTYPE, with_out
 from .._support.reduce_at_index import Places, at_once, combined, gradients_at
-from .slice_places import length_of, places_to_add, places_to_copy, places_to_fill
+from .slice_places import (
+    check_added,
+    checks_dim,
+    length_of,
+    places_to_add,
+    places_to_copy,
+    places_to_fill,
+)
 
 
 def _counted(places: Any, shape: tuple[int, ...], dim: int) -> Any:
@@ -109,6 +116,7 @@ def _check_reached(self: Any, d: int, places: Any, outermost: bool) -> None:
             F.index_select(grad, dim, index) * alpha, source.shape
         ),
     },
+    check=check_added,
     out=True,
     out_rule=SAME_DTYPE,
 )
@@ -117,7 +125,7 @@ def index_add(
 ) -> Any:
     """Add positions of ``source`` to those that ``index`` names, times ``alpha``."""
     d = wrap_dim(dim, self.ndim)
-    places = places_to_add("index_add", self, d, index, source)
+    places = index.reshape(-1)
     outermost = self.ndim > 1 and d in (0, self.ndim - 1)
     _check_reached(self, d, places, outermost)
     if alpha != 1:  # the number in the source's type: -1 is 255 in uint8
@@ -139,6 +147,7 @@ def index_add(
             F.index_select(grad, dim, index), source.shape
         ),
     },
+    check=checks_dim,
     out=True,
     out_rule=SAME_DTYPE,
 )

@@ -7,8 +7,9 @@ from typing import Any
 from ..._backend import backend_of
 from ..._dispatch.apply import apply
 from ..._dispatch.declare import OPS, Array, method, op
-from ..._dispatch.inplace import inplace, write
+from ..._dispatch.inplace import in_place, inplace, write
 from ..._dispatch.operands import common_shape
+from ..._dispatch.view_history import check_inplace
 from ..._dtypes import CPP_TYPE, DTYPE_OF, int64
 from ..._modes.grad_mode import mode
 from ..._storage.result_strides import empty_in_order
@@ -20,7 +21,7 @@ from .._support.operands import hidden_op
 from .._support.out_argument import handed_over
 from .._support.scalar_range import in_range
 from ..tensor.determinism import check_determinism
-from ..views.reshape import broadcast_shapes
+from ..views.reshape import broadcast_shapes, expanded
 
 # ---- masks ----
 
@@ -142,6 +143,7 @@ def _broadcast(a: Any, b: Any) -> tuple[int, ...]:
 )
 def masked_scatter(xp: Any, self: Array, mask: Array, source: Array) -> Any:
     """Write the elements of ``source``, in their order, where the mask is true."""
+    common_shape(mask.shape, self.shape)
     _check_mask(xp, "masked_scatter", mask)
     if self.dtype != source.dtype:
         raise RuntimeError(
@@ -171,7 +173,24 @@ def _padded(xp: Any, self: Array, size: tuple[int, ...]) -> Any:
     return whole
 
 
-inplace("masked_scatter")
+_write_scattered = in_place(OPS["masked_scatter"])
+
+
+@method()
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """In-place version of masked_scatter(); the mask is expanded to the tensor."""
+    check_tensor(mask, "masked_scatter_", "mask", 1)
+    check_tensor(source, "masked_scatter_", "source", 2)
+    if mask._data.shape != self._data.shape:
+        try:
+            mask = expanded(mask, self._data.shape)
+        except RuntimeError:
+            check_inplace(
+                self, mode.grad and (self.requires_grad or source.requires_grad)
+            )
+            raise
+    return _write_scattered(self, mask, source)
+
 
 # ---- places in a row ----
 

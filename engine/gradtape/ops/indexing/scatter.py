@@ -18,6 +18,7 @@ from .._support.reduce_at_index import UFUNC, Places, at_once, combined, gradien
 from .._support.reduction import numpy_names
 from .._support.scalar_range import in_range
 from ..views.reshape import broadcast_shapes, expand
+from .slice_places import checks_dim
 
 Sizes = tuple[int, ...]
 
@@ -206,12 +207,12 @@ def _scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> 
         "self": lambda F, grad: grad,
         "src": lambda F, grad, dim, index: F.gather(grad, dim, index),
     },
+    check=checks_dim,
     out=True,
     out_rule=SAME_DTYPE,
 )
 def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any:
     """Add the elements of ``src`` at the places ``index`` names along ``dim``."""
-    wrap_dim(dim, self.ndim)
     same_dtype("scatter", self, src)
     result = self.copy()
     if not index.size:
@@ -244,6 +245,7 @@ def _scatter_call(
     value: Any,
     reduce: str | None,
 ) -> Call:
+    wrap_dim(dim, input.dim())
     if value is not None and src is None:
         src = value
     if reduce is not None:

@@ -5,8 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dtypes import DTYPE_OF
+from ..._tensor.tensor import Tensor
+from .._support.arguments import wrap_dim
 
 Sizes = tuple[int, ...]
+
+
+def checks_dim(_name: str, self: Tensor, _index: Any, _source: Any, dim: int) -> None:
+    """Refuse a dimension that is not there, before what else there may be wrong."""
+    wrap_dim(dim, self.dim())
+
+
+def check_added(
+    name: str, self: Tensor, index: Tensor, source: Tensor, dim: int, *_: Any
+) -> None:
+    """Refuse what ``index_add`` cannot add, before memory is looked at."""
+    d = wrap_dim(dim, self.dim())
+    places_to_add(name, self._data, d, index._data, source._data)
 
 
 def places_to_add(name: str, self: Any, d: int, index: Any, source: Any) -> Any:

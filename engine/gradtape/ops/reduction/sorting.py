@@ -74,11 +74,19 @@ def _lying_like(xp: Any, self: Any, values: Any) -> Any:
     return found
 
 
+_NO_SORT = refuses("c", " Sort does not support complex dtypes on CPU")
+
+
+def _check_sorted(name: str, self: Tensor, dim: int, *_: Any) -> None:
+    wrap_dim(dim, self.dim())
+    _NO_SORT(name, self)
+
+
 _SORT: dict[str, Any] = {
     "name": "sort",
     "outputs": 2,
     "output_names": _NAMES,
-    "check": refuses("c", " Sort does not support complex dtypes on CPU"),
+    "check": _check_sorted,
     "out": True,
     "out_rule": SAME_DTYPE,
     **HIDDEN,
@@ -150,9 +158,9 @@ _NO_TOPK = {
     out_rule=SAME_DTYPE,
 )
 def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
+    axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind in "bc":
         raise RuntimeError(_NO_TOPK[self.dtype.kind])
-    axis = wrap_dim(dim, self.ndim)
     if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if self.ndim == 0:
