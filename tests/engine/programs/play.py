@@ -57,14 +57,17 @@ CAUSES: dict[str, Callable[[Difference], bool]] = {
     "conj() is a copy": lambda d: ".conj()" in d.program[-1],
     "sizes of 1": lambda d: _lies_alike(d) if "stride" in d.what else False,
     "own writes": lambda d: bool(d.new) and d.what == f"{d.new}._version",
+    "repeated bools": lambda d: '"dot" not implemented' in str(d.ours),
+    "a complex bound": lambda d: "clamp" in d.program[-1] and "Complex" in str(d.ours),
     "a mask filled with itself": lambda d: "% 2 ==" in d.program[-1] and d.refuses,
 }
-"""What the engines are known to differ in; docs/operators.md says it to users.
+"""What the engines are known to differ in; docs/out-of-reach.md says it to users.
 
 Of two faults in one call either may be told. Where there are no elements, PyTorch
 looks at fewer arguments, and its strides say in which order its loops would have run.
-It counts what some of its own functions write to their results. What fills a mask may
-be an element of the tensor itself, which is refused here.
+It counts what some of its own functions write to their results, multiplies expanded
+vectors of bools, and takes complex bounds without dimensions for real ones. What fills
+a mask may be an element of the tensor itself, which is refused here.
 """
 
 
