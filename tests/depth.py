@@ -14,5 +14,8 @@ THOROUGH = os.environ.get("GRADVIZ_THOROUGH") == "1"
 EXAMPLES = 400 if THOROUGH else 40
 """Examples of each property that hypothesis looks for a counterexample in."""
 
+PROGRAMS = 4_000 if THOROUGH else 40
+"""Random programs that are played under both engines, line by line."""
+
 SAMPLES = None if THOROUGH else 40
 """Samples of each operator, of those that PyTorch has; None for all of them."""

@@ -5,7 +5,6 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _C as _C
@@ -174,6 +173,8 @@ globals().update(_FUNCTIONS)
 _import_mirrors(__name__)
 globals().update(_refused_names(""))
 
-if _TYPE_CHECKING:
+globals().update({k: v for k, v in _C._builds.PARTS.items() if k[0] != "_"})
 
-    def __getattr__(name: str) -> _Any: ...
+
+def __getattr__(name: str) -> _Any:
+    return _C._builds.older(name)

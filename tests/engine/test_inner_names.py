@@ -343,3 +343,28 @@ def test_kernels_of_convolutions(size: tuple[int, ...], transposed: bool, dilate
     both(program)
     assert repr(gradtape._mkldnn) == repr(torch._mkldnn)
     assert gradtape.ones(2).layout is not gradtape._mkldnn
+
+
+def test_what_a_build_has():
+    parts = [n for n in dir(torch._C) if n.lstrip("_").startswith("has_")]
+    flags = [n for n in parts if isinstance(getattr(torch._C, n), bool)]
+    assert len(flags) > 10
+    if not gradtape.cuda.is_available():
+        both(lambda t: [getattr(t._C, name) for name in flags])
+        both(lambda t: [getattr(t, name) for name in flags if name[0] != "_"])
+
+
+@pytest.mark.parametrize("name", ["has_mkldnn", "has_cudnn", "has_mps"])
+def test_older_names_of_what_a_build_has_warn(name: str):
+    said: list[str] = []
+    for t in ENGINES:
+        with pytest.warns(UserWarning, match=f"'{name}' is deprecated") as caught:
+            assert getattr(t, name) is (name == "has_mkldnn")
+        said.append(str(caught[0].message))
+    assert said[0] == said[1]
+
+
+def test_names_that_a_package_lacks_are_refused():
+    for t in ENGINES:
+        with pytest.raises(AttributeError, match=f"'{t.__name__}' has no attribute"):
+            t.has_nothing  # noqa: B018 - the look-up is what is tested

@@ -36,6 +36,7 @@ from ..ops.memory.memory_format import memory_format as memory_format
 from ..ops.tensor.determinism import fill_memory, fills_memory
 from ..utils._foreach_utils import grouped, other_backend
 from . import _autograd as _autograd
+from . import _builds as _builds
 from . import _forward
 from . import _functions as _functions
 from . import _nn as _nn
@@ -80,8 +81,7 @@ _get_privateuse1_backend_name = other_backend
 _group_tensors_by_device_and_dtype = grouped
 _select_conv_backend = select_conv_backend
 globals().update(refused_names("_C"))
-has_lapack = True  # NumPy's
-has_spectral = True  # SciPy's
+globals().update(_builds.PARTS)
 
 
 class WeakTensorRef:

@@ -21,7 +21,7 @@ from .._storage.result_strides import laid_out
 from .._tensor.tensor import Tensor, edge_of, plain_types, wrap
 from .apply import WRAPPED, apply
 from .operands import as_array, broadcast_error
-from .recording import make_outputs, meta_reader, place, saved_of
+from .recording import ends_history, make_outputs, meta_reader, place, saved_of
 from .specialise import specialised
 from .templates import GIVEN, bound, picker
 
@@ -146,7 +146,7 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         if from_third and z is not None:
             third, third_nr = edge_of(z), z._nr
         if (first is not None or second is not None or third is not None) and (
-            several or result._data.dtype.kind not in "biu"
+            result._data.dtype.kind == "f" or not ends_history(op, result)
         ):
             node = node_type()
             if pick is None:
@@ -263,7 +263,7 @@ def record_call(
     nodes = tuple([None if t is None else edge_of(t) for t in inputs])
     if nodes.count(None) == len(nodes):
         return None
-    if op.outputs == 1 and results[0]._data.dtype.kind in "biu":
+    if ends_history(op, results[0]):
         return None
     node = node_type()
     node.nodes = nodes

@@ -34,7 +34,15 @@ from .._tensor.write_observers import after_write
 from .anomaly_report import check_outputs
 from .apply import WRAPPED, numbers_of
 from .declare import OPS, compile_function, make_node_type, method
-from .operands import arrays_of, as_array, broadcast_error, compute, promote
+from .inplace_direct import written_directly
+from .operands import (
+    arrays_of,
+    as_array,
+    broadcast_error,
+    common_shape,
+    compute,
+    promote,
+)
 from .recording import make_node
 from .view_history import check_inplace, rebase_history
 
@@ -63,6 +71,9 @@ def in_place(op: Op) -> Callable[..., Tensor]:
 
 def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     """Compute ``op`` and store the result in its first operand."""
+    if op.pointwise and written_directly(op, args, params, mode.now):
+        note_write(args[0], f"{op.name}_")
+        return args[0]
     profile = mode.now.profile
     if profile is not None:
         return profile.op(write, op, args, params, "_")
@@ -72,19 +83,22 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     kinds = asked(args) if now.dispatch or dispatching else None
     if kinds is not None:
         return answered(write, op, args, params, f"{op.name}_", kinds)
-    arrays, xp = arrays_of(op, args)
+    arrays, xp = arrays_of(op, args, writes=True)
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
-    check_inplace(target, needs)
+    check_inplace(target, needs and not _leaves_no_trace(op))
     if mode.now.watch is not None:
         mode.now.watch.check_write(f"{op.name}_", args)
     missing = None if op.check is None else _missing_kernel(op.check, op, args, params)
     repeated = check_overlap(target, op.name)
     check_partial_overlap(op, target, args)
-    if missing is not None:
-        raise missing
     promoted = arrays
     if op.promotion != "none":
         promoted = mode.now.run(promote, op, args, arrays)
+    if missing is not None:
+        _check_shape(op, target, common_shape(*map(np.shape, arrays)))
+        if op.promotion == "common":
+            _check_cast(target, promoted[0].dtype)
+        raise missing
     if not repeated and _may_write_straight(op, target._data, promoted, params, needs):
         found = mode.run(_STRAIGHT[op.key], *promoted, target._data)
     else:
@@ -111,6 +125,11 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     return target
 
 
+def _leaves_no_trace(op: Op) -> bool:
+    """Tell whether PyTorch writes without a look at the history: ``logical_and_``."""
+    return op.promotion == "compare" and not op.formulas
+
+
 def _missing_kernel(
     check: Check, op: Op, args: Any, params: Any
 ) -> NotImplementedError | None:
@@ -133,7 +152,7 @@ def answered(
     """Let modes and classes do a write, and make it the history of the target."""
     target = args[0]
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
-    check_inplace(target, needs)
+    check_inplace(target, needs and not _leaves_no_trace(op))
     node = None
     if needs and op.formulas:
         node = make_node(op, _with_old_value(op, args), params, (target,))
@@ -255,23 +274,34 @@ def note_write(target: Tensor, name: str) -> None:
 
 
 def _check_fits(op: Op, target: Tensor, found: Any) -> None:
-    if found.shape != target._data.shape:
-        if op.family == "matmul":
-            raise RuntimeError(
-                f"Bad in-place call: input tensor size {list(target._data.shape)} and "
-                f"output tensor size {list(found.shape)} should match"
-            )
-        raise RuntimeError(
-            _errors.BROADCAST_OUTPUT.format(
-                output=_errors.shape_text(target._data.shape),
-                broadcast=_errors.shape_text(found.shape),
-            )
-        )
+    _check_shape(op, target, found.shape)
     if found.dtype is target._data.dtype:
         return
     if op.name == "abs":  # of a complex number is real
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    result = DTYPE_OF[found.dtype]
+    _check_cast(target, found.dtype)
+
+
+def _check_shape(op: Op, target: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse a result of another shape than the target's."""
+    own = target._data.shape
+    if shape == own:
+        return
+    if op.family == "matmul":
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(own)} and output tensor size "
+            f"{list(shape)} should match"
+        )
+    raise RuntimeError(
+        _errors.BROADCAST_OUTPUT.format(
+            output=_errors.shape_text(own), broadcast=_errors.shape_text(shape)
+        )
+    )
+
+
+def _check_cast(target: Tensor, dtype: Any) -> None:
+    """Refuse a result of a kind that the target cannot hold."""
+    result = DTYPE_OF[dtype]
     if not can_cast(result, target.dtype):
         raise RuntimeError(
             _errors.CAST_REFUSED.format(

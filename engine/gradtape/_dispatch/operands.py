@@ -14,7 +14,7 @@ from .._dtypes import dtype_of_number, get_default_dtype, result_type_of
 from .._graph.op import Op
 from .._sparse.array import KEEP_ZERO, SparseArray
 from .._tensor.tensor import Tensor
-from .overloads import OVERLOADS, combination_error
+from .overloads import OVERLOADS, combination_error, written_combination_error
 
 _ndarray = np.ndarray
 _NUMBERS = (float, int, bool, complex, np.generic)
@@ -22,8 +22,13 @@ _OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "floor_divide"))
 """Ops that PyTorch lets compute on nothing but Python's numbers."""
 
 
-def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Take the arrays out of the arguments; return them with their array module."""
+def arrays_of(
+    op: Op, args: Sequence[Any], writes: bool = False
+) -> tuple[list[Any], Any]:
+    """Take the arrays out of the arguments; return them with their array module.
+
+    ``writes`` says that the call is the in-place one, for the sentence of a refusal.
+    """
     arrays: list[Any] = []
     first: Any = None
     for position, arg in enumerate(args):
@@ -40,9 +45,11 @@ def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
                 raise combination_error(op.name, args)
             arrays.append(arg)
         elif op.name in OVERLOADS:
-            raise combination_error(op.name, args)
+            refused = written_combination_error if writes else combination_error
+            raise refused(op.name, args)
         else:
-            raise argument_error(op, op.tensors[position], position + 1, arg)
+            name = op.tensors[position]
+            raise argument_error(op, name, position + 1, arg, writes)
     if first is None:
         if not args or op.listed is not None or args[0] is None:
             return arrays, np
@@ -260,11 +267,17 @@ def placed_results(xp: Any, found: Any) -> Any:
 # ---- errors ------------------------------------------------------------------------
 
 
-def argument_error(op: Op, name: str, position: int, value: Any) -> TypeError:
-    """Build PyTorch's TypeError for an argument that should have been a tensor."""
+def argument_error(
+    op: Op, name: str, position: int, value: Any, writes: bool = False
+) -> TypeError:
+    """Build PyTorch's TypeError for an argument that should have been a tensor.
+
+    A method that writes does not count the tensor it belongs to.
+    """
     shown = "input" if name == "self" else name
+    called, position = (f"{op.name}_", position - 1) if writes else (op.name, position)
     return TypeError(
-        f"{op.name}(): argument '{shown}' (position {position}) must be Tensor, "
+        f"{called}(): argument '{shown}' (position {position}) must be Tensor, "
         f"not {type_name(value)}"
     )
 

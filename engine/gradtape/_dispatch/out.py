@@ -101,8 +101,14 @@ _TRUTHS = {
 """Ops that tell yes or no, in bool or in uint8."""
 
 
-def store(target: Tensor, value: Any, op: Op, slot: str = "result") -> None:
-    """Copy a result into an ``out=`` tensor, which takes the result's shape."""
+def store(
+    target: Tensor, value: Any, op: Op, slot: str = "result", lies_like: bool = False
+) -> None:
+    """Copy a result into an ``out=`` tensor, which takes the result's shape.
+
+    Where it is resized it ``lies_like`` the result, if that is asked for, and always
+    if the op is a pointwise one.
+    """
     result = DTYPE_OF[value.dtype]
     if op.name in _TRUTHS:
         if target.dtype not in (bool_, uint8):
@@ -129,11 +135,8 @@ def store(target: Tensor, value: Any, op: Op, slot: str = "result") -> None:
             )
         )
     if target._data.shape != value.shape:
-        _resize(target, value)
-        if (op.pointwise or op.name == "cat") and value.size:  # lies as without out=
-            steps = tuple(step // value.itemsize for step in value.strides)
-            if steps != target.stride():
-                target.as_strided_(value.shape, steps)  # type: ignore[attr-defined]
+        alike = (op.pointwise or op.name == "cat") and value.size
+        _resize(target, value, lies_like or bool(alike))
     elif op.family != "reduction":
         check_overlap(target, op.name)
     for look in before_write:
@@ -144,7 +147,8 @@ def store(target: Tensor, value: Any, op: Op, slot: str = "result") -> None:
         see(target, op.name, version)
 
 
-def _resize(target: Tensor, value: Any) -> None:
+def _resize(target: Tensor, value: Any, lies_like: bool) -> None:
+    """Give ``out=`` the shape of a result, and its strides if it ``lies_like`` it."""
     if target._data.size:
         warnings.warn(
             _RESIZED.format(
@@ -153,7 +157,10 @@ def _resize(target: Tensor, value: Any) -> None:
             UserWarning,
             stacklevel=user_stacklevel(),
         )
-    target._resize_output_(value.shape)  # type: ignore[attr-defined]
+    steps = None
+    if lies_like:
+        steps = tuple(step // value.itemsize for step in value.strides)
+    target._resize_output_(value.shape, steps)  # type: ignore[attr-defined]
 
 
 def _flat(args: tuple[Any, ...]) -> list[Any]:

@@ -50,4 +50,16 @@ def combination_error(name: str, args: Sequence[Any]) -> TypeError:
     )
 
 
+def written_combination_error(name: str, args: Sequence[Any]) -> TypeError:
+    """Build the same error for the operand of ``name_``, a method."""
+    second, got = OVERLOADS[name][0], type_name(args[1])
+    forms = "".join(
+        f" * ({kind} {second})\n{_MISFIT}(!{got}!)\n" for kind in ("Tensor", "Number")
+    )
+    return TypeError(
+        f"{name}_() received an invalid combination of arguments - got ({got}), but "
+        f"expected one of:\n{forms}"
+    )
+
+
 _MISFIT = "      didn't match because some of the arguments have invalid types: "

@@ -66,12 +66,31 @@ def record(
 ) -> Node | None:
     """Make the node of a call, or nothing where no input needs a gradient."""
     node = make_node(op, args, params, outputs)
-    if node is None:
+    if node is None or ends_history(op, outputs[0]):
         return None
     place(node, outputs[0], mode.now)
     if len(outputs) > 1:
         make_outputs(op, node, outputs)
     return node
+
+
+def ends_history(op: Op, result: Tensor) -> bool:
+    """Tell whether a result is of a dtype that has no history, be it asked for.
+
+    Raises RuntimeError, in PyTorch's words, where it refuses to record such a result.
+    """
+    kind = result._data.dtype.kind
+    if kind in "biu" and op.outputs == 1:
+        if op.recorded == "cast":
+            return True
+        name = DTYPE_OF[result._data.dtype].cpp_name
+        raise RuntimeError(f"Autograd not support dtype: {name}")
+    if kind == "c" and op.recorded == "real":
+        raise RuntimeError(
+            f"{op.name} does not support automatic differentiation for outputs with "
+            "complex dtype."
+        )
+    return False
 
 
 def make_outputs(op: Op, node: Node, outputs: tuple[Tensor, ...]) -> None:
@@ -98,8 +117,6 @@ def make_node(
     if mode.now.inference_leaves:
         nodes = with_inference_leaves(inputs, nodes)
     if nodes.count(None) == len(nodes):
-        return None
-    if op.outputs == 1 and outputs[0]._data.dtype.kind in "biu":
         return None
     node = new_object(op.node_type)
     node.nodes = nodes

@@ -47,6 +47,13 @@ The result of an "elementwise" op lies in memory as the operands do; its 16-bit 
 like those of "upcast" ops, are computed in float32 and rounded once.
 """
 
+Recorded: TypeAlias = Literal["", "real", "cast"]
+"""Which results of an op that is recorded have a history.
+
+Those of floats and complex numbers; PyTorch refuses to record others. Of "real" ops it
+refuses complex ones too; a "cast" to whole numbers ends the history without a word.
+"""
+
 _TENSOR_MARKS = {"Array", "Operand", "Array | None", "Operand | None", "Arrays"}
 
 UNDERIVED = "derivative for aten::{name} is not implemented"
@@ -99,6 +106,7 @@ class Op:
     outputs: int | None = 1  # None: as many as the kernel returns
     differentiable: tuple[int, ...] = (0,)  # outputs that carry gradients
     family: Family = ""
+    recorded: Recorded = ""
     key: str = ""  # where the name has several overloads, this one's own
     optional: frozenset[int] = frozenset()  # positions of tensors that may be None
     numbers: frozenset[int] = frozenset()  # positions of tensors that may be numbers

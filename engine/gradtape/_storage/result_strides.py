@@ -16,9 +16,11 @@ from .._sparse.array import SparseArray
 def laid_out(xp: Any, found: Any, operands: Sequence[Any]) -> Any:
     """Return a pointwise result in PyTorch's memory order, copied only if need be."""
     shape = found.shape
-    if found.ndim < 2 or not found.size:
+    if found.ndim < 2 or type(found) is SparseArray:
         return found
     arrays = [a for a in operands if getattr(a, "ndim", 0)]
+    if not found.size:
+        return _empty_like_operands(xp, found, arrays, len(operands))
     alike, known = len(arrays) == len(operands), shape if 1 in shape else None
     if found.flags.c_contiguous and (alike or known is None):
         # Rows in order stay in order, and what is broadcast has no say; only operands
@@ -28,8 +30,6 @@ def laid_out(xp: Any, found: Any, operands: Sequence[Any]) -> Any:
                 break
         else:
             return found
-    if type(found) is SparseArray:
-        return found  # lies nowhere
     wanted = _strides_like(shape, arrays, found.itemsize, alike)
     if wanted == found.strides:
         return found
@@ -38,6 +38,32 @@ def laid_out(xp: Any, found: Any, operands: Sequence[Any]) -> Any:
     result = backend_of(flat).strided(flat, shape, steps, 0)
     result[...] = found
     return result
+
+
+def _empty_like_operands(xp: Any, found: Any, arrays: Sequence[Any], count: int) -> Any:
+    """Return a result without elements; operands of its shape have no say in it."""
+    shape = found.shape
+    if len(arrays) == count and all(a.shape == shape for a in arrays):
+        return xp.empty(shape, found.dtype)
+    strides = [_broadcast_strides(a, shape) for a in arrays]
+    return empty_in_order(xp, shape, found.dtype, sorted_dims(shape, strides))
+
+
+def empty_in_order(
+    xp: Any, shape: tuple[int, ...], dtype: Any, order: Sequence[int]
+) -> Any:
+    """Return an array without elements, its dimensions in an order, innermost first.
+
+    Where they are not in rows, one outside a dimension of size 0 has stride 0, as
+    PyTorch's loops leave it.
+    """
+    rows = list(order) == list(range(len(shape)))[::-1]
+    steps, step = [0] * len(shape), 1
+    for dim in order:
+        steps[dim] = step
+        step *= max(shape[dim], 1) if rows else shape[dim]
+    flat = xp.empty(0, dtype)
+    return backend_of(flat).strided(flat, shape, tuple(steps), 0)
 
 
 def is_dense(array: Any) -> bool:

@@ -123,10 +123,12 @@ def check_partial_overlap(op: Op, target: Tensor, args: tuple[Any, ...]) -> None
     for position, (name, arg) in enumerate(zip(op.tensors, args, strict=False)):
         if not isinstance(arg, Tensor) or name == "value":
             continue
-        if arg is target and position == 0:
+        if arg is target:
+            if position and scattered:
+                raise RuntimeError(_errors.PARTIAL_OVERLAP)
             continue
         theirs = arg._memory
-        shared = arg is target or (
+        shared = (
             memory is not None and theirs is not None and theirs.owner is memory.owner
         )
         if shared and _partly(data, arg._data, scattered):

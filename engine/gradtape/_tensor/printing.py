@@ -215,7 +215,8 @@ def _summarized(array: Array) -> tuple[Array, tuple[bool, ...]]:
     for axis, cut in enumerate(dotted):
         if cut:
             ends = np.r_[0:edge, array.shape[axis] - edge : array.shape[axis]]
-            array = array.take(ends, axis)
+            # take() would first copy an array that is not contiguous as a whole
+            array = array[(*(slice(None),) * axis, ends)]
     return array, dotted
 
 

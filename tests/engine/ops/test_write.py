@@ -158,6 +158,36 @@ def test_more_writes(line: str) -> None:
     check_line(line, SETUP_2)
 
 
+REFUSED_FIRST = """
+t.zeros(2).addcmul_('a',t.ones(2))
+t.zeros(2).addcdiv_(t.ones(2),'x')
+t.zeros(2).mul_('a')
+t.zeros(2).lt_('a')
+t.ones(2,dtype=t.int64).gcd_(1.5)
+t.zeros(3).put_(t.tensor([9]),1.0)
+t.zeros(2,dtype=t.int64).bitwise_and_(1.5)
+t.ones(2,dtype=t.int64).bitwise_left_shift_(t.tensor([1.5,2]))
+t.ones(2,dtype=t.int64).gcd_(t.ones(2))
+t.zeros(2,1).ge_(t.ones(2,2,dtype=t.complex64))
+t.ones(2,requires_grad=True).logical_and_(t.ones(2))
+t.ones(2,requires_grad=True)[:1].logical_not_()
+t.ones(2,requires_grad=True).eq_(2)
+t.ones(2,requires_grad=True).bitwise_not_()
+t.zeros(2,requires_grad=True).addmm_(t.ones(2,3),t.ones(3,2))
+t.ones(2).addr_(t.ones(2),t.ones(2))
+t.zeros(2,dtype=t.int64).fill_(t.ones((),requires_grad=True)).requires_grad
+t.zeros(2,dtype=t.int64).copy_(t.ones(2,requires_grad=True)).requires_grad
+t.sum(t.ones(2,3),0,out=t.ones(2))._version
+t.add(t.ones(2,3).t(),1,out=t.ones(2))._version
+t.arange(3,out=t.ones(5))._version
+"""
+
+
+@pytest.mark.parametrize("line", REFUSED_FIRST.strip().splitlines())
+def test_what_a_write_looks_at_first(line: str) -> None:
+    check_line(line)
+
+
 VERSIONS = """
 y.add_(1); y._version
 y.fill_(2); y._version

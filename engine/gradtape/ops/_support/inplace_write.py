@@ -49,7 +49,9 @@ def written(
     if len(args) == 1 or args[1] is not target:  # x.copy_(x) stores nothing
         check_overlap(target, OPS[declared].name)
     check_partial_overlap(OPS[declared], target, args)
-    node = make_node(OPS[declared], args, options, (target,)) if needs else None
+    node = None
+    if needs and not _ends_history(OPS[declared], target):
+        node = make_node(OPS[declared], args, options, (target,))
     duals = mode.now.duals
     old = None if duals is None else duals.before_write(OPS[declared], args)
     mode.run(store, target._data)
@@ -61,3 +63,7 @@ def written(
     if observers:
         notify(OpCalled(name, (*args, *options), (target,), node))
     return target
+
+
+def _ends_history(op: Op, target: Tensor) -> bool:
+    return op.recorded == "cast" and target._data.dtype.kind in "biu"

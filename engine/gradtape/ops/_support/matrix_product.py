@@ -8,6 +8,7 @@ from ..._common.messages import legacy_type_name
 from ..._dtypes import CPP_TYPE, DTYPE_OF
 from .._kernels.denormals import multiply
 from .._kernels.gemm import is_thin, turned
+from .arguments import wrap_dim
 
 _EXPANDED = (
     "The expanded size of the tensor ({wanted}) must match the existing size ({given}) "
@@ -27,7 +28,7 @@ def product(xp: Any, left: Any, right: Any, name: str) -> Any:
 def wide_product(xp: Any, left: Any, right: Any, name: str) -> Any:
     """Multiply with BLAS. 16-bit floats are multiplied as float32, as PyTorch does."""
     kind = left.dtype.kind
-    if kind == "b":
+    if kind == "b" and left.size and right.size:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
     if left.dtype.itemsize == 2 and kind in "fV":
         return xp.matmul(left.astype("float32"), right.astype("float32"))
@@ -145,6 +146,11 @@ def check_batches(left: Any, right: Any) -> None:
         raise RuntimeError(
             f"expected scalar type {scalar_name(left)} but found {scalar_name(right)}"
         )
+
+
+def size_at(array: Any, dim: int) -> int:
+    """Return one size of an array; IndexError, PyTorch's, where it has no such one."""
+    return array.shape[wrap_dim(dim, array.ndim)]
 
 
 def check_expandable(array: Any, target: tuple[int, ...]) -> None:

@@ -182,7 +182,7 @@ def copy_in(xp: Any, array: Any, given: Any) -> Any:
     if given is contiguous_format:
         return row_major(xp, array.copy())
     keeps = given is None or given is preserve_format
-    if keeps and array.flags.c_contiguous and 1 not in array.shape:
+    if keeps and array.flags.c_contiguous and array.size and 1 not in array.shape:
         return array.copy()
     copy = array_in(xp, array, given)
     copy[...] = array

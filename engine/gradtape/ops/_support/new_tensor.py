@@ -187,9 +187,9 @@ def array_like(xp: Any, array: Any, dtype: DType | None = None) -> Any:
     kind = array.dtype if dtype is None else dtype.numpy
     if type(array) is SparseArray:
         return array.emptied(kind)
-    if (array.flags.c_contiguous and 1 not in array.shape) or not array.size:
+    if array.flags.c_contiguous and array.size and 1 not in array.shape:
         return xp.empty(array.shape, kind)
-    if is_dense(array):
+    if not array.size or is_dense(array):
         steps = tuple(s // array.itemsize for s in array.strides)
         flat = xp.empty(array.size, kind)
         return backend_of(flat).strided(flat, array.shape, steps, 0)

@@ -120,11 +120,7 @@ def _check_dtype(name: str, target: Any, result: Any, rule: str, slot: str) -> N
 
 
 def _store(target: Tensor, result: Tensor, name: str) -> None:
-    resized = tuple(target.shape) != tuple(result.shape)
-    store(target, result._data, _named(name))
-    if resized and target.stride() != result.stride():
-        target.as_strided_(tuple(result.shape), result.stride())
-        target._data[...] = result._data
+    store(target, result._data, _named(name), lies_like=True)
 
 
 def with_out(rule: str = CASTABLE, name: str = "") -> Callable[[K], K]:

@@ -198,27 +198,29 @@ def needs_elements(
 ) -> Check:
     """Return a check that refuses to pick an element where there is none.
 
-    ``call`` is what PyTorch calls it when a dimension is named.
-    ``lacks`` names PyTorch's kernel, which has no order of complex numbers.
+    ``call`` is what PyTorch calls it when a dimension is named. ``lacks`` names
+    PyTorch's kernel, which has no order of complex numbers.
     """
 
     def check(name: str, self: Any, dim: Any = None, *_: Any) -> None:
         data = self._data
-        if data.dtype.kind == "c" and lacks:
-            raise not_implemented(lacks, self)
-        if data.size:
+        if data.size and not (lacks and data.dtype.kind == "c"):
             return
         if dim is None or dim == ():
-            raise error(
-                f"{label}(): Expected reduction dim to be specified for "
-                f"input.numel() == 0.{advice}"
-            )
-        for axis in (dim,) if is_integer(dim) else dim:
-            if data.ndim and data.shape[wrap_dim(axis, data.ndim)] == 0:
-                raise IndexError(
-                    f"{call or label + '()'}: Expected reduction dim "
-                    f"{wrap_dim(axis, data.ndim)} "
-                    "to have non-zero size."
+            if not data.size:
+                raise error(
+                    f"{label}(): Expected reduction dim to be specified for "
+                    f"input.numel() == 0.{advice}"
                 )
+            raise not_implemented(lacks, self)
+        for axis in (dim,) if is_integer(dim) else dim:
+            at = wrap_dim(axis, data.ndim)
+            if data.ndim and data.shape[at] == 0:
+                raise IndexError(
+                    f"{call or label + '()'}: Expected reduction dim {at} to have "
+                    "non-zero size."
+                )
+        if lacks and data.dtype.kind == "c":
+            raise not_implemented(lacks, self)
 
     return check

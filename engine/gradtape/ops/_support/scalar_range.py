@@ -29,7 +29,7 @@ def in_range(value: Any, kind: DType) -> Any:
     """Return a number in a form that an array of this dtype takes, without warning.
 
     Raises RuntimeError for one that is out of the dtype's range, as PyTorch does;
-    negative numbers wrap around in unsigned types.
+    negative integers wrap around in unsigned types.
     """
     if kind is bool_:
         return bool(value)
@@ -51,7 +51,8 @@ def in_range(value: Any, kind: DType) -> Any:
 def whole_in_range(value: Any, kind: DType, name: str) -> int:
     """Do it for a dtype of integers, which the refusal calls by this name."""
     limits = iinfo(kind)
-    low = -limits.max if limits.min == 0 else limits.min
+    wraps = limits.min == 0 and hasattr(value, "__index__")
+    low = -limits.max if wraps else limits.min
     if not math.isfinite(value) or not low <= value <= limits.max:
         raise _overflow(name)
     value = int(value)

@@ -15,6 +15,7 @@ from ..._dispatch.apply import apply
 from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.strided_views import Geometry
 from ..._modes.grad_mode import mode
+from ..._storage.result_strides import empty_in_order
 from ..._tensor.tensor import Tensor, wrap
 from .._support.arguments import wrap_dim
 from .._support.index_options import frees_options, keep_indices
@@ -53,8 +54,7 @@ def read_index(
         return _sliced(self, 0, index, always=not writing), []
     items = index if isinstance(index, tuple) else _items(index)
     items = [_normal(item) for item in items]
-    _check_count(self, items)
-    view, left = _Reader(self, items).read()
+    view, left = _Reader(self, items).read(_skipped(self, items))
     if view is self and not left and not writing:
         view = _alias(self)
     return view, left
@@ -69,8 +69,7 @@ class _Reader:
         self.dim = 0
         self.left: Indices = []
 
-    def read(self) -> tuple[Tensor, Indices]:
-        skipped = self.source.dim() - sum(map(_dims_of, self.items))
+    def read(self, skipped: int) -> tuple[Tensor, Indices]:
         for position, item in enumerate(self.items):
             if item is Ellipsis:
                 self.dim += skipped  # each of them, as PyTorch counts
@@ -123,6 +122,8 @@ def _warn_of_sequence() -> None:
 
 def _normal(item: Any) -> Any:
     """Return an item as None, Ellipsis, a slice, an int, or a tensor."""
+    if type(item) in _PLAIN:
+        return item
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     if isinstance(item, Tensor):
@@ -146,6 +147,8 @@ def _normal(item: Any) -> Any:
 
 def _dims_of(item: Any) -> int:
     """Return how many dimensions of the indexed tensor an item uses up."""
+    if type(item) in _PLAIN:
+        return 1
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, Tensor) and item._data.dtype.kind in "bu":
@@ -153,18 +156,24 @@ def _dims_of(item: Any) -> int:
     return 1
 
 
-def _check_count(self: Tensor, items: list[Any]) -> None:
-    ndim = self.dim()
-    if sum(map(_dims_of, items)) <= ndim:
-        return
-    raise IndexError(_TOO_MANY.format(ndim))
+_PLAIN = frozenset((int, slice))
+"""What most items are, each for one dimension."""
+
+
+def _skipped(self: Tensor, items: list[Any]) -> int:
+    """Return how many dimensions no item is for; refuse more items than there are."""
+    ndim = self._data.ndim
+    left = ndim - sum(map(_dims_of, items))
+    if left < 0:
+        raise IndexError(_TOO_MANY.format(ndim))
+    return left
 
 
 def _selected(view: Tensor, dim: int, index: int, position: int) -> Tensor:
     shape = view._data.shape
     if not shape and index == 0:
         raise IndexError(_ZERO_DIM)
-    length = shape[dim] if shape else 0
+    length = shape[dim] if dim < len(shape) else 0  # past a second ellipsis
     if not -length <= index < length:
         raise IndexError(
             f"index {index} is out of bounds for dimension {position} with size "
@@ -175,20 +184,24 @@ def _selected(view: Tensor, dim: int, index: int, position: int) -> Tensor:
 
 def _sliced(view: Tensor, dim: int, part: slice, always: bool = False) -> Tensor:
     """Slice a dimension; a whole one is left alone where others follow."""
-    if not view._data.ndim:
+    shape = view._data.shape
+    if not shape:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    start, stop, step = (None if n is None else to_int(n) for n in _bounds(part))
+    start, stop, step = part.start, part.stop, part.step
+    if not _BOUNDS.issuperset((type(start), type(stop), type(step))):
+        start, stop, step = (None if n is None else to_int(n) for n in _bounds(part))
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step is not None and step < 0:
         raise ValueError("step must be greater than zero")
-    length = view._data.shape[wrap_dim(dim, view._data.ndim)]
+    length = shape[dim] if dim < len(shape) else wrap_dim(dim, len(shape))
     whole = step in (None, 1) and not start and (stop is None or stop >= length)
     if whole and not always:
         return view
     return slice_view(view, dim, start or 0, _LAST if stop is None else stop, step or 1)
 
 
+_BOUNDS = frozenset((int, type(None)))
 _LAST = 2**63 - 1
 """What PyTorch writes for the end of a slice that has none."""
 
@@ -227,7 +240,7 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
     NumPy moves the indexed dimensions of its copy to the front of memory; PyTorch keeps
     the order that the operands suggest, row-major for a row-major source.
     """
-    if source.flags.c_contiguous:
+    if source.flags.c_contiguous and found.size:
         return row_major(xp, found)
     arrays = [(d, p) for d, p in enumerate(places) if not isinstance(p, slice)]
     ndim = max(p.ndim for _, p in arrays)
@@ -236,15 +249,20 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
     indexed = {d for d, _ in arrays}
     rest = [s for d, s in enumerate(source.strides) if d not in indexed]
     operands = [(*rest[:start], *(0,) * ndim, *rest[start:])]
-    shape = found.shape
+    shape, alike = found.shape, True
     for _, place in arrays:
         wide = xp.broadcast_to(place, shape[start : start + ndim])
         where = Geometry(wide.shape, wide.strides, 0)
         ones = (*(1,) * start, *wide.shape, *(1,) * (len(rest) - start))
+        alike = alike and ones == shape
         steps = view_strides(where, ones) or (0,) * len(shape)
         lasting = zip(steps, ones, shape, strict=True)
         operands.append(tuple(0 if n == 1 != m else s for s, n, m in lasting))
+    if not found.size and alike:
+        return row_major(xp, found)
     order = memory_order(shape, operands)
+    if not found.size:
+        return empty_in_order(xp, shape, found.dtype, order[::-1])
     dense = row_major(xp, found.transpose(order))
     return dense.transpose([order.index(d) for d in range(found.ndim)])
 
@@ -337,6 +355,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 def selected(view: Tensor, left: Indices) -> Tensor:
     """Return a copy of what index tensors select; None stands for a dimension."""
+    if len(left) > view.dim():  # as a second ellipsis can bring about
+        raise IndexError(f"{_TOO_MANY.format(view.dim())} (got {len(left)})")
     places = places_of(view, left)
     try:
         found = apply(OPS["index"], (view,), (places,))

@@ -13,7 +13,7 @@ from ..._dispatch.apply import apply
 from ..._dispatch.declare import OPS, Array, method
 from ..._dispatch.view_history import check_inplace
 from ..._modes.grad_mode import mode
-from ..._tensor.overlap import check_overlap, check_places
+from ..._tensor.overlap import check_overlap, check_partial_overlap, check_places
 from ..._tensor.tensor import Tensor, wrap
 from .._support.arguments import check_tensor
 from .._support.index_options import frees_options
@@ -115,20 +115,31 @@ def _check_values(
         )
 
 
+def _check_recorded(target: Tensor, values: Tensor) -> None:
+    needs = target.requires_grad or values.requires_grad
+    check_inplace(target, mode.grad and needs)
+
+
+def _check_written(target: Tensor, values: Tensor) -> None:
+    """Refuse what may not be written at all; what else is wrong comes after that."""
+    _check_recorded(target, values)
+    check_partial_overlap(OPS["index_put"], target, (target, values))
+
+
 def put_at(
     target: Tensor,
-    places: tuple[Any, ...],
+    left: Indices,
     values: Tensor,
     accumulate: bool,
     any_dtype: bool = False,
 ) -> Tensor:
-    """Write values at index arrays of a tensor, in place."""
+    """Write values at index tensors of a tensor, in place."""
     try:
+        places = places_of(target, left)
         _check_values(target, places, values, any_dtype)
         check_places(target, places)
-    except (IndexError, RuntimeError):  # that it may not be written at all comes first
-        needs = target.requires_grad or values.requires_grad
-        check_inplace(target, mode.grad and needs)
+    except (IndexError, RuntimeError):
+        _check_written(target, values)
         raise
     xp = backend_of(target._data).xp
     array = values._data
@@ -194,9 +205,13 @@ def _put(
     gaps: bool = True,
 ) -> Tensor:
     """Write at index tensors; with ``gaps``, None stands for a whole dimension."""
-    places = places_of(self, _read_indices(self, indices, gaps))
+    try:
+        left = _read_indices(self, indices, gaps)
+    except IndexError:
+        _check_recorded(self, values)
+        raise
     fills = not accumulate and _fills_a_mask(indices, values)
-    return put_at(self, places, values, accumulate, fills)
+    return put_at(self, left, values, accumulate, fills)
 
 
 @method(function=True)
@@ -235,17 +250,18 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into the part of a tensor that an index expression selects."""
     if self.is_sparse:
         raise TypeError("Cannot assign to a sparse tensor")
-    view, left = read_index(self, index, writing=True)
     source = as_value(self, value)
+    if index is False:
+        return  # nothing is selected, and nothing looked at
+    view, left = read_index(self, None if index is True else index, writing=True)
     if not left:
         _write_view(view, source)
         return
-    places = places_of(view, left)
     shape = source._data.shape
     lead = next((i for i, n in enumerate(shape) if n != 1), len(shape))
     if lead:
         source = source.view(shape[lead:])
-    put_at(view, places, source, False, _fills_a_mask(left, source))
+    put_at(view, left, source, False, _fills_a_mask(left, source))
 
 
 def as_value(self: Tensor, value: Any) -> Tensor:

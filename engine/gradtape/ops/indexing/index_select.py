@@ -17,8 +17,14 @@ from .._support.new_tensor import dense_copy
 from .._support.operands import hidden_op, number
 from .._support.out_argument import SAME_DTYPE, with_out
 from .._support.reduce_at_index import Places, at_once, combined, gradients_at
-
-Sizes = tuple[int, ...]
+from .slice_places import (
+    check_added,
+    checks_dim,
+    length_of,
+    places_to_add,
+    places_to_copy,
+    places_to_fill,
+)
 
 
 def _counted(places: Any, shape: tuple[int, ...], dim: int) -> Any:
@@ -33,18 +39,12 @@ def _counted(places: Any, shape: tuple[int, ...], dim: int) -> Any:
     return places % max(length, 1)
 
 
-def _vector(xp: Any, name: str, index: Any) -> Any:
+def _vector(xp: Any, index: Any) -> Any:
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector")
+        raise IndexError("index_select(): Index is supposed to be a vector")
     if index.dtype not in (xp.int64, xp.int32):
-        if name == "index_select":
-            raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     return index.reshape(-1)
-
-
-def _without(shape: Sizes, d: int) -> Sizes:
-    return (*shape[:d], *shape[d + 1 :])
 
 
 def _at(self: Any, d: int, index: Any) -> tuple[Any, ...]:
@@ -68,7 +68,7 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
     tensor([[0., 1.]])
     """
     d = wrap_dim(dim, self.ndim)
-    places = _vector(xp, "index_select", index)
+    places = _vector(xp, index)
     if type(self) is SparseArray:
         return self.taken(_counted(places, self.shape, d), d)
     length = self.shape[d] if self.ndim else 1
@@ -87,56 +87,26 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
 
 def _refuse_selected(self: Any, d: int, place: int) -> None:
     """Raise for a position that is not there; PyTorch has a sentence per dimension."""
-    if self.ndim and not self.shape[d]:
+    if self.ndim > 1 and not self.shape[d]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
-    if self.ndim < 2 or d == 0:
+    if self.ndim < 2 or (d != 1 and self.size):
         raise IndexError("index out of range in self")
     raise RuntimeError(
         f"INDICES element is out of DATA bounds, id={place} axis_dim={self.shape[d]}"
     )
 
 
-def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any) -> Any:
-    places = _vector(xp, name, index)
-    if self.dtype != source.dtype:
-        theirs, mine = DTYPE_OF[source.dtype].cpp_name, DTYPE_OF[self.dtype].cpp_name
-        if name == "index_add":
-            raise RuntimeError(
-                f"{name}_(): self ({mine}) and source ({theirs}) must have the same "
-                "scalar type"
-            )
-        raise RuntimeError(
-            f"{name}_(): self and source expected to have the same dtype, but got "
-            f"(self) {mine} and (source) {theirs}"
-        )
-    if source.ndim and self.ndim and source.shape[d] != places.size:
-        if name == "index_copy":
-            raise IndexError(
-                f"{name}_(): Number of indices ({places.size}) should be equal to "
-                f"source.size(dim) ({source.shape[d]})"
-            )
-        raise RuntimeError(
-            f"{name}_(): Number of indices ({places.size}) should be equal to "
-            f"source.size(dim): ({source.shape[d]}), for dim: {d}"
-        )
-    if name == "index_add" and (
-        _without(self.shape, d) != _without(source.shape, d)
-        or source.ndim > max(self.ndim, 1)
-    ):
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified "
-            f"dimension. Got self.shape = {list(self.shape)} source.shape = "
-            f"{list(source.shape)}"
-        )
-    length = self.shape[d] if self.ndim else 1
-    for position in (int(n) for n in places[(places < 0) | (places >= length)]):
-        where = (
-            f"index {position} is out of bounds for dimension {d} with size {length}"
-        )
-        if name == "index_add":
-            raise RuntimeError(where)
-        raise IndexError(f"{name}_(): {where}")
-    return places
+def _check_reached(self: Any, d: int, places: Any, outermost: bool) -> None:
+    """Refuse to add where there is nothing; PyTorch's two loops say it in two ways."""
+    length = length_of(self, d)
+    wrong = places[(places < 0) | (places >= length)]
+    if not wrong.size or (outermost and not self.size):
+        return
+    if not outermost:
+        raise IndexError("index out of range in self")
+    raise RuntimeError(
+        f"index {int(wrong[0])} is out of bounds for dimension {d} with size {length}"
+    )
 
 
 @op(
@@ -146,6 +116,7 @@ def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any)
             F.index_select(grad, dim, index) * alpha, source.shape
         ),
     },
+    check=check_added,
     out=True,
     out_rule=SAME_DTYPE,
 )
@@ -154,13 +125,16 @@ def index_add(
 ) -> Any:
     """Add positions of ``source`` to those that ``index`` names, times ``alpha``."""
     d = wrap_dim(dim, self.ndim)
-    places = _check_added(xp, "index_add", self, d, index, source)
+    places = index.reshape(-1)
+    outermost = self.ndim > 1 and d in (0, self.ndim - 1)
+    _check_reached(self, d, places, outermost)
     if alpha != 1:  # the number in the source's type: -1 is 255 in uint8
         source = source * xp.asarray(number(alpha)).astype(source.dtype)
     result = self.copy()
     if not self.ndim:
         return xp.asarray(result + source.sum()).astype(self.dtype)
-    outermost = self.ndim > 1 and d in (0, self.ndim - 1)
+    if not self.size:
+        return result
     add = partial(at_once, xp.add) if outermost else xp.add.at  # which rounds each sum
     add(result, _at(self, d, places), source)
     return result
@@ -173,33 +147,29 @@ def index_add(
             F.index_select(grad, dim, index), source.shape
         ),
     },
+    check=checks_dim,
     out=True,
     out_rule=SAME_DTYPE,
 )
 def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> Any:
     """Write the positions of ``source`` over those that ``index`` names."""
     d = wrap_dim(dim, self.ndim)
-    places = _check_added(xp, "index_copy", self, d, index, source)
+    places = places_to_copy(self, d, index, source)
     result = self.copy()
-    if not self.ndim:
-        result[...] = source.reshape(-1)[-1]
-    else:
+    if not self.ndim:  # the last one stays
+        result.reshape(1)[places] = source.reshape(-1)
+    elif self.size:
         result[_at(self, d, places)] = source
     return result
 
 
 def _filled(xp: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
     d = wrap_dim(dim, self.ndim)
-    places = _vector(xp, "index_fill", index)
-    length = self.shape[d] if self.ndim else 1
-    wrong = places[(places < -length) | (places >= length)]
-    if wrong.size:
-        raise IndexError(
-            f"index {int(wrong[0])} is out of bounds for dimension {d} with size "
-            f"{length}"
-        )
+    places = places_to_fill(self, d, index)
     result = dense_copy(xp, self)
-    result[_at(self, d, places) if self.ndim else ...] = value
+    if self.size:
+        whole = result if self.ndim else result.reshape(1)
+        whole[_at(whole, d, places)] = value
     return result
 
 
@@ -285,7 +255,8 @@ def _index_reduce(
             f"got {reduce}."
         )
     d = wrap_dim(dim, self.ndim)
-    places = _checked(xp, self, d, index, source)
+    places = places_to_add("index_reduce", self, d, index, source)
+    _check_reached(self, d, places, outermost=False)
     if self.dtype.kind in "bc":
         kind = DTYPE_OF[self.dtype].cpp_name
         raise NotImplementedError(f"\"index_func_\" not implemented for '{kind}'")
@@ -294,43 +265,6 @@ def _index_reduce(
     at = (*(slice(None),) * d, places)
     part = source if self.ndim else source.reshape(1)
     return combined(xp, self, at, part, reduce, include_self, stepwise=True)
-
-
-def _checked(xp: Any, self: Any, d: int, index: Any, source: Any) -> Any:
-    """Return the index as a vector; refuse what does not fit, as PyTorch does."""
-    if index.ndim > 1:
-        kind = DTYPE_OF[index.dtype].cpp_name
-        raise IndexError(
-            "index_reduce_(): Index is supposed to be a vector, but got dim: "
-            f"{index.ndim} with type: {kind} and size: {list(index.shape)}"
-        )
-    if index.dtype not in (xp.int64, xp.int32):
-        raise RuntimeError(
-            "index_reduce_(): Expected dtype int32/int64 for index but got: "
-            f"{DTYPE_OF[index.dtype].cpp_name}"
-        )
-    if self.dtype != source.dtype:
-        mine, theirs = DTYPE_OF[self.dtype].cpp_name, DTYPE_OF[source.dtype].cpp_name
-        raise RuntimeError(
-            f"index_reduce_(): self ({mine}) and source ({theirs}) must have the same "
-            "scalar type"
-        )
-    if source.ndim > d and source.shape[d] != index.size:
-        raise RuntimeError(
-            f"index_reduce_(): Number of indices ({index.size}) should be equal to "
-            f"source.size(dim): ({source.shape[d]}), for dim: {d}"
-        )
-    rest = self.shape[:d] + self.shape[d + 1 :]
-    if self.ndim != source.ndim or rest != source.shape[:d] + source.shape[d + 1 :]:
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified "
-            f"dimension. Got self.shape = {list(self.shape)} source.shape = "
-            f"{list(source.shape)}"
-        )
-    places = index.reshape(-1)
-    if ((places < 0) | (places >= (self.shape[d] if self.ndim else 1))).any():
-        raise IndexError("index out of range in self")
-    return places
 
 
 @method(function=True)

@@ -7,10 +7,12 @@ from typing import Any
 from ..._backend import backend_of
 from ..._dispatch.apply import apply
 from ..._dispatch.declare import OPS, Array, method, op
-from ..._dispatch.inplace import inplace, write
+from ..._dispatch.inplace import in_place, inplace, write
 from ..._dispatch.operands import common_shape
+from ..._dispatch.view_history import check_inplace
 from ..._dtypes import CPP_TYPE, DTYPE_OF, int64
 from ..._modes.grad_mode import mode
+from ..._storage.result_strides import empty_in_order
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import choose
 from .._support.arguments import as_bool, check_tensor
@@ -18,9 +20,8 @@ from .._support.new_tensor import dense_copy, made, row_major
 from .._support.operands import hidden_op
 from .._support.out_argument import handed_over
 from .._support.scalar_range import in_range
-from ..creation.factories import zeros
 from ..tensor.determinism import check_determinism
-from ..views.reshape import broadcast_shapes
+from ..views.reshape import broadcast_shapes, expanded
 
 # ---- masks ----
 
@@ -100,6 +101,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 @method()
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """In-place version of masked_fill()."""
+    check_tensor(mask, "masked_fill_", "mask", 1)
     return write(*_masked_fill_call(self, mask, value))
 
 
@@ -141,6 +143,7 @@ def _broadcast(a: Any, b: Any) -> tuple[int, ...]:
 )
 def masked_scatter(xp: Any, self: Array, mask: Array, source: Array) -> Any:
     """Write the elements of ``source``, in their order, where the mask is true."""
+    common_shape(mask.shape, self.shape)
     _check_mask(xp, "masked_scatter", mask)
     if self.dtype != source.dtype:
         raise RuntimeError(
@@ -170,19 +173,63 @@ def _padded(xp: Any, self: Array, size: tuple[int, ...]) -> Any:
     return whole
 
 
-inplace("masked_scatter")
+_write_scattered = in_place(OPS["masked_scatter"])
+
+
+@method()
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """In-place version of masked_scatter(); the mask is expanded to the tensor."""
+    check_tensor(mask, "masked_scatter_", "mask", 1)
+    check_tensor(source, "masked_scatter_", "source", 2)
+    if mask._data.shape != self._data.shape:
+        try:
+            mask = expanded(mask, self._data.shape)
+        except RuntimeError:
+            check_inplace(
+                self, mode.grad and (self.requires_grad or source.requires_grad)
+            )
+            raise
+    return _write_scattered(self, mask, source)
+
 
 # ---- places in a row ----
 
 
-def _row_places(index: Any, numel: int) -> Any:
-    if index.dtype.kind != "i" or index.dtype.itemsize != 8:
+def _check_long(name: str, index: Any) -> None:
+    if index.dtype is not int64:
         raise RuntimeError(
-            "take(): Expected a long tensor for index, but got "
-            f"{DTYPE_OF[index.dtype].cpp_name}"
+            f"{name}(): Expected a long tensor for index, but got "
+            f"{index.dtype.cpp_name}"
         )
-    if not numel and index.size:
+
+
+def _check_take(_name: str, self: Tensor, index: Tensor) -> None:
+    _check_long("take", index)
+    if not self.numel() and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
+
+
+def _check_put(
+    _name: str, self: Tensor, index: Tensor, source: Tensor, *_: Any
+) -> None:
+    _check_long("put_", index)
+    if self.dtype is not source.dtype:
+        mine, theirs = self.dtype.cpp_name, source.dtype.cpp_name
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got "
+            f"self.dtype = {mine} and source.dtype = {theirs}"
+        )
+    if index.numel() != source.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, "
+            f"but got source.numel() = {source.numel()}, index.numel() = "
+            f"{index.numel()}"
+        )
+    if not self.numel() and index.numel():
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
+
+
+def _row_places(index: Any, numel: int) -> Any:
     wrong = (index < -numel) | (index >= numel)
     if wrong.any():
         raise IndexError(
@@ -198,6 +245,7 @@ def _row_places(index: Any, numel: int) -> Any:
             F._new_zeros(grad, self.shape), index, grad, True
         )
     },
+    check=_check_take,
     out=True,
     out_rule=(
         "take(): self and out expected to have the same dtype, but got self.dtype = "
@@ -218,17 +266,13 @@ def take(xp: Any, self: Array, index: Array) -> Any:
         "source": lambda F, grad, index, source: F.reshape(
             F.take(grad, index), source.shape
         ),
-    }
+    },
+    check=_check_put,
 )
 def put(
     xp: Any, self: Array, index: Array, source: Array, accumulate: bool = False
 ) -> Any:
     """Write elements at their places in a row; ``accumulate`` adds them instead."""
-    if index.size != source.size:
-        raise RuntimeError(
-            "put_(): Expected source and index to have the same number of elements, "
-            f"but got source.numel() = {source.size}, index.numel() = {index.size}"
-        )
     row = self.reshape(-1).copy()
     places = _row_places(index, self.size).reshape(-1)
     if not accumulate:
@@ -274,9 +318,11 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 
 
 def _rows(data: Any) -> Any:
-    if not data.ndim:
-        return zeros(int(bool(data)), 0, dtype=int64)._data
-    return backend_of(data).xp.stack(data.nonzero()).T
+    xp = backend_of(data).xp
+    found = xp.stack(data.nonzero()).T if data.ndim else xp.empty((int(data != 0), 0))
+    if not len(found):
+        return empty_in_order(xp, found.shape, "int64", (0, 1))
+    return found.astype("int64", copy=False)
 
 
 @method(function=True)

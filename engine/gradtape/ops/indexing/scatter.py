@@ -18,6 +18,7 @@ from .._support.reduce_at_index import UFUNC, Places, at_once, combined, gradien
 from .._support.reduction import numpy_names
 from .._support.scalar_range import in_range
 from ..views.reshape import broadcast_shapes, expand
+from .slice_places import checks_dim
 
 Sizes = tuple[int, ...]
 
@@ -81,11 +82,16 @@ def _size_error(
 
 
 def _check_source(index: Any, src: Any, dim: int, self: Any) -> None:
-    if max(src.ndim, 1) != max(index.ndim, 1):
+    room = src.shape or (1,)
+    too_large = False
+    for d, n in enumerate(index.shape):
+        if too_large := n > room[wrap_dim(d, len(room))]:
+            break
+    if len(room) != max(index.ndim, 1):
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as src tensor"
         )
-    if any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
+    if too_large:
         raise RuntimeError(
             f"Expected index {list(index.shape)} to be no larger than self "
             f"{list(self.shape)} apart from dimension {dim} and to be no larger size "
@@ -141,6 +147,7 @@ def gather(
     tensor([[1],
             [4]])
     """
+    wrap_dim(dim, self.ndim)
     if not index.size:
         return xp.empty(index.shape, self.dtype)
     d, box = _box(xp, "gather", self, dim, index)
@@ -152,13 +159,15 @@ def gather(
 
 
 def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) -> Any:
+    wrap_dim(dim, self.ndim)
     result = self.copy()
     if not index.size:
         return result
     d, _ = _box(xp, name, self, dim, index, src if hasattr(src, "shape") else None)
     if not self.ndim:
         result = xp.asarray(result)
-        result[...] = src.reshape(-1)[-1] if hasattr(src, "reshape") else src
+        last = index.size - 1
+        result[...] = src.reshape(-1)[last] if hasattr(src, "reshape") else src
         return result
     if not index.ndim:
         index = index.reshape(1)
@@ -198,6 +207,7 @@ def _scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> 
         "self": lambda F, grad: grad,
         "src": lambda F, grad, dim, index: F.gather(grad, dim, index),
     },
+    check=checks_dim,
     out=True,
     out_rule=SAME_DTYPE,
 )
@@ -208,7 +218,9 @@ def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any
     if not index.size:
         return result
     if not self.ndim:
-        return xp.asarray(result + src.reshape(-1).sum()).astype(self.dtype)
+        _box(xp, "scatter_add", self, dim, index, src)
+        terms = src.reshape(-1)[: index.size]
+        return xp.asarray(result + terms.sum()).astype(self.dtype)
     places, part = check_places(xp, self, dim, index, src)
     at_once(xp.add, result, places, part)
     return result
@@ -233,6 +245,7 @@ def _scatter_call(
     value: Any,
     reduce: str | None,
 ) -> Call:
+    wrap_dim(dim, input.dim())
     if value is not None and src is None:
         src = value
     if reduce is not None:
@@ -286,6 +299,12 @@ def scatter_(
 
 
 def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call:
+    is_complex = value.is_complex() if isinstance(value, Tensor) else False
+    if (is_complex or isinstance(value, complex)) and not input.dtype.is_complex:
+        raise RuntimeError(
+            "index_fill_(): Converting complex Scalar to non-complex type is not "
+            "supported"
+        )
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
@@ -295,11 +314,6 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call
         if value.dtype is not input.dtype and not value.is_meta:
             in_range(value.item(), input.dtype)
         return "_index_fill_tensor", (input, index, value), (dim,)
-    if isinstance(value, complex) and not input.dtype.is_complex:
-        raise RuntimeError(
-            "index_fill_(): Converting complex Scalar to non-complex type is not "
-            "supported"
-        )
     return "_index_fill_value", (input, index), (dim, in_range(value, input.dtype))
 
 

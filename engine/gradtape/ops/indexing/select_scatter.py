@@ -75,6 +75,7 @@ def select_scatter(xp: Any, self: Array, src: Array, dim: int, index: int) -> An
     },
     out=True,
     out_rule=SAME_DTYPE,
+    recorded="real",
 )
 def slice_scatter(
     xp: Any,

@@ -24,6 +24,7 @@ from .._support.matrix_product import (
     product,
     scalar_name,
     scaled,
+    size_at,
     suit_blas,
     wide_product,
 )
@@ -115,15 +116,15 @@ def addmm(
             found = matrix_product(xp, mat1, mat2)
             xp.add(found, self, found)
         return found
-    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
-        if matrix.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
     if not self.dtype == mat1.dtype == mat2.dtype:
         which, left = ("self", self) if self.dtype != mat2.dtype else ("mat1", mat1)
         raise RuntimeError(
             f"{which} and mat2 must have the same dtype, but got "
             f"{_plain_name(left)} and {_plain_name(mat2)}"
         )
+    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
+        if matrix.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
     check_matrices(mat1, mat2)
     check_expandable(self, (mat1.shape[0], mat2.shape[1]))
     return added(xp, self, wide_product(xp, mat1, mat2, "addmm_impl_cpu_"), beta, alpha)
@@ -184,8 +185,6 @@ def addmv(
 ) -> Any:
     """Return ``beta * self + alpha * mat @ vec``."""
     _check_matrix_vector(mat, vec, self)
-    if self.ndim and self.size not in (1, mat.shape[0]):
-        raise _size_mismatch(self.size, mat, vec)
     found, kind = wide_product(xp, mat, vec, "addmv_impl_cpu"), DTYPE_OF[mat.dtype]
     beta, alpha = (mat.dtype.type(in_range(each, kind)) for each in (beta, alpha))
     return added(xp, self, found, beta, alpha)
@@ -197,8 +196,9 @@ def _check_matrix_vector(mat: Any, vec: Any, self: Any) -> None:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {rank}, {mat.ndim}, {vec.ndim}"
         )
-    if mat.shape[1] != vec.shape[0]:
-        raise _size_mismatch(mat.shape[0] if self is vec else self.size, mat, vec)
+    size = mat.shape[0] if self is vec else self.size
+    if mat.shape[1] != vec.shape[0] or size not in (1, mat.shape[0]):
+        raise _size_mismatch(size, mat, vec)
     if not self.dtype == mat.dtype == vec.dtype:
         names = [_plain_name(a) for a in (self, mat, vec)]
         raise RuntimeError(
@@ -291,8 +291,9 @@ def baddbmm(
     alpha: Any = 1,
 ) -> Any:
     """Return ``beta * self + alpha * bmm(batch1, batch2)``; ``self`` is broadcast."""
+    sizes = [size_at(batch1, 0), size_at(batch1, 1), size_at(batch2, 2)]
+    check_expandable(self, tuple(sizes))
     check_batches(batch1, batch2)
-    check_expandable(self, (*batch1.shape[:2], batch2.shape[2]))
     if not self.dtype == batch1.dtype == batch2.dtype:
         kinds = [CPP_TYPE[DTYPE_OF[each.dtype]] for each in (self, batch1, batch2)]
         raise RuntimeError(_THREE_DTYPES.format(*kinds))
@@ -328,8 +329,8 @@ def addbmm(
     alpha: Any = 1,
 ) -> Any:
     """Return ``beta * self + alpha * (sum of the products of all pairs)``."""
+    check_expandable(self, (size_at(batch1, 1), size_at(batch2, 2)))
     check_batches(batch1, batch2)
-    check_expandable(self, (batch1.shape[1], batch2.shape[2]))
     if self.dtype != batch1.dtype:
         raise RuntimeError(
             _SUM_DTYPE.format(out=_plain_name(self), result=_plain_name(batch2))

@@ -14,7 +14,9 @@ from ..._dispatch.declare import FUNCTIONS, OPS, Array, method, op, public
 from ..._dispatch.deprecated_signatures import call_older
 from ..._dispatch.inplace import in_place, inplace
 from ..._dispatch.operands import common_shape
+from ..._dispatch.view_history import check_inplace
 from ..._dtypes import CPP_TYPE, DTYPE_OF, bool_, result_type_of
+from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
 from .._support.arguments import check_tensor, wrap_dim
 from .._support.linalg import inexact, into, kind_name
@@ -230,6 +232,8 @@ _BAD_SIZE = (
     "match"
 )
 
+_NO_MATRIX = "2D tensor expected, got {}D tensor for input"
+
 Shape = Callable[[Any, Any], tuple[int, ...]]
 
 _RESULTS: dict[str, Shape] = {
@@ -258,6 +262,10 @@ def _install(name: str, shape_of: Shape) -> None:
         if [t.dim() for t in given if isinstance(t, Tensor)] == [*ranks]:
             result = shape_of(*given)
             if tuple(self.shape) != result:
+                needs = any(t.requires_grad for t in (self, *given))
+                check_inplace(self, mode.grad and needs)
+                if name == "addr" and self.dim() != 2:
+                    raise RuntimeError(_NO_MATRIX.format(self.dim()))
                 raise RuntimeError(
                     _BAD_SIZE.format(own=list(self.shape), result=list(result))
                 )

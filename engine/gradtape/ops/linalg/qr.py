@@ -151,6 +151,7 @@ def _underived(F: Any, grad: Any) -> Any:
     outputs=2,
     differentiable=(0, 1),
     output_names=("a", "tau"),
+    recorded="real",
 )
 def _geqrf(xp: Any, self: Array) -> Any:
     if self.ndim < 2:

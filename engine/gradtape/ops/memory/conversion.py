@@ -136,16 +136,19 @@ def detach_(self: Tensor) -> Tensor:
 # ---- casts ----
 
 
-@hidden_op({"self": lambda F, grad, self_dtype: cast_back(F, grad, self_dtype)})
+@hidden_op(
+    {"self": lambda F, grad, self_dtype: cast_back(F, grad, self_dtype)},
+    recorded="cast",
+)
 def _to_copy(xp: Any, self: Array, dtype: DType, memory_format: Any = None) -> Any:
     """Copy to another dtype; without a memory format, in the memory order it has."""
-    kind = dtype.numpy
+    kind, values = dtype.numpy, self
     if self.dtype.kind == "c" and kind.kind != "c":
-        self = self != 0 if kind.kind == "b" else self.real
-    values = self
+        values = self != 0 if kind.kind == "b" else self.real
     if kind.char == "e" and self.dtype.char == "d":
         values = self.astype(xp.float32)  # PyTorch rounds on the way, too
-    if memory_format is None and self.flags.c_contiguous and 1 not in self.shape:
+    rows = self.flags.c_contiguous and self.size and 1 not in self.shape
+    if memory_format is None and rows:
         return values.astype(kind, "C")
     copy = array_in(xp, self, memory_format, dtype)
     copy[...] = values
@@ -206,6 +209,7 @@ def _differs(where: Device, mine: Device) -> bool:
     {"self": lambda F, grad: F._from_device(grad)},
     name="_onto_device",
     node="ToCopyBackward0",
+    recorded="cast",
 )
 def _onto_device(xp: Any, self: Array, index: int | None = None) -> Any:
     """Copy from the host to a CUDA device."""
@@ -220,6 +224,7 @@ def _onto_device(xp: Any, self: Array, index: int | None = None) -> Any:
     {"self": lambda F, grad: F._onto_device(grad)},
     name="_from_device",
     node="ToCopyBackward0",
+    recorded="cast",
 )
 def _from_device(xp: Any, self: Array) -> Any:
     """Copy from a CUDA device to the host."""
@@ -230,6 +235,7 @@ def _from_device(xp: Any, self: Array) -> Any:
     {"self": lambda F, grad: F._from_device(grad)},
     name="_onto_meta",
     node="ToCopyBackward0",
+    recorded="cast",
 )
 def _onto_meta(xp: Any, self: Array) -> Any:
     """Keep the shape, the strides and the dtype, and let go of the values."""

@@ -35,6 +35,7 @@ from .conversion import warn_discards
     {"self": lambda F, grad: F.zeros_like(grad), "src": lambda F, grad: grad},
     name="copy",
     node="CopyBackwards",
+    recorded="cast",
 )
 def _copy(xp: Any, self: Array, src: Array) -> Any:
     """Return ``src`` in the shape of the first argument."""

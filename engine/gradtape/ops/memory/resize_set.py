@@ -58,20 +58,31 @@ def resize_(
     if order is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
     had = self._storage.nbytes() // self._data.itemsize
-    _resize_output_(self, wanted, order)
+    if _resize(self, wanted, order):
+        note_write(self, "resize_")
     unwritten(self._storage.flat_as(self._data.dtype)[had:])
     return self
 
 
 @method()
-def _resize_output_(self: Tensor, wanted: Sizes, order: Any = None) -> Tensor:
-    """Give what is to be written over another size, whether it requires grad or not."""
-    _check_room(wanted, self._data.itemsize)
-    if wanted != self._data.shape or order is not None:
-        steps = format_strides(wanted, order or contiguous_format)
-        place(self, Geometry(wanted, steps, self.storage_offset()))
-        note_write(self, "resize_")
+def _resize_output_(self: Tensor, wanted: Sizes, steps: Any = None) -> Tensor:
+    """Give what is to be written over another size, whether it requires grad or not.
+
+    The version is left as it is: the write that follows counts.
+    """
+    _resize(self, wanted, None, steps)
     return self
+
+
+def _resize(self: Tensor, wanted: Sizes, order: Any, steps: Any = None) -> bool:
+    """Give a tensor another size and strides; tell whether anything changed."""
+    _check_room(wanted, self._data.itemsize)
+    if wanted == self._data.shape and order is None:
+        return False
+    if steps is None:
+        steps = format_strides(wanted, order or contiguous_format)
+    place(self, Geometry(wanted, steps, self.storage_offset()))
+    return True
 
 
 def _check_room(size: Sizes, itemsize: int) -> None:

@@ -8,12 +8,15 @@ from typing import Any
 from ..._common.type_name import type_name
 from ..._dispatch.declare import OPS, Array, Operand, method, op, pointwise
 from ..._dispatch.inplace import in_place, inplace
-from ..._dispatch.operands import broadcast_error
 from ..._dtypes import DTYPE_OF, get_default_dtype
-from ..._graph.op import Derivative
+from ..._graph.op import Check, Derivative
 from ..._modes.grad_mode import mode
 from ..._tensor.tensor import Tensor
-from .._support.arguments import check_tensor, check_tensors, float_argument
+from .._support.arguments import (
+    check_tensor,
+    check_tensors,
+    float_argument,
+)
 from .._support.operands import (
     HIDDEN,
     OWN_DTYPE,
@@ -25,12 +28,13 @@ from .._support.operands import (
     kind_of,
     leaves_out,
     not_implemented,
+    number,
     refuses,
 )
 from .._support.signed import renamed
 
 
-def _compare_in_place(name: str, ufunc: str) -> None:
+def _compare_in_place(name: str, ufunc: str, check: Check | None) -> None:
     """Install ``name_``, which unlike the comparison itself has a derivative: zero."""
 
     def kernel(xp: Any, self: Operand, other: Operand) -> Any:
@@ -43,6 +47,7 @@ def _compare_in_place(name: str, ufunc: str) -> None:
         "name": name,
         "promotion": "compare",
         "pointwise": True,
+        "check": check,
         **HIDDEN,
     }
     number, tensor = f"_{name}_number", f"_{name}_tensor"
@@ -62,7 +67,7 @@ for _name, _ufunc in {
 }.items():
     _check = None if _name in ("eq", "ne") else leaves_out("c", f"{_name}_cpu")
     pointwise(_name, _ufunc, {}, arity=2, promotion="compare", check=_check)
-    _compare_in_place(_name, _ufunc)
+    _compare_in_place(_name, _ufunc, _check)
 
 for _name in ("logical_and", "logical_or", "logical_xor"):
     pointwise(_name, _name, {}, arity=2, promotion="compare", numbers=False)
@@ -95,19 +100,14 @@ def _size(xp: Any, array: Any) -> Any:
 
 
 @hidden_op({}, family="upcast")
-def _isclose(
-    xp: Any, self: Array, other: Array, rtol: float, atol: float, equal_nan: bool
-) -> Any:
-    close = self == other
-    if equal_nan and self.dtype.kind in "fc":
-        close |= xp.isnan(self) & xp.isnan(other)
-    if (rtol == 0 and atol == 0) or self.dtype.kind == "b":
-        return close
+def _is_near(xp: Any, self: Array, other: Array, rtol: float, atol: float) -> Any:
+    if self.dtype.kind == "b":
+        return self == other
     if other.dtype.kind in "iub":
         other = other.astype(get_default_dtype().numpy)  # in it, integers are compared
     allowed = atol + _size(xp, rtol * other)
     apart = _size(xp, self - other)
-    return close | (xp.isfinite(apart) & (apart <= allowed))
+    return xp.isfinite(apart) & (apart <= allowed)
 
 
 @method(function=True)
@@ -131,10 +131,15 @@ def isclose(
             raise RuntimeError(
                 f"{name} must be greater than or equal to zero, but got {value:g}"
             )
-    try:
-        return _isclose(input, other, rtol, atol, equal_nan)
-    except ValueError:
-        raise broadcast_error(input.shape, other.shape) from None
+    if type(equal_nan) is not bool:
+        kind = type_name(equal_nan)
+        raise TypeError(f"isclose(): argument 'equal_nan' must be bool, not {kind}")
+    close = input.eq(other)
+    if equal_nan and input._data.dtype.kind in "fcV":
+        close.bitwise_or_(input.isnan().bitwise_and(other.isnan()))
+    if rtol or atol:
+        close.bitwise_or_(_is_near(input, other, rtol, atol))
+    return close
 
 
 @method(function=True)
@@ -253,9 +258,11 @@ def _check_clamp(_name: str, self: Any, *bounds: Any) -> None:
     if kinds == "c":
         raise NotImplementedError(_NO_CLAMP)
     if kinds == "b":
-        if any(isinstance(each, Tensor) for each in bounds):
-            raise not_implemented("clamp_cpu", self)
         low, high = (*bounds, None)[:2]
+        if any(isinstance(each, Tensor) for each in bounds):
+            if None in (low, high):
+                return  # clamp_min and clamp_max of tensors have bools
+            raise not_implemented("clamp_cpu", self)
         one = "" if None not in (low, high) else "_max" if low is None else "_min"
         raise not_implemented(f"clamp{one}_scalar_cpu", self)
     check_numbers(self, *bounds)
@@ -392,18 +399,21 @@ def _clamp_max_tensor(xp: Any, self: Array, max: Array) -> Any:
     return xp.minimum(self, max)
 
 
-def _clamp_form(min: Any, max: Any) -> str:
+def _clamp_call(min: Any, max: Any) -> tuple[str, Any, Any]:
+    """Return the form to call and its bounds; beside a number, 0-d tensors are one."""
     if min is None and max is None:
         raise RuntimeError(_NO_BOUNDS)
     given = [b for b in (min, max) if b is not None]
     tensors = [b for b in given if isinstance(b, Tensor)]
     if tensors and len(tensors) < len(given):
+        if not any(b.dim() or b.requires_grad for b in tensors):
+            return "_clamp_numbers", number(min), number(max)
         names = ", ".join(type_name(b) for b in given)
         raise TypeError(
             "clamp() received an invalid combination of arguments - got (Tensor, "
             f"{names}), but expected one of:"
         )
-    return "_clamp_tensors" if tensors else "_clamp_numbers"
+    return "_clamp_tensors" if tensors else "_clamp_numbers", min, max
 
 
 @method(function=True)
@@ -415,13 +425,15 @@ def clamp(
     Where the bounds contradict each other, ``max`` wins.
     """
     check_tensor(input, "clamp")
-    return _FORMS[_clamp_form(min, max)](input, min, max, out=out)
+    form, low, high = _clamp_call(min, max)
+    return _FORMS[form](input, low, high, out=out)
 
 
 @method()
 def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """In-place version of clamp()."""
-    return _IN_PLACE[_clamp_form(min, max)](self, min, max)
+    form, low, high = _clamp_call(min, max)
+    return _IN_PLACE[form](self, low, high)
 
 
 @method(function=True)

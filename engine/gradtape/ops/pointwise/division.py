@@ -29,7 +29,7 @@ from .._support.reuse_gradient import over
 
 def check_divisor(self: Any, other: Any) -> None:
     """Refuse to divide integers by zero, in PyTorch's words."""
-    if self.dtype.kind in "iub" and not other.all():
+    if self.dtype.kind in "iub" and self.size and not other.all():
         raise RuntimeError("ZeroDivisionError")
 
 

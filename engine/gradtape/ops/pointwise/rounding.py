@@ -125,6 +125,7 @@ def frac(xp: Any, self: Array) -> Any:
 @op(
     {"self": lambda F, grad, self, nan, posinf, neginf: grad * F.isfinite(self)},
     out_rule="nan_to_num: dtype of out: {out} should be same as input: {result}",
+    recorded="real",
     **POINTWISE,
 )
 def nan_to_num(

@@ -94,9 +94,12 @@ def _where_method(self: Any, condition: Tensor, other: Any) -> Tensor:
 
 
 def _check_lerp(_name: str, self: Any, end: Any, weight: Any) -> None:
-    same_dtype("lerp", self, end=end, weight=weight)
-    if kind_of(self) in "biu":
-        kind = "tensor" if isinstance(weight, Tensor) else "scalar"
+    same_dtype("lerp", self, end=end)
+    if isinstance(weight, Tensor) and weight.dim():  # without, it counts as a number
+        same_dtype("lerp", self, weight=weight)
+    by_tensor = isinstance(weight, Tensor)
+    if kind_of(*((self, end, weight) if by_tensor else (self,))) in "biu":
+        kind = "tensor" if by_tensor else "scalar"
         raise not_implemented(f"lerp_kernel_{kind}", self)
 
 

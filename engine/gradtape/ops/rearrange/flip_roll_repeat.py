@@ -16,7 +16,7 @@ from .._support.arguments import (
     wrap_dims,
 )
 from .._support.memory_formats import moved_into, suggested_by
-from .._support.new_tensor import array_like, made, module_on
+from .._support.new_tensor import array_like, dense_copy, made, module_on
 from .._support.operands import hidden_op
 from .._support.out_argument import PLAIN, with_out
 from .._support.reduction import numpy_names
@@ -126,8 +126,8 @@ def repeat_interleave(
     if is_integer(repeats) and not isinstance(repeats, Tensor):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
-        size = source._data.shape or (1,)
-        widened = unsqueeze(source if source.dim() else source.view(1), d + 1)
+        size = source._data.shape
+        widened = unsqueeze(source, d + 1)
         whole = expand(widened, (*size[: d + 1], repeats, *size[d + 1 :]))
         return whole.clone(memory_format=contiguous_format).flatten(d, d + 1)
     counts = repeats if isinstance(repeats, Tensor) else made(xp.asarray(repeats))
@@ -216,6 +216,8 @@ def _negated(shifts: Any) -> Any:
 )
 def _roll(xp: Any, self: Array, shifts: Sizes, dims: Sizes = ()) -> Any:
     """Move elements along dimensions; those that leave come in at the other end."""
+    if not self.size:
+        return dense_copy(xp, self)
     if not dims:
         return xp.roll(self, shifts[0])
     return moved_into(xp, xp.roll(self, shifts, dims), suggested_by(self))

@@ -10,7 +10,7 @@ from ... import return_types
 from ..._backend import backend_of
 from ..._dispatch.declare import ABSENT, OPS, Array, method, op
 from ..._dispatch.inplace import in_place
-from ..._dtypes import CPP_TYPE, DTYPE_OF, finfo, parse_dtype
+from ..._dtypes import CPP_TYPE, DTYPE_OF, bool_, finfo, parse_dtype
 from ..._dtypes import dtype as DType
 from ..._tensor.tensor import Tensor, wrap
 from .._kernels.bitwise_select import check_floating
@@ -38,8 +38,8 @@ def _scanned(ufunc: Any, self: Any, dim: int, kept: bool = False) -> Any:
     return found if found.flags.c_contiguous else found.copy(order="C")
 
 
-def _check_scanned(name: str, dtype: DType | None) -> None:
-    if dtype is not None and dtype.name == "bool":
+def _check_scanned(name: str, self: Any, dtype: DType | None) -> None:
+    if dtype is bool_ and self.ndim and self.size:  # else there is nothing to scan
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
 
 
@@ -62,7 +62,7 @@ def _scanned_back(xp: Any, ufunc: Any, self: Any, dim: int) -> Any:
     out_rule=SAME_DTYPE,
 )
 def _cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
-    _check_scanned("cumsum", dtype)
+    _check_scanned("cumsum", self, dtype)
     return _scanned(xp.add, in_dtype(self, dtype), dim, dtype is not None)
 
 
@@ -105,7 +105,7 @@ def _cumprod_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> An
     out_rule=SAME_DTYPE,
 )
 def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
-    _check_scanned("cumprod", dtype)
+    _check_scanned("cumprod", self, dtype)
     given = in_dtype(self, dtype)
     if given.dtype.kind == "c" and given.ndim and given.size:
         given = _from_one(xp, given, dim)
@@ -202,6 +202,7 @@ def _running(name: str, ufunc: str, better: str) -> Any:
         output_names=("values", "indices"),
         out=True,
         out_rule=_SCALAR_TYPE,
+        recorded="real",
     )(kernel)
     kind = getattr(return_types, name)
 
@@ -278,7 +279,8 @@ def _written(form: Any) -> Any:
                 f"Bad in-place call: input tensor dtype {CPP_TYPE[self.dtype]} and "
                 f"output tensor dtype {CPP_TYPE[kind]} should match"
             )
-        return form(self, dim, dtype=kind)
+        # Elsewhere, sums and products of bools are whole numbers.
+        return form(self, dim, dtype=bool_ if self.dtype is bool_ else kind)
 
     return scan
 

@@ -7,9 +7,10 @@ from typing import Any
 from ... import return_types
 from ..._common.type_name import type_name
 from ..._dispatch.declare import Array, method, op
+from ..._graph.op import Check
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
-from .._support.arguments import as_integer
+from .._support.arguments import as_integer, wrap_dim
 from .._support.declare_view import composed
 from .._support.operands import hidden_op
 from .._support.out_argument import SAME_DTYPE, with_out
@@ -79,6 +80,19 @@ def _extreme(name: str, ufunc: str) -> Any:
 
 amax = _extreme("amax", "maximum")
 amin = _extreme("amin", "minimum")
+
+
+def _check_along(name: str) -> Check:
+    """Return a check of the forms with a dimension: all have elements, and an order."""
+    needs = needs_elements(name)
+
+    def check(called: str, self: Any, dim: Any, *_: Any) -> None:
+        needs(called, self, dim)
+        if self._data.dtype.kind == "c":
+            wrap_dim(dim, self._data.ndim)
+            raise RuntimeError(f"{name}(): does not support complex input")
+
+    return check
 
 
 def _check_aminmax(_name: str, self: Any, dim: Any = None, *_: Any) -> None:
@@ -176,6 +190,7 @@ def _take_picked(xp: Any, self: Array, indices: Array, dim: int) -> Any:
 def place_of(xp: Any, name: str, self: Any, axis: int | None, keep: bool) -> Any:
     """Return where the extreme is, of everything or along an axis."""
     if self.ndim == 0:
+        axes_of(axis, 0)  # refuses a dimension that is not there
         return xp.zeros((), "int64")
     if axis is None:
         found = xp.asarray(getattr(xp, f"arg{name}")(self)).astype("int64")
@@ -236,7 +251,7 @@ def _picking(name: str) -> Any:
         outputs=2,
         output_names=("values", "indices"),
         family="reduction",
-        check=needs_elements(name, lacks=f"{name}_cpu"),
+        check=_check_along(name),
         out=True,
         out_rule=SAME_DTYPE,
     )(along)

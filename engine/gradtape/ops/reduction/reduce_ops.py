@@ -10,6 +10,7 @@ from ..._dtypes import CPP_TYPE, DTYPE_OF, parse_dtype
 from ..._dtypes import dtype as DType
 from ..._sparse.array import SparseArray
 from ..._tensor.tensor import Tensor, wrap
+from .._kernels.bitwise_select import check_floating
 from .._kernels.blas_sums import LONG, sums, total
 from .._support.arguments import as_integer, check_tensor
 from .._support.declare_view import composed
@@ -405,6 +406,8 @@ def _nansum(
     if data.dtype.kind in "biu":
         found = in_whole(xp.add.reduce(data, axis=axes, dtype="int64"), dtype)
         return finish(xp, found, data.shape, axes, keepdim)
+    if self.dtype.kind not in "biu":
+        check_floating(data, "nansum_cpu", "c")
     there = xp.where(xp.isnan(data), 0, data)
     found = xp.asarray(xp.add.reduce(there, axis=axes, dtype=wide(data)))
     return finish(xp, found.astype(data.dtype), data.shape, axes, keepdim)

@@ -160,7 +160,8 @@ def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int)
     key="_log_softmax",
 )
 def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
-    found, axis = _shifted(xp, widened(self), dim, "log_softmax")
+    wide_self = self if self.dtype.kind in "iu" else widened(self)
+    found, axis = _shifted(xp, wide_self, dim, "log_softmax")
     if found.size:
         total, wide = _total(xp, xp.exp(found), axis), found.dtype
         if axis == self.ndim - 1:  # where PyTorch keeps both in the elements' type

@@ -11,10 +11,11 @@ from ... import return_types
 from ..._autocast.autocast import autocasts
 from ..._common.type_name import type_name
 from ..._dispatch.declare import ABSENT, FUNCTIONS, Array, method, op
-from ..._storage.result_strides import laid_out
+from ..._dtypes import DTYPE_OF
 from ..._tensor.tensor import Tensor
 from .._kernels.bitwise_select import check_floating
 from .._support.arguments import as_bool, as_integer, check_tensor, wrap_dim
+from .._support.new_tensor import array_like
 from .._support.operands import HIDDEN, hidden_op, leaves_out, refuses
 from .._support.out_argument import SAME_DTYPE, into, with_out
 from .._support.reduction import finish, numpy_names, values_of
@@ -61,14 +62,31 @@ def _sort_kernel(xp: Any, self: Array, dim: int, descending: bool) -> Any:
     places = _sorted_places(xp, self, axis, descending)
     values = xp.take_along_axis(self, places, axis)
     found = (values, places.astype("int64", copy=False))
-    return tuple(laid_out(xp, v, [self]) for v in found)
+    if self.flags.c_contiguous and self.size and 1 not in self.shape:
+        return found
+    return tuple(_lying_like(xp, self, each) for each in found)
+
+
+def _lying_like(xp: Any, self: Any, values: Any) -> Any:
+    """Return values in the memory order that a copy of ``self`` would have."""
+    found = array_like(xp, self, DTYPE_OF[values.dtype])
+    found[...] = values
+    return found
+
+
+_NO_SORT = refuses("c", " Sort does not support complex dtypes on CPU")
+
+
+def _check_sorted(name: str, self: Tensor, dim: int, *_: Any) -> None:
+    wrap_dim(dim, self.dim())
+    _NO_SORT(name, self)
 
 
 _SORT: dict[str, Any] = {
     "name": "sort",
     "outputs": 2,
     "output_names": _NAMES,
-    "check": refuses("c", " Sort does not support complex dtypes on CPU"),
+    "check": _check_sorted,
     "out": True,
     "out_rule": SAME_DTYPE,
     **HIDDEN,
@@ -140,9 +158,9 @@ _NO_TOPK = {
     out_rule=SAME_DTYPE,
 )
 def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
+    axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind in "bc":
         raise RuntimeError(_NO_TOPK[self.dtype.kind])
-    axis = wrap_dim(dim, self.ndim)
     if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if self.ndim == 0:
@@ -194,6 +212,7 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     output_names=_NAMES,
     out=True,
     out_rule="output values must be of same type as input",
+    recorded="real",
 )
 def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
@@ -252,7 +271,7 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
     def of_all(xp: Any, self: Array) -> Any:
         flat = self.reshape(-1)
         if not flat.size:
-            return xp.asarray(xp.nan, self.dtype)
+            return xp.asarray(xp.nan).astype(self.dtype)
         return flat[_middle(xp, flat, 0, skip_nan)[0]]
 
     def along(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
@@ -265,7 +284,7 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
             )
         return _one(xp, self, _middle(xp, self, axis, skip_nan), axis, keepdim)
 
-    facts: dict[str, Any] = {"name": name, **HIDDEN}
+    facts: dict[str, Any] = {"name": name, "recorded": "real", **HIDDEN}
     whole_check, check = (
         leaves_out("bc", label, 1) for label in ("median_cpu", "median_out")
     )
@@ -315,6 +334,7 @@ _VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for {slot} outp
     out=True,
     out_rule=_VALUES_DTYPE,
     family="upcast",
+    recorded="real",
 )
 def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
@@ -474,4 +494,4 @@ def _at_ranks(rows: Tensor, ranks: Tensor, way: str) -> Tensor:
         return found
     halves = way == "midpoint"
     weights = FUNCTIONS["full_like"](ranks, 0.5) if halves else ranks - below
-    return found.lerp(rows.gather(-1, ranks.ceil().long()), weights)
+    return found.lerp_(rows.gather(-1, ranks.ceil().long()), weights)

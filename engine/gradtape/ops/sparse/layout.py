@@ -90,6 +90,7 @@ def _sparse_like(xp: Any, self: Array, pattern: Array) -> Any:
     {"self": lambda F, grad: F._densified(grad)},
     name="_to_sparse",
     node="ToSparseBackward1",
+    recorded="real",
 )
 def _to_sparse(xp: Any, self: Array, sparse_dim: int) -> Any:
     return from_dense(self, sparse_dim)

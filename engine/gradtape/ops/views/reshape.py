@@ -164,15 +164,24 @@ def ravel(input: Tensor) -> Tensor:
     return input.contiguous().view(-1)
 
 
+_NO_DIMENSION = (
+    "unflatten got an unexpected error:\n"
+    "Dimension specified as {} but tensor has no dimensions"
+)
+
+
 @method(function=True)
 @numpy_names
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Divide one dimension into several, one of which may be -1."""
     shape = check_tensor(input, "unflatten")._data.shape
-    d = wrap_dim(as_integer(dim, "unflatten", "dim", 1), len(shape))
+    dim = as_integer(dim, "unflatten", "dim", 1)
     parts = read_sizes(sizes, "unflatten", "sizes", 2)
     if not parts:
         raise RuntimeError("unflatten: sizes must be non-empty")
+    d = wrap_dim(dim, len(shape))
+    if not shape:
+        raise RuntimeError(_NO_DIMENSION.format(d))
     try:
         parts = at.inferred_size(parts, shape[d])
     except RuntimeError as error:
