@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gradviz.showing.show import show as show
     from gradviz.snapshots import load as load
     from gradviz.stepping import step as step
+    from gradviz.summarizing import summary as summary
     from gradviz.supposing import what_if as what_if
     from gradviz.testing.graphs import assert_same_graph as assert_same_graph
     from gradviz.watching import watch as watch
@@ -66,6 +67,7 @@ __all__ = [
     "record",
     "show",
     "step",
+    "summary",
     "watch",
     "what_if",
     "why",
@@ -90,6 +92,7 @@ _HOMES = {
     "record": "gradviz._capture",
     "show": "gradviz.showing.show",
     "step": "gradviz.stepping",
+    "summary": "gradviz.summarizing",
     "unload_ipython_extension": "gradviz.notebook.extension",
     "watch": "gradviz.watching",
     "what_if": "gradviz.supposing",

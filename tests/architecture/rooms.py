@@ -66,7 +66,7 @@ GRADVIZ = """
     export widget
     showing
     _capture
-    derivative notebook watching
+    derivative notebook summarizing watching
     stepping supposing
     values
     offers
