@@ -14,6 +14,7 @@ from gradviz.errors import QuestionError as QuestionError
 from gradviz.errors import SnapshotError as SnapshotError
 
 if TYPE_CHECKING:
+    from gradviz import integrations as integrations
     from gradviz import plot as plot
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
@@ -60,6 +61,7 @@ __all__ = [
     "export_json",
     "export_png",
     "export_svg",
+    "integrations",
     "ledger",
     "load",
     "merge",
@@ -107,7 +109,7 @@ _PROVIDED = {
     "recording_services": "gradviz.offers",
 }
 
-_ROOMS = ("plot",)  # packages that are used through an attribute
+_ROOMS = ("integrations", "plot")  # packages that are used through an attribute
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,7 @@ _LAZY = (
     "for its summary."
 )
 _SCRIPTED = "a scripted model does not show its layers; give the one it was made from."
+_NOWHERE = "Operations are not known of code that is in no file, as of `python -c`."
 _TOO_LONG = (
     "The run was too long to be told whole: operations are known of its last "
     "{count:,} events."
@@ -125,6 +126,7 @@ def _logged(
 ) -> _Logged:
     kept = Kept([*model.parameters(), *model.buffers()])
     with open_log(engine) as log:
+        nowhere = engine == "gradtape" and log.site() is None
         with (
             turns_of(modules, lambda: (log.next_index, kept.nbytes), lib) as turns,
             kept.listening(lib),
@@ -136,8 +138,12 @@ def _logged(
     taken = {value.tensor for each in calls for value in each.inputs}
     used = {id(p) for p in model.parameters() if log.tensors.known(p) in taken}
     flops = [flops_of(each) if isinstance(each, Call) else 0 for each in events]
+    if nowhere:
+        flops = [None] * len(events)
     first = events[0].index if events else 0
     notes = [*log.program.notes, *dict.fromkeys(log.program.unseen.values())]
+    if nowhere:
+        notes.append(_NOWHERE)
     if first:
         notes.append(_TOO_LONG.format(count=len(events)))
     return _Logged(turns, first, flops, used, notes)

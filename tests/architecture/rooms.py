@@ -67,7 +67,7 @@ GRADVIZ = """
     showing
     _capture
     derivative notebook summarizing watching
-    stepping supposing
+    integrations stepping supposing
     values
     offers
     running testing

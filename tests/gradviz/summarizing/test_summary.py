@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -208,6 +210,15 @@ def test_flops_that_are_not_known_are_not_guessed(lib: Any):
     found = gradviz.summary(model, lib.randn(2, 3), lib.randn(3, 4))
     assert found.total.flops is None
     assert " ? " in found.to_text().splitlines()[1]
+
+
+def test_code_in_no_file_has_no_known_operations():
+    text = "found = gradviz.summary(torch.nn.Conv1d(1, 1, 2), torch.ones(1, 1, 3))"
+    code = f"import gradviz, gradtape as torch\n{text}\nprint(found)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert " ? " in done.stdout.splitlines()[1]
+    assert done.stdout.endswith("in no file, as of `python -c`.\n")
 
 
 # ---- parameters, memory, the tree ----------------------------------------------------
