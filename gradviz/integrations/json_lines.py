@@ -24,8 +24,8 @@ class JSONLines:
     >>> with gradviz.watch(net, optimizer, page=None, sinks=[sink]):
     ...     net(torch.ones(3, 2)).sum().backward()
     ...     optimizer.step()
-    >>> import json
-    >>> numbers = json.loads(open("steps.jsonl").readline())["numbers"]
+    >>> first = Path("steps.jsonl").read_text().splitlines()[0]
+    >>> numbers = json.loads(first)["numbers"]
     >>> numbers["gradient_norm/bias"], numbers["learning_rate"]
     (3.0, 0.1)
     """
