@@ -61,7 +61,7 @@ GRADVIZ = """
     dependence
     diagnosis
     answers flow
-    analysis plot reporting
+    analysis plot reporting tracing
     render
     export widget
     showing
