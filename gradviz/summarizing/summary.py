@@ -137,9 +137,10 @@ def _logged(
     calls = [each for each in events if isinstance(each, Call)]
     taken = {value.tensor for each in calls for value in each.inputs}
     used = {id(p) for p in model.parameters() if log.tensors.known(p) in taken}
-    flops = [flops_of(each) if isinstance(each, Call) else 0 for each in events]
-    if nowhere:
-        flops = [None] * len(events)
+    flops = [
+        None if nowhere else flops_of(each) if isinstance(each, Call) else 0
+        for each in events
+    ]
     first = events[0].index if events else 0
     notes = [*log.program.notes, *dict.fromkeys(log.program.unseen.values())]
     if nowhere:

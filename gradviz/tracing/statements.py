@@ -188,11 +188,14 @@ class _Walk:
         function = self._places.function(frame.code)
         if not isinstance(function, ast.FunctionDef):
             return None
-        last, returns = function.body[-1], list(_returns(function))
-        if len(returns) != 1 or returns[0] is not last or last.value is None:
+        returns = list(_returns(function))
+        if len(returns) != 1 or returns[0] is not function.body[-1]:
+            return None
+        last = returns[0].value
+        if last is None:
             return None
         bound = {**frame.bound, **dict(self._bindings(statement, frame))}
-        return self._value(last.value, _Frame(frame.code, frame.site, bound=bound))
+        return self._value(last, _Frame(frame.code, frame.site, bound=bound))
 
 
 def _returns(function: ast.FunctionDef) -> Iterator[ast.Return]:
