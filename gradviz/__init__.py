@@ -41,6 +41,7 @@ from gradviz.errors import QuestionError as QuestionError
 from gradviz.errors import SnapshotError as SnapshotError
 
 if TYPE_CHECKING:
+    from gradviz import integrations as integrations
     from gradviz import plot as plot
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from gradviz.showing.show import show as show
     from gradviz.snapshots import load as load
     from gradviz.stepping import step as step
+    from gradviz.summarizing import summary as summary
     from gradviz.supposing import what_if as what_if
     from gradviz.testing.graphs import assert_same_graph as assert_same_graph
     from gradviz.watching import watch as watch
@@ -86,6 +88,7 @@ __all__ = [
     "export_json",
     "export_png",
     "export_svg",
+    "integrations",
     "ledger",
     "load",
     "merge",
@@ -93,6 +96,7 @@ __all__ = [
     "record",
     "show",
     "step",
+    "summary",
     "watch",
     "what_if",
     "why",
@@ -117,6 +121,7 @@ _HOMES = {
     "record": "gradviz._capture",
     "show": "gradviz.showing.show",
     "step": "gradviz.stepping",
+    "summary": "gradviz.summarizing",
     "unload_ipython_extension": "gradviz.notebook.extension",
     "watch": "gradviz.watching",
     "what_if": "gradviz.supposing",
@@ -131,7 +136,7 @@ _PROVIDED = {
     "recording_services": "gradviz.offers",
 }
 
-_ROOMS = ("plot",)  # packages that are used through an attribute
+_ROOMS = ("integrations", "plot")  # packages that are used through an attribute
 
 
 def __getattr__(name: str) -> Any:

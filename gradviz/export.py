@@ -179,6 +179,12 @@ def _drawn(form: str) -> Callable[[ir.Snapshot], bytes]:
     return drawn
 
 
+def _model_explorer(snapshot: ir.Snapshot) -> bytes:
+    from gradviz.render.model_explorer import to_model_explorer
+
+    return to_model_explorer(snapshot).encode("ascii") + b"\n"
+
+
 def _text(snapshot: ir.Snapshot) -> bytes:
     from gradviz.render.text import to_text
 
@@ -189,7 +195,7 @@ def _json(snapshot: ir.Snapshot) -> bytes:
     return ir_json.dumps(snapshot).encode("ascii") + b"\n"
 
 
-# By the suffix of the file.
+# By the suffix of the file, or the name of the format.
 FORMS: dict[str, Callable[[ir.Snapshot], bytes]] = {
     "html": _html,
     "svg": _svg,
@@ -199,5 +205,6 @@ FORMS: dict[str, Callable[[ir.Snapshot], bytes]] = {
     "gvc": ir_columns.encode,
     "png": _drawn("png"),
     "pdf": _drawn("pdf"),
+    "model-explorer": _model_explorer,
 }
 _DRAWN_BY_GRAPHVIZ = ("png", "pdf", "svg")

@@ -19,6 +19,7 @@ from gradviz.program.events import Call
 from gradviz.program.log import Identities
 from gradviz.program.records import Program
 from gradviz.program.sources import parsed
+from gradviz.program.values import RawSite
 
 Engine = Literal["gradtape", "torch"]
 
@@ -54,6 +55,9 @@ class RunLog(Protocol):
         trace: TracebackType | None,
         /,
     ) -> None: ...
+
+    def site(self) -> RawSite | None:
+        """Return the innermost frame of the user's; None where none is in a file."""
 
     def preflight(self, loss: Any, /) -> object:
         """Log what a backward pass from a tensor would walk, without running it."""

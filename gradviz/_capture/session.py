@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gradviz._capture.asking import Asked
     from gradviz.answers.answer import Why
     from gradviz.diagnosis.diagnose import Diagnosis
+    from gradviz.program import Program
     from gradviz.program.history import History
     from gradviz.showing.live_view import LiveView
 
@@ -404,6 +405,10 @@ class Session:
     def services(self) -> dict[str, Service]:
         """Return what a view of this recording can ask for, which does not hold it."""
         return dict(provided("recording_services")(ref(self)))
+
+    def programs(self) -> list[Program]:
+        """Return the log of each engine that was recorded."""
+        return [part.log.program for part in self._parts if part.log is not None]
 
     def living(self) -> Iterator[Any]:
         """Yield the tensors that were recorded and that the program still holds."""

@@ -42,6 +42,7 @@ examples:
   gradviz run --findings out.json train.py   only the findings, for other programs
   gradviz run --findings out.sarif train.py  the same for code scanning
   gradviz run --fail-on error train.py       exit with 3 if an error is found
+  gradviz run --trace train.py               what tensors each line assigned
   gradviz run --step train.py                step through every backward pass
   gradviz fix train.py                       what was found, as changes to your file
   gradviz fix --try --write train.py         try each change; write those that help

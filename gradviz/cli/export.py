@@ -30,7 +30,10 @@ def add_export(commands: argparse._SubParsersAction[Any]) -> None:
         help="the file to write; png and pdf are drawn by Graphviz, where it is there",
     )
     export.add_argument(
-        "--format", metavar="FORM", help="one of these, whatever the file is called"
+        "--format",
+        metavar="FORM",
+        help="one of these, whatever the file is called, or model-explorer: JSON for "
+        "Google's Model Explorer",
     )
     export.set_defaults(execute=_export)
 

@@ -44,6 +44,7 @@ _ONE_BASELINE = (
     "--write-baseline is for one process: run the script without its launcher, or "
     "compare the ranks with `gradviz merge`."
 )
+_STDERR = Path("-")
 _OUTPUTS = {
     "html": "the page to write; with no output and no --format: the script's name.html",
     "json": "the recording as data, for later",
@@ -115,6 +116,15 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         "all inside, tensors, ops; may be given again; default: of some of all",
     )
     run.add_argument(
+        "--trace",
+        nargs="?",
+        const=_STDERR,
+        type=Path,
+        metavar="=FILE",
+        help="tell which tensors each line assigned, with shapes and dtypes, on stderr "
+        "or in FILE (as --trace=FILE); lines of loops three times",
+    )
+    run.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
     findings.add_findings(run)
@@ -124,9 +134,10 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
 # The options of `run`, which may also follow SCRIPT.
 VALUED = {
     *("--html", "--json", "--engine", "--steps", "--title"),
-    *("--detail", "--budget", "--keep"),
+    *("--detail", "--budget", "--keep", "--trace"),
     *findings.VALUED,
 }
+_ALONE = {"--trace"}  # whose value, if any, follows "=": the next word may be SCRIPT
 FLAGS = {"--keep-compiled", "--no-open", "--step", *findings.FLAGS}
 
 
@@ -148,6 +159,8 @@ def split_run(
         elif word == "-m" and not script_seen:
             own += [word, *islice(rest, 1)]
             script_seen = True
+        elif word in _ALONE and word in valued:
+            own.append(f"{word}=-")
         elif word in valued:
             own += [word, *islice(rest, 1)]
         elif word in flags or word.partition("=")[0] in valued:
@@ -178,7 +191,7 @@ def _run(options: argparse.Namespace) -> Ending:
         raise GradvizError(_ONE_BASELINE)
     stem = script.stem if module is None else module.rpartition(".")[2]
     stem = "stdin" if stem == "-" else stem
-    if not _targets(options) and options.format is None:
+    if _targets(options).keys() <= {"trace"} and options.format is None:
         if rank is None:
             options.html = Path(f"{stem}.html")
         else:  # for `gradviz merge` to put together
@@ -196,6 +209,7 @@ def _run(options: argparse.Namespace) -> Ending:
         detail=options.detail,
         budget=options.budget,
         keep=options.keep and tuple(options.keep),
+        lines=options.trace is not None,
     )
     voice = Voice()
     return run_program(
@@ -211,9 +225,11 @@ def _run(options: argparse.Namespace) -> Ending:
 
 def _targets(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files to write, by the option that names them."""
-    names = [*_OUTPUTS, "findings", *["baseline"][: options.write_baseline]]
+    names = [*_OUTPUTS, "findings", "trace", *["baseline"][: options.write_baseline]]
     found = {name: getattr(options, name) for name in names}
-    return {name: target for name, target in found.items() if target is not None}
+    return {
+        name: target for name, target in found.items() if target not in (None, _STDERR)
+    }
 
 
 def _check_targets(program: Program, options: argparse.Namespace) -> None:
@@ -276,6 +292,11 @@ def _deliver(
         files["findings"] = lambda: document(report, telling.written).encode()
     if report is not None and options.write_baseline:
         files["baseline"] = partial(dumps, report)
+    text = "\n".join(outcome.lines)
+    if options.trace == _STDERR:
+        voice.say(text)
+    elif options.trace is not None:
+        _written({"trace": lambda: f"{text}\n".encode()}, options, voice)
     written = _written(files, options, voice)
     if report is not None or outcome.snapshot is not None:
         with voice.failures("what was found"):

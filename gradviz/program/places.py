@@ -97,9 +97,9 @@ class Places:
         """
         statement = self.statement(raw)
         if isinstance(statement, ast.Assign):
-            return [name for each in statement.targets for name in _names(each)]
+            return [name for each in statement.targets for name in names_in(each)]
         if isinstance(statement, ast.AugAssign | ast.AnnAssign):
-            return _names(statement.target)
+            return names_in(statement.target)
         return []
 
     def columns(self, file: str, line: int) -> tuple[int, int]:
@@ -201,9 +201,9 @@ def _last_line(node: Any) -> int:
     return node.end_lineno or node.lineno
 
 
-def _names(target: ast.expr) -> list[str]:
+def names_in(target: ast.expr) -> list[str]:
     if isinstance(target, ast.Tuple | ast.List):
-        return [name for each in target.elts for name in _names(each)]
+        return [name for each in target.elts for name in names_in(each)]
     if isinstance(target, ast.Starred):
-        return _names(target.value)
+        return names_in(target.value)
     return [ast.unparse(target)]

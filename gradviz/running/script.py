@@ -70,6 +70,7 @@ class Wanted:
     detail: How = "auto"  # which steps are looked at in full
     budget: float = BUDGET  # times as long as that may make the run
     keep: tuple[str, ...] | None = None  # patterns of what gets a thumbnail first
+    lines: bool = False  # tell what each line of the program assigned
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Outcome:
     diagnosis: Diagnosis | None  # None where no findings were wanted
     error: str | None = None  # "ValueError: …" if it raised
     passes: int = 0  # backward passes that ended
+    lines: tuple[str, ...] = ()  # what each line assigned, where that was wanted
 
     @property
     def is_empty(self) -> bool:
@@ -249,10 +251,23 @@ class _Recording:
                     progress.says("making the picture of what was recorded")
                     with self._voice.failures("the graph"):
                         snapshot = _below_script(self._recorder.snapshot(), self._file)
+            lines: list[str] = []
+            with self._voice.failures("the lines"):
+                lines = self._lines()
             with self._voice.failures("the report"):
                 passes = self._recorder.passes
-                verdict = deliver(Outcome(snapshot, diagnosis, self._error, passes))
+                outcome = Outcome(
+                    snapshot, diagnosis, self._error, passes, tuple(lines)
+                )
+                verdict = deliver(outcome)
         return verdict
+
+    def _lines(self) -> list[str]:
+        if not self._wanted.lines:
+            return []
+        from gradviz.tracing.lines import traced
+
+        return [each for log in self._recorder.programs() for each in traced(log)]
 
 
 def _raised_by(

@@ -199,3 +199,31 @@ def counted(count: int, noun: str) -> str:
     """Return "1 node", "2 nodes", "3 passes"."""
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"
+
+
+def scaled(count: int) -> str:
+    """Return a large count in at most three significant digits.
+
+    >>> scaled(640), scaled(1_536), scaled(3_000_000_000)
+    ('640', '1.54 K', '3 G')
+    """
+    value, unit = float(count), ""
+    for larger in ("K", "M", "G", "T", "P"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, f" {larger}"
+    return f"{value:.0f}{unit}" if value >= 100 else f"{value:.3g}{unit}"
+
+
+def duration(elapsed_ns: int) -> str:
+    """Return a time in nanoseconds in at most three significant digits.
+
+    >>> duration(640), duration(1_536_000), duration(90_000_000_000)
+    ('640 ns', '1.54 ms', '90 s')
+    """
+    value, unit = float(elapsed_ns), "ns"
+    for larger in ("µs", "ms", "s"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from gradviz.flow.table import Flow, flow_of
 from gradviz.text.words import counted
 from gradviz.watching import ending
 from gradviz.watching.alarms import Alarms
+from gradviz.watching.feed import Feed, Sink
 from gradviz.watching.history import History
 from gradviz.watching.hooks import Hooks
 from gradviz.watching.looks import Look, merged, reader_of
@@ -74,6 +75,8 @@ def watch(
     page: str | os.PathLike[str] | None = ending.AUTO,
     say: Callable[[str], object] | None = None,
     title: str = "",
+    sinks: Iterable[Sink] = (),
+    first_step: int = 0,
 ) -> Watch:
     """Watch the gradients of a model while it trains, for hours, at a small cost.
 
@@ -96,6 +99,12 @@ def watch(
     ``page=None`` writes nothing. One of several processes writes its rank into the
     name, and ``gradviz merge`` puts the files together. ``say`` gets the sentences
     instead of stderr.
+
+    ``sinks`` are told every step that is looked at, every finding and, at the end, the
+    page: TensorBoard and others of :mod:`gradviz.integrations`, or a class of your own
+    with the three methods of a :class:`gradviz.integrations.Sink`. For them, steps are
+    counted from ``first_step``. One that fails gets nothing more. Of several processes
+    the first tells them.
 
     Results stay bit-equal, and nothing fails because of a watch: what goes wrong in it
     is said once and ends it. Raises CaptureError if ``model`` is no module, and
@@ -123,6 +132,8 @@ def watch(
         page=page,
         say=say,
         title=title,
+        sinks=sinks,
+        first_step=first_step,
     )
 
 
@@ -142,6 +153,8 @@ class Watch:
         page: str | os.PathLike[str] | None,
         say: Callable[[str], object] | None,
         title: str,
+        sinks: Iterable[Sink],
+        first_step: int,
     ) -> None:
         self._reader = reader_of(model)
         rank, size = self._reader.rank(), self._reader.size()
@@ -152,6 +165,7 @@ class Watch:
         self._notes: list[str] = []
         self._history = History()
         self._alarms = Alarms(self._say)
+        self._feed = Feed(() if self._rank else sinks, first_step, self._say)
         self._parameters = Parameters(model)
         if self._parameters.spread:
             self._notes.append(SPREAD)
@@ -182,9 +196,13 @@ class Watch:
             merged(rows[-1], look)  # of another optimizer, at the same step
         else:
             self._history.add(look.row(step))
-        news = self._alarms.look(self._parameters.layers, look.points(), step.number)
+        layers, known = self._parameters.layers, len(self._alarms.findings)
+        self._feed.step(rows[-1], layers)
+        news = self._alarms.look(layers, look.points(), step.number)
         if news:
             rows[-1].marked = True
+        for finding in self._alarms.findings[known:]:
+            self._feed.finding(step.number, finding)
 
     def _leave_manual_loop(self) -> None:
         """An optimizer steps: passes are no longer steps of their own."""
@@ -192,6 +210,7 @@ class Watch:
             self._manual_loop.close()
             self._manual_loop = None
             self._history = History()
+            self._feed.forget()
 
     def _guard(self, function: Callable[..., None]) -> Callable[..., None]:
         """Keep what fails in a function of ours from the user's loop."""
@@ -228,7 +247,7 @@ class Watch:
     # ---- the end --------------------------------------------------------------------
 
     def close(self) -> None:
-        """Take all hooks off and write the page; a second call does nothing."""
+        """Take all hooks off, write the page, tell the sinks; once."""
         if self.open:
             if self._manual_loop is not None:
                 self._guard(self._manual_loop.finish)()
@@ -244,6 +263,7 @@ class Watch:
                 self._say(f"{looks} at {counted(self.steps, 'step')}: {self.path}")
             except (GradvizError, OSError) as error:
                 self._say(f"the history was not written: {error}")
+        self._feed.end(self.path, self._parameters.layers)
 
     def _take_hooks_off(self) -> None:
         try:

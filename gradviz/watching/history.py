@@ -93,6 +93,11 @@ class History:
         return tuple(steps), tuple(points), tuple(statistics)
 
 
+def point_of_row(row: Row, layer: int) -> ir.FlowPoint:
+    """Return what a row saw of a layer; its step is the only one, 0."""
+    return _point(0, layer, row.values[layer].tolist())
+
+
 def _least_missed(rows: list[Row]) -> int:
     """Return which row leaves the smallest gap; neither the first nor the last one.
 

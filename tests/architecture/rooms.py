@@ -61,13 +61,13 @@ GRADVIZ = """
     dependence
     diagnosis
     answers flow
-    analysis plot reporting
+    analysis plot reporting tracing
     render
     export widget
     showing
     _capture
-    derivative notebook watching
-    stepping supposing
+    derivative notebook summarizing watching
+    integrations stepping supposing
     values
     offers
     running testing

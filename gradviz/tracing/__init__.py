@@ -1,0 +1,1 @@
+"""A run line by line: what tensors each line of the program assigned."""
