@@ -98,3 +98,32 @@ def test_what_learned_long_ago_is_not_told_as_cut_off(
     passes = [e for e in log.program.events if isinstance(e, Backward)]
     assert all(len(each.leaves) == 2 for each in passes)  # the earlier ones are gone
     assert session.diagnose().findings == ()
+
+
+def _in_turns(most: int, *, told: bool = True) -> list[str]:
+    """Return what is found of two optimizers in turns, where the log drops events.
+
+    Most steps are looked at in brief; those that were not outlive their neighbours.
+    """
+    torch = pytest.importorskip("torch")
+    session = gradviz.record(engine="torch")
+    one, other = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+    optimizers = [torch.optim.SGD(each.parameters(), lr=0.01) for each in (one, other)]
+    with session:
+        log: Any = session._parts[0].log
+        log.most = most
+        for _ in range(150):
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+                other(one(torch.full((2, 3), 0.1))).square().mean().backward()
+                optimizer.step()
+        assert log.program.gaps
+        if not told:
+            log.program.gaps.clear()
+    return [finding.code for finding in session.diagnose().findings]
+
+
+def test_a_gap_in_the_log_is_no_gradient_that_was_not_cleared() -> None:
+    sizes = (200, 250, 300)
+    assert [_in_turns(most) for most in sizes] == [[]] * len(sizes)
+    assert any("GV610" in _in_turns(most, told=False) for most in sizes)
