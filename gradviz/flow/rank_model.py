@@ -108,7 +108,7 @@ def paths(ranks: Ranks) -> Iterator[Told]:
 
 
 def _last_passes(record: Record) -> tuple[int, ...]:
-    return record.steps, *record.numbers[-_PASSES:]
+    return record.steps, record.passes, *record.numbers[-_PASSES:]
 
 
 def _first_difference(a: Sequence[OpCall], b: Sequence[OpCall]) -> int:

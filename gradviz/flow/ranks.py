@@ -64,6 +64,7 @@ class Record:
     shapes: tuple[Shape, ...]  # of the layers
     norms: dict[Kind, Norms]
     calls: tuple[OpCall, ...]  # of the recorded graph, in order
+    passes: int  # that the graph is of: which were looked at in full is each rank's own
     times: Times
 
 
@@ -90,6 +91,7 @@ def record_of(snapshot: ir.Snapshot, rank: int) -> Record:
         shapes=tuple(_shape(snapshot, layer) for layer in snapshot.flow_layers),
         norms=_norms(snapshot, order),
         calls=tuple(_calls(snapshot)),
+        passes=sum(event.kind == "backward_begin" for event in snapshot.events),
         times=times_of(snapshot.flow_steps),
     )
 

@@ -33,7 +33,12 @@ def test_the_guide_shows_what_is_said_of_its_programs(
     (tmp_path / name).write_text(f"# {name}\n{program}", encoding="utf-8")
     arguments = ("-m", "gradviz", "run", "--no-open", name)
     done = forked.run(*arguments, cwd=tmp_path, engine="torch")
-    assert said.strip() in done.stderr
+    assert _without_numbers(said) in _without_numbers(done.stderr)
+
+
+def _without_numbers(text: str) -> str:
+    """Leave out how many there were: not all that is data is looked at."""
+    return re.sub(r"\d+", "#", text).strip()
 
 
 def test_the_guide_tells_some_stories():
