@@ -121,11 +121,13 @@ def _cut(
         return
     flow, use = history.once(Flow), term.use or account.backward
     idle = not learners(history, account, term)
+    stepped = bool(applied(history).get(account.backward.index))
     met = account.leaves(term) | learning.copies(history) | learning.starved(history)
     known = (learning.wanted(history) or set[int]()) & learning.trained(history)
     for crossing in flow.crossings(term.value, use.index):
         kind, _ = blamed(history, crossing)
-        if kind != "sample" and not (idle and kind in _IN_PART):
+        in_part = kind in _IN_PART or (stepped and _detaches(crossing, kind))
+        if kind != "sample" and not (idle and in_part):
             continue
         lost = (flow.leaves(crossing.source, crossing.call.index) & known) - met
         if (
@@ -136,6 +138,14 @@ def _cut(
             continue
         if lost:
             yield crossing, lost
+
+
+def _detaches(crossing: Crossing, kind: str) -> bool:
+    """Tell whether a constant was meant; not so a weight that is written by `.data`.
+
+    Where the term teaches nobody with it, though others of its pass do, it was not.
+    """
+    return kind == "detach" and crossing.call.op != "data.get"
 
 
 def _is_scored(history: History, crossing: Crossing, lost: set[int]) -> bool:
