@@ -147,17 +147,22 @@ def freezing(history: History, tensor: int) -> Call | None:
     Of a parameter that was frozen before the recording began, one that says so again.
     """
     again = None
-    for call in reversed(history.uses(tensor)):
-        if call.op in ("requires_grad_", "requires_grad.set"):
-            after = [each for each in call.outputs if each.tensor == tensor]
-            if after and after[0].requires_grad:
-                return None
-            before = [each for each in call.inputs if each.tensor == tensor]
-            if before and before[0].requires_grad:
-                return call
-            if again is None and before and before[0].is_parameter:
-                again = call
+    for call in reversed(switches(history, tensor)):
+        after = [each for each in call.outputs if each.tensor == tensor]
+        if after and after[0].requires_grad:
+            return None
+        before = [each for each in call.inputs if each.tensor == tensor]
+        if before and before[0].requires_grad:
+            return call
+        if again is None and before and before[0].is_parameter:
+            again = call
     return again
+
+
+def switches(history: History, tensor: int) -> list[Call]:
+    """Return the calls that set requires_grad of a tensor, in order."""
+    ops = ("requires_grad_", "requires_grad.set")
+    return [call for call in history.uses(tensor) if call.op in ops]
 
 
 @once

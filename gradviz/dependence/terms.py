@@ -94,7 +94,7 @@ class Account:
                 found.setdefault(term.line, set()).add(edge)
         return found
 
-    @property
+    @cached_property
     def line(self) -> tuple[RawSite | None, RawSite | None]:
         """What it has in common with other steps: the pass, and what made its root.
 

@@ -133,11 +133,21 @@ class ModulePart(Part):
                 if child is not None
             }
             row.training = bool(own.get("training", True))
-            row.batches = _batches(own)
+            row.batches = self._batches(own)
             row.hidden = self._hidden(module, own)
             self._odd_parameters(own["_parameters"], row)
         finally:
             log.resume()
+
+    def _batches(self, own: dict[str, Any]) -> int | None:
+        """Return how many batches a norm has seen; None where asking would wait.
+
+        That is for a device, for other ranks, or for numbers that nobody computes.
+        """
+        counter = own.get("_buffers", {}).get("num_batches_tracked")
+        if type(counter) is not self.lib.Tensor or counter.device.type != "cpu":
+            return None
+        return int(counter)
 
     def _odd_parameters(self, parameters: dict[str, Any], row: Module) -> None:
         for name, each in parameters.items():
@@ -459,14 +469,6 @@ class HookPart(Part):
                 target=self.modules.row(module).key,
             )
         )
-
-
-def _batches(own: dict[str, Any]) -> int | None:
-    """Return how many batches a norm has seen; None where asking would wait."""
-    counter = own.get("_buffers", {}).get("num_batches_tracked")
-    if counter is None or counter.device.type != "cpu":
-        return None
-    return int(counter)
 
 
 def _count(parameter: Any) -> int:

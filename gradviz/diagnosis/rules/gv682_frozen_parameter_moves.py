@@ -33,6 +33,7 @@ References
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
@@ -47,6 +48,7 @@ _WITH_MOMENTUM = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that freezes such parameters."""
     moved: dict[tuple[RawSite | None, int], list[OptimizerCall]] = {}
+    switched: dict[int, list[Call]] = {}
     learns = learning.trained(history)
     for step in learning.steps(history):
         row = history.program.optimizers.get(step.optimizer)
@@ -55,8 +57,12 @@ def check(history: History) -> Iterator[Hit]:
             kept = state.has_grad and not state.requires_grad
             if not kept or not (state.zero is False or goes_on):
                 continue
-            switch = _frozen_by(history, state.tensor, step)
-            if switch is not None and state.tensor in learns:
+            if state.tensor not in learns:
+                continue
+            if state.tensor not in switched:
+                switched[state.tensor] = learning.switches(history, state.tensor)
+            switch = _last_before(switched[state.tensor], step)
+            if switch is not None:
                 moved.setdefault((switch.site, state.tensor), []).append(step)
     lines: dict[RawSite | None, set[int]] = {}
     for (site, tensor), found in moved.items():
@@ -66,15 +72,10 @@ def check(history: History) -> Iterator[Hit]:
         yield _hit(history, site, tensors, moved[site, min(tensors)])
 
 
-def _frozen_by(history: History, tensor: int, step: OptimizerCall) -> Call | None:
-    """Return the call that froze a parameter, as it was in a step."""
-    for call in reversed(history.uses(tensor)):
-        if call.index < step.index and call.op in (
-            "requires_grad_",
-            "requires_grad.set",
-        ):
-            return call
-    return None
+def _last_before(calls: list[Call], step: OptimizerCall) -> Call | None:
+    """Return who froze a parameter, as it was in a step."""
+    place = bisect_left(calls, step.index, key=lambda call: call.index)
+    return calls[place - 1] if place else None
 
 
 def _hit(
