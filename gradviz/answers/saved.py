@@ -131,6 +131,17 @@ def saved_names(snapshot: ir.Snapshot) -> Iterator[tuple[str, ir.Answer]]:
             yield name, answer
 
 
+def verdict_about(answer: ir.Answer, name: str) -> str:
+    """Return the verdict of an answer that several things share, about one of them.
+
+    >>> answer = ir.Answer(("w", "b"), "parameter", "none", "w has no gradient.")
+    >>> verdict_about(answer, "b")
+    'b has no gradient.'
+    """
+    first, verdict = answer.names[0], answer.verdict
+    return name + verdict[len(first) :] if verdict.startswith(first) else verdict
+
+
 def saved_why(snapshot: ir.Snapshot, name: str, question: str | None = None) -> Why:
     """Return the answer of a snapshot about what the program called so.
 
@@ -156,10 +167,7 @@ def saved_why(snapshot: ir.Snapshot, name: str, question: str | None = None) -> 
         for step in snapshot.answer_steps
         if step.answer == rows[found]
     )
-    first = answer.names[0]
-    verdict = answer.verdict
-    if verdict.startswith(first):
-        verdict = found + verdict[len(first) :]
+    verdict = verdict_about(answer, found)
     return Why(found, answer.kind, answer.question, verdict, steps, answer.finding)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gradviz import ir
 from gradviz.analysis.diff import diff, summary
-from gradviz.answers.saved import saved_names, saved_why
+from gradviz.answers.saved import saved_names, saved_why, verdict_about
 from gradviz.diagnosis.manual import explanation, find_rule
 from gradviz.errors import GradvizError
 from gradviz.mcp.bounds import fitted, text
@@ -42,7 +41,11 @@ def why(
     snapshot = load(recording)
     if name is None:
         rows = [
-            {"name": each, "kind": answer.kind, "verdict": _verdict(answer, each)}
+            {
+                "name": each,
+                "kind": answer.kind,
+                "verdict": text(verdict_about(answer, each), 300),
+            }
             for each, answer in saved_names(snapshot)
         ]
         return fitted(rows, first=first, name="answers")
@@ -90,10 +93,3 @@ def differences(
     ]
     others = {"summary": summary(found), "differ": bool(found)}
     return fitted(rows, first=first, name="rows", **others)
-
-
-def _verdict(answer: ir.Answer, name: str) -> str:
-    """Return the verdict of an answer that several things share, about one of them."""
-    words = answer.verdict
-    shared = answer.names[0]
-    return text(name + words[len(shared) :] if words.startswith(shared) else words, 300)
