@@ -3,6 +3,8 @@ import { act } from "preact/test-utils";
 import { afterEach, vi } from "vitest";
 import { type Mounted, type MountOptions, mount } from "../app.js";
 import type { Snapshot } from "../ir/types.js";
+import type { KernelLink, Services } from "../state/kernel.js";
+import { convolution } from "../state/snapshots.test-util.js";
 import type { Transport } from "../state/transport.js";
 import { type FakeView, views } from "./fake-view.test-util.js";
 
@@ -30,6 +32,23 @@ afterEach(() => {
 /** Select a node as a click on the canvas does. */
 export function select(app: App, node: number): Promise<void> {
   return during(() => app.view.events.onSelect(node));
+}
+
+/** A view with a kernel that keeps what it is asked, and offers what the test lets it. */
+export async function showWithKernel(services: Omit<Services, "answered">) {
+  const sent: Parameters<KernelLink["ask"]>[0][] = [];
+  let tell: (services: Services, alive: boolean) => void = () => {};
+  const kernel: KernelLink = {
+    ask: (request) => void sent.push(request),
+    follow(callback) {
+      tell = callback;
+      callback({ answered: 0, ...services }, true);
+      return () => {};
+    },
+  };
+  const app = await show({ initial: Promise.resolve(convolution()), kernel });
+  const say = (next: Services, alive = true) => during(() => tell(next, alive));
+  return { app, sent, say };
 }
 
 export function buttonNamed(app: App, name: string): Element | null {

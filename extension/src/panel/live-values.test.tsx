@@ -1,8 +1,7 @@
 // @vitest-environment jsdom
 import { expect, test, vi } from "vitest";
-import type { KernelLink, Services, Values } from "../state/kernel.js";
-import { convolution } from "../state/snapshots.test-util.js";
-import { during, select, show } from "./app.test-util.js";
+import type { Values } from "../state/kernel.js";
+import { select, showWithKernel } from "./app.test-util.js";
 
 vi.mock("../render/graph-view.js", async () => {
   const { fakeGraphView } = await import("./fake-view.test-util.js");
@@ -12,21 +11,9 @@ vi.mock("../render/graph-view.js", async () => {
 const NOTHING: Values = { node: null, index: "", shown: [], error: "" };
 
 async function asked() {
-  const sent: Parameters<KernelLink["ask"]>[0][] = [];
-  let tell: (services: Services, alive: boolean) => void = () => {};
-  const kernel: KernelLink = {
-    ask: (request) => void sent.push(request),
-    follow(callback) {
-      tell = callback;
-      callback({ answered: 0, values: NOTHING }, true);
-      return () => {};
-    },
-  };
-  const app = await show({ initial: Promise.resolve(convolution()), kernel });
+  const { app, sent, say } = await showWithKernel({ values: NOTHING });
   await select(app, 2);
-  const say = (values: Values, alive = true) =>
-    during(() => tell({ answered: 0, values }, alive));
-  return { app, sent, say };
+  return { app, sent, say: (values: Values) => say({ answered: 0, values }) };
 }
 
 test("asks for a part of what the selected node gave", async () => {

@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { describe, expect, test, vi } from "vitest";
-import type { KernelLink, Services, Stepping } from "../state/kernel.js";
+import type { Stepping } from "../state/kernel.js";
 import { convolution } from "../state/snapshots.test-util.js";
-import { type App, during, select, show } from "./app.test-util.js";
+import { type App, select, show, showWithKernel } from "./app.test-util.js";
 
 vi.mock("../render/graph-view.js", async () => {
   const { fakeGraphView } = await import("./fake-view.test-util.js");
@@ -25,24 +25,7 @@ const AT_TWO: Stepping = {
   error: "",
 };
 
-type Sent = Parameters<KernelLink["ask"]>[0];
-
-/** A view with a kernel that keeps what it is asked, and says what the test lets it. */
-async function stepped(stepping: Stepping = AT_TWO) {
-  const sent: Sent[] = [];
-  let tell: (services: Services, alive: boolean) => void = () => {};
-  const kernel: KernelLink = {
-    ask: (request) => void sent.push(request),
-    follow(callback) {
-      tell = callback;
-      callback({ answered: 0, stepping }, true);
-      return () => {};
-    },
-  };
-  const app = await show({ initial: Promise.resolve(convolution()), kernel });
-  const say = (services: Services, alive = true) => during(() => tell(services, alive));
-  return { app, sent, say };
-}
+const stepped = (stepping: Stepping = AT_TWO) => showWithKernel({ stepping });
 
 const button = (app: App, command: string) =>
   app.find(`stepping-${command}`) as HTMLButtonElement;

@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { describe, expect, test, vi } from "vitest";
-import type { KernelLink, Services, WhatIf } from "../state/kernel.js";
+import type { WhatIf } from "../state/kernel.js";
 import { convolution } from "../state/snapshots.test-util.js";
-import { during, select, show } from "./app.test-util.js";
+import { select, show, showWithKernel } from "./app.test-util.js";
 
 vi.mock("../render/graph-view.js", async () => {
   const { fakeGraphView } = await import("./fake-view.test-util.js");
@@ -20,24 +20,11 @@ const ASKED: WhatIf = {
   error: "",
 };
 
-type Sent = Parameters<KernelLink["ask"]>[0];
-
 async function asked(what_if: WhatIf) {
-  const sent: Sent[] = [];
-  let tell: (services: Services, alive: boolean) => void = () => {};
-  const kernel: KernelLink = {
-    ask: (request) => void sent.push(request),
-    follow(callback) {
-      tell = callback;
-      callback({ answered: 0, what_if }, true);
-      return () => {};
-    },
-  };
-  const app = await show({ initial: Promise.resolve(convolution()), kernel });
+  const { app, sent, say } = await showWithKernel({ what_if });
   await select(app, 2);
-  const say = (next: WhatIf, alive = true) =>
-    during(() => tell({ answered: 0, what_if: next }, alive));
-  return { app, sent, say };
+  const next = (what_if: WhatIf, alive = true) => say({ answered: 0, what_if }, alive);
+  return { app, sent, say: next };
 }
 
 describe("what if", () => {

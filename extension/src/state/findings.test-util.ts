@@ -1,6 +1,6 @@
 // Snapshots with findings, for the tests of state and panels.
 import { parseSnapshot } from "../ir/parse.js";
-import type { Finding, Snapshot } from "../ir/types.js";
+import type { AnswerStep, Finding, Snapshot } from "../ir/types.js";
 import { convolution } from "./snapshots.test-util.js";
 
 const finding: Finding = {
@@ -74,4 +74,14 @@ export function onlyFindings(): Snapshot {
       },
     ],
   });
+}
+
+/** A step of an answer; a gate is the line to change. */
+export function answerStep(
+  answer: number,
+  kind: string,
+  site: number | null,
+  node: number | null,
+): AnswerStep {
+  return { answer, kind, sentence: `${kind}.`, site, node, decision: kind === "gate" };
 }

@@ -34,11 +34,10 @@ import {
 import { type PaneName, panesFor } from "./panes.js";
 import { type StepNews, stepNews } from "./step-news.js";
 import { firstStep, nodesOfSteps, type Step, stepOfPass, stepsOf } from "./steps.js";
-import { type Stop, stopMarks, stopSentence, storyOf } from "./story.js";
+import { answerStops, type Stop, stopMarks, stopSentence, storyOf } from "./story.js";
 import { buildTables, type Tables } from "./tables.js";
 import { buildTimeline, type Moment, type Timeline } from "./timeline.js";
 import type { UiState } from "./ui.js";
-import { storyOfAnswer } from "./why.js";
 
 export interface Selectors {
   readonly tables: ReadonlySignal<Tables | null>;
@@ -216,13 +215,14 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   const story = computed(() => {
     const [id, answer] = [ui.finding.value, ui.answer.value];
     if (tables.value === null || !isSettled.value) return [];
-    if (answer !== null) return storyOfAnswer(tables.value.snapshot, answer);
+    if (answer !== null) return answerStops(tables.value.snapshot, answer);
     return id === null ? [] : storyOf(tables.value, id);
   });
+  /** The finding whose marks are drawn: none while an answer is asked for. */
+  const blamed = computed(() => (ui.answer.value === null ? finding.value : null));
   const storyMarks = computed((): StoryMarks => {
     const isHidden = pane.value === "compare" && comparison.value !== null;
-    const blamed = ui.answer.value === null ? finding.value : null;
-    const severity = blamed?.finding.severity ?? "info";
+    const severity = blamed.value?.finding.severity ?? "info";
     const stops = stopMarks(isHidden ? [] : story.value, severity, ui.stop.value);
     const isTold = story.value[ui.stop.value ?? -1] !== undefined && stops.size > 0;
     return { stops, isTold };
@@ -235,8 +235,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   const marks = computed((): ReadonlyMap<number, Mark> => {
     const differs = pane.value === "compare" ? comparison.value : null;
     if (differs !== null) return changeMarks(differs);
-    const blamed = ui.answer.value === null ? finding.value : null;
-    const found = marksOf(blamed?.finding ?? null);
+    const found = marksOf(blamed.value?.finding ?? null);
     const { marks: changes } = news.value ?? { marks: new Map<number, Mark>() };
     if (changes.size === 0) return found;
     return new Map([...found, ...[...changes].filter(([node]) => !found.has(node))]);

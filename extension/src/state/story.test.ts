@@ -4,7 +4,7 @@ import type { Answer, AnswerStep, Snapshot } from "../ir/types.js";
 import { clear, receiveSnapshot, selectNode, showFinding } from "./actions.js";
 import { goToStop, stepStory } from "./actions-story.js";
 import { applyBookmark, writeBookmark } from "./bookmark.js";
-import { withFindings } from "./findings.test-util.js";
+import { answerStep, withFindings } from "./findings.test-util.js";
 import { createStore, type Store } from "./store.js";
 import { type Stop, stopMarks, storyOf } from "./story.js";
 import { buildTables } from "./tables.js";
@@ -33,15 +33,6 @@ const answer: Answer = {
   verdict: "w has no gradient.",
   finding: "GV101",
 };
-
-const step = (row: number, kind: string, site: number | null, node: number | null) => ({
-  answer: row,
-  kind,
-  sentence: `${kind}.`,
-  site,
-  node,
-  decision: kind === "gate",
-});
 
 function withAnswers(steps: readonly AnswerStep[]): Snapshot {
   const answers = [answer, { ...answer, names: ["b"] }];
@@ -123,10 +114,10 @@ describe("the story of a finding", () => {
 
   test("is the chain of the answer that blames the same line, where one does", () => {
     const snapshot = withAnswers([
-      step(0, "gate", 2, 3), // of another line, by the same rule
-      step(1, "use", 0, 1),
-      step(1, "gate", 1, 2),
-      step(1, "state", null, null),
+      answerStep(0, "gate", 2, 3), // of another line, by the same rule
+      answerStep(1, "use", 0, 1),
+      answerStep(1, "gate", 1, 2),
+      answerStep(1, "state", null, null),
     ]);
     expect(tellOf(snapshot)).toEqual([
       [4, false, "value", [1]],

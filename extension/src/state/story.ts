@@ -107,11 +107,12 @@ function answered(snapshot: Snapshot, finding: Finding, culprit: Place | null): 
   );
 }
 
-/** The steps of an answer; at their lines, the nodes that are wanted go first. */
+/** The steps of an answer, those without a line too: they say what it comes to. At their
+ * lines, the nodes that are wanted go first. */
 export function answerStops(
   snapshot: Snapshot,
   row: number,
-  wanted: readonly number[],
+  wanted: readonly number[] = [],
 ): Stop[] {
   const steps = snapshot.answer_steps.filter(({ answer }) => answer === row);
   return steps.map(({ site, node, kind, sentence, decision }): Stop => {

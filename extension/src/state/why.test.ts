@@ -3,9 +3,11 @@ import type { Answer, Snapshot } from "../ir/types.js";
 import { clear, receiveSnapshot, selectNode } from "./actions.js";
 import { goToStop, hideAnswer, showAnswer, stepStory } from "./actions-story.js";
 import { applyBookmark, writeBookmark } from "./bookmark.js";
+import { answerStep } from "./findings.test-util.js";
 import { convolution } from "./snapshots.test-util.js";
 import { createStore, type Store } from "./store.js";
-import { answerOfModule, answerOfNode, storyOfAnswer } from "./why.js";
+import { answerStops } from "./story.js";
+import { answerOfModule, answerOfNode } from "./why.js";
 
 const answer = (kind: string, names: string[], verdict: string): Answer => ({
   names,
@@ -13,15 +15,6 @@ const answer = (kind: string, names: string[], verdict: string): Answer => ({
   question: "learns",
   verdict,
   finding: "",
-});
-
-const step = (row: number, kind: string, site: number | null, node: number | null) => ({
-  answer: row,
-  kind,
-  sentence: `${kind}.`,
-  site,
-  node,
-  decision: kind === "gate",
 });
 
 const leafOf = ({ nodes }: Snapshot) =>
@@ -40,10 +33,10 @@ function answered(): Snapshot {
       answer("module", ["conv.sub", "head"], "conv.sub learns."),
     ],
     answer_steps: [
-      step(0, "use", site, null),
-      step(0, "gate", null, 2),
-      step(0, "state", null, null),
-      step(1, "term", site, null),
+      answerStep(0, "use", site, null),
+      answerStep(0, "gate", null, 2),
+      answerStep(0, "state", null, null),
+      answerStep(1, "term", site, null),
     ],
   };
 }
@@ -92,14 +85,14 @@ describe("an answer is found", () => {
 
 describe("the story of an answer", () => {
   test("has all its steps, those without a line too", () => {
-    const stops = storyOfAnswer(answered(), 0);
+    const stops = answerStops(answered(), 0);
     expect(stops.map(({ sentence, isBirth }) => [sentence, isBirth])).toEqual([
       ["use.", false],
       ["gate.", true],
       ["state.", false],
     ]);
     expect(stops[1]?.nodes).toEqual([2]);
-    expect(storyOfAnswer(answered(), 9)).toEqual([]);
+    expect(answerStops(answered(), 9)).toEqual([]);
   });
 
   test("is told beside the inspector, and ends with Esc or another node", () => {

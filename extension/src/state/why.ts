@@ -1,9 +1,6 @@
 // The answers that a snapshot keeps: why something learns, or does not, as a story.
 import { codeNames } from "../graph/names.js";
 import type { Snapshot } from "../ir/types.js";
-import type { Stop } from "./story.js";
-import { answerStops } from "./story.js";
-import { rowAt } from "./tables.js";
 
 /** An answer about something that is looked at. */
 export interface Asked {
@@ -56,9 +53,4 @@ function askedOf(
   const own = all.find((name) => names.includes(name)) ?? first;
   const rest = verdict.startsWith(first) ? verdict.slice(first.length) : null;
   return { id, verdict: rest === null ? verdict : own + rest };
-}
-
-/** The steps of an answer, those without a line too: they say what it comes to. */
-export function storyOfAnswer(snapshot: Snapshot, id: number): readonly Stop[] {
-  return rowAt(snapshot.answers, id) === null ? [] : answerStops(snapshot, id, []);
 }
