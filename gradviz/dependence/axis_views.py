@@ -160,9 +160,12 @@ def taken_again(call: Call, dims: Dims) -> None:
 
 def _are_parts(factors: list[Factor]) -> bool:
     firsts = [factor.axes[0] for factor in factors]
-    places = [each.token[1] for each in firsts if isinstance(each.token, tuple)]
-    return places == list(range(len(firsts))) and all(
-        each.how == "part" and each.parent is firsts[0].parent for each in firsts
+    return all(
+        each.how == "part"
+        and each.parent is firsts[0].parent
+        and isinstance(each.token, tuple)
+        and each.token[1] == place
+        for place, each in enumerate(firsts)
     )
 
 

@@ -22,7 +22,10 @@ LIMIT_S = 300.0
 
 
 def found_in(program: Path, engine: str) -> list[dict[str, Any]] | None:
-    """Return the errors and warnings of a program; None where there is no answer."""
+    """Return the errors and warnings of a program; None where there is no answer.
+
+    A rule that raised has given none.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "findings.json"
         command = [sys.executable, "-m", "gradviz", "run", "--no-open"]
@@ -35,10 +38,14 @@ def found_in(program: Path, engine: str) -> list[dict[str, Any]] | None:
                 timeout=LIMIT_S,
                 check=False,
             )
-            findings = json.loads(out.read_text())["findings"]
+            told = json.loads(out.read_text())
         except (subprocess.TimeoutExpired, OSError, ValueError):
             return None
-    return [each for each in findings if each["severity"] in ("error", "warning")]
+    if any("was skipped" in note for note in told["notes"]):
+        return None
+    return [
+        each for each in told["findings"] if each["severity"] in ("error", "warning")
+    ]
 
 
 def rank(program: Path, findings: list[dict[str, Any]]) -> int | None:

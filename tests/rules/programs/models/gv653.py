@@ -205,4 +205,38 @@ PROGRAMS: list[Case] = [
         "view-mixes-axes",
         says=["dimension of 6 is cut"],
     ),
+    case(
+        "heads_that_were_split_are_viewed_once_more",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Attention(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.q, self.k, self.v, self.o = (nn.Linear(8, 8) for _ in range(4))
+            def attend(self, q, k, v):
+                n, steps, heads, size = q.shape
+                q, k, v = (x.view(n, heads, steps, size) for x in (q, k, v))  # CULPRIT
+                weights = (q @ k.transpose(-2, -1) / 2).softmax(-1)
+                return (weights @ v).transpose(1, 2).contiguous()
+            def forward(self, x):
+                n, steps, _ = x.shape
+                q, k, v = (
+                    layer(x).view(n, steps, 2, 4) for layer in (self.q, self.k, self.v)
+                )
+                return self.o(self.attend(q, k, v).view(n, steps, 8))
+        emb, net, head = nn.Linear(3, 8), Attention(), nn.Linear(8, 1)
+        layers = [*emb.parameters(), *net.parameters(), *head.parameters()]
+        opt = torch.optim.Adam(layers)
+        for _ in range(3):
+            x, y = torch.randn(4, 6, 3), torch.randn(4, 6)
+            h = emb(x)
+            opt.zero_grad()
+            (head(h + net(h)).squeeze(-1) - y).pow(2).mean().backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+        says=["permute(0, 2, 1, 3)"],
+    ),
 ]
