@@ -121,9 +121,9 @@ class ModeSwitched(Event):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class OptimizerCall(Event):
-    """An optimizer was made, stepped, or cleared its gradients."""
+    """An optimizer was made, stepped, cleared gradients, or was given a saved state."""
 
-    what: Literal["init", "step", "zero_grad"]
+    what: Literal["init", "step", "zero_grad", "load"]
     optimizer: int
     states: tuple[ParameterState, ...] = ()
 

@@ -54,7 +54,7 @@ class _Seen:
 
 
 class OptimizerPart(Part):
-    """Logs init, step and zero_grad of every optimizer, and Module.zero_grad()."""
+    """Logs what every optimizer does, and Module.zero_grad()."""
 
     subject = "Optimizers"
 
@@ -70,6 +70,8 @@ class OptimizerPart(Part):
         self._gone = Gone(MOST_GONE)
         base, module = self.lib.optim.Optimizer, self.lib.nn.Module
         self.patches.set(base, "__init__", self._wrap_init(base.__init__))
+        load = self._wrap_load(base.load_state_dict)
+        self.patches.set(base, "load_state_dict", load)
         for owner, clear in ((base, self._clear), (module, self._clear_module)):
             wrapped = self._wrap_zero_grad(owner.zero_grad, clear)
             self.patches.set(owner, "zero_grad", wrapped)
@@ -151,17 +153,44 @@ class OptimizerPart(Part):
             states = self._states(seen)
         finally:
             self.log.resume()
-        seen.row.made = self.log.append(
+        seen.row.made = self._append("init", seen, states)
+
+    def _append(
+        self, what: Literal["init", "load"], seen: _Seen, states: States
+    ) -> int:
+        return self.log.append(
             OptimizerCall(
                 index=0,
                 site=self.log.site(),
                 stack=self.log.stack(),
                 thread=get_ident(),
-                what="init",
+                what=what,
                 optimizer=seen.row.key,
                 states=tuple([ParameterState(*each) for each in states]),
             )
         )
+
+    # ---- load_state_dict ------------------------------------------------------------
+
+    def _wrap_load(self, original: Anything) -> Anything:
+        @unseen
+        @functools.wraps(original)
+        def load_state_dict(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            result = original(optimizer, *args, **kwargs)
+            if self.on:
+                self.try_(self._loaded, optimizer)
+            return result
+
+        return load_state_dict
+
+    def _loaded(self, optimizer: Any) -> None:
+        self.log.pause()
+        try:
+            seen = self._of(optimizer)
+            self._append("load", seen, self._states(seen))
+        finally:
+            self.log.resume()
 
     # ---- parameters -----------------------------------------------------------------
 

@@ -215,13 +215,3 @@ def built_at(history: History, node: Node, second: Backward) -> RawSite | None:
 def binds_attribute(history: History, site: RawSite | None) -> bool:
     """Tell whether a statement binds an attribute."""
     return any("." in each for each in history.places.targets(site))
-
-
-def first_difference(first: Backward, second: Backward) -> RawSite | None:
-    """Return the line of the first pass where its callers part from the second's."""
-    if first.site is None or first.site != second.site:
-        return first.site
-    for one, other in zip(first.stack, second.stack, strict=False):
-        if one != other:
-            return one
-    return first.site

@@ -238,3 +238,13 @@ def describe(history: History, node: Node) -> str:
     text = history.text(node.site)
     code = f", `{text}`" if text else ""
     return f"{node.name} ({history.line(node.site)}{code})"
+
+
+def first_difference(first: Event, second: Event) -> RawSite | None:
+    """Return the line of an event where its callers part from another's."""
+    if first.site is None or first.site != second.site:
+        return first.site
+    for one, other in zip(first.stack, second.stack, strict=False):
+        if one != other:
+            return one
+    return first.site

@@ -34,8 +34,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._freed import first_difference, second_passes
-from gradviz.diagnosis.rules._lifetime import describe, made_at, name_of
+from gradviz.diagnosis.rules._freed import second_passes
+from gradviz.diagnosis.rules._lifetime import (
+    describe,
+    first_difference,
+    made_at,
+    name_of,
+)
 from gradviz.program import History
 
 _API = {"backward": "backward()", "grad": "autograd.grad()"}

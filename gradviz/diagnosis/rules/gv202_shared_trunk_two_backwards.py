@@ -37,12 +37,12 @@ from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
     SecondPass,
-    first_difference,
     second_passes,
     steps_between,
 )
 from gradviz.diagnosis.rules._lifetime import (
     describe,
+    first_difference,
     loop_site,
     name_of,
     same_line,

@@ -1,13 +1,15 @@
-"""An optimizer is made anew for every step.
+"""An optimizer is made anew, and what the one before had gathered is lost.
 
 What it does
     Finds lines that make at least three optimizers of the same parameters, none of
-    which steps more than once.
+    which steps more than once, and one that steps in the place of an optimizer that
+    was given a saved state and never stepped with it.
 
 Why is this bad
     Momentum, and the averages that Adam scales its steps by, are in the optimizer. A
     new one begins with none: every step of Adam then moves each weight by the whole
-    learning rate, whatever its gradient is.
+    learning rate, whatever its gradient is. A training that goes on from a file jumps,
+    as if it had kept the weights alone.
 
 Example
     ::
@@ -42,8 +44,9 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._loop_helpers import moves
-from gradviz.program import History, Optimizer
+from gradviz.diagnosis.rules._lifetime import first_difference
+from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
+from gradviz.program import History, Optimizer, OptimizerCall
 
 _LEAST = 3  # optimizers of one line
 
@@ -51,6 +54,7 @@ _LEAST = 3  # optimizers of one line
 @rule("GV647", "optimizer-made-anew", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes them."""
+    yield from _after_a_load(history)
     found, stepped = defaultdict[object, list[Optimizer]](list), moves(history)
     for each in history.program.optimizers.values():
         if each.kind != "LBFGS" and each.site is not None:
@@ -73,6 +77,51 @@ def check(history: History) -> Iterator[Hit]:
             severity="info" if _may_be_meant(history, made[0]) else None,
             certainty=0.8,
         )
+
+
+def _after_a_load(history: History) -> Iterator[Hit]:
+    """Yield a hit per line that makes an optimizer in the place of a loaded one."""
+    told, stepped = set[object](), moves(history)
+    for load in history.of(OptimizerCall):
+        loaded = history.program.optimizers.get(load.optimizer)
+        if load.what != "load" or loaded is None or loaded.key in stepped:
+            continue
+        after = (
+            each
+            for each in history.program.optimizers.values()
+            if each.made > load.index
+            and each.site not in told
+            and each.kind == loaded.kind
+            and not set(each.tensors).isdisjoint(loaded.tensors)
+            and each.key in stepped
+            and not _is_loaded(history, each)
+        )
+        made = next(after, None)
+        if made is None:
+            continue
+        told.add(made.site)
+        first, second = (history.at(each.made) for each in (loaded, made))
+        culprit = first_difference(second, first) if first and second else made.site
+        yield Hit(
+            f"`{history.text(culprit)}` ({history.line(culprit)}) makes another "
+            f"{made.kind} of the parameters of {optimizer_words(history, loaded.key)}, "
+            f"which was given a saved state in {history.line(load.site)} and never "
+            "steps: all steps begin without that state.",
+            culprit,
+            "Load the state into the optimizer that steps: make it first, then call "
+            "`load_state_dict()` on it.",
+            symptom=stepped[made.key][0].site,
+            related=(Related("the state is loaded here", load.site),),
+            tensors=made.tensors,
+            certainty=0.9,
+        )
+
+
+def _is_loaded(history: History, optimizer: Optimizer) -> bool:
+    return any(
+        each.what == "load" and each.optimizer == optimizer.key
+        for each in history.of(OptimizerCall)
+    )
 
 
 def _may_be_meant(history: History, optimizer: Optimizer) -> bool:

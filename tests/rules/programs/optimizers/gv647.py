@@ -22,4 +22,59 @@ PROGRAMS: list[Case] = [
         "optimizer-made-anew",
         says=["made 4 optimizers"],
     ),
+    case(
+        "optimizer_in_the_place_of_a_loaded_one",
+        """
+        import copy
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        class Trainer:
+            def __init__(self, lr):
+                self.lr = lr
+            def give(self, params):
+                self.params = [p for p in params if p.requires_grad]
+                self.optimizer = torch.optim.Adam(self.params, lr=self.lr)
+            def fit(self, steps):
+                for _ in range(steps):
+                    self.optimizer.zero_grad()
+                    net(torch.randn(4, 3)).square().mean().backward()
+                    self.optimizer.step()
+        def resume(saved=None):
+            trainer = Trainer(0.1)
+            if saved is not None:
+                trainer.give(net.parameters())
+                trainer.optimizer.load_state_dict(saved)
+            trainer.give(net.parameters())  # CULPRIT
+            return trainer
+        first = resume()
+        first.fit(3)
+        resume(copy.deepcopy(first.optimizer.state_dict())).fit(3)
+        """,
+        "optimizer-made-anew",
+        says=["given a saved state in line 20"],
+    ),
+    case(
+        "a_loaded_optimizer_goes_on",
+        """
+        import copy
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        def train(optimizer, steps):
+            for _ in range(steps):
+                optimizer.zero_grad()
+                net(torch.randn(4, 3)).square().mean().backward()
+                optimizer.step()
+        first = torch.optim.Adam(net.parameters())
+        train(first, 3)
+        kept = copy.deepcopy(first.state_dict())
+        looked_at = torch.optim.Adam(net.parameters())
+        looked_at.load_state_dict(kept)
+        print(looked_at.param_groups[0]["lr"])
+        second = torch.optim.Adam(net.parameters())
+        second.load_state_dict(kept)
+        train(second, 3)
+        """,
+    ),
 ]
