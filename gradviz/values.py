@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from gradviz import ir
-from gradviz._capture.adapters.gradtape.forward_replay import kept_tensors
 from gradviz._capture.adapters.pytorch.saved_attributes import is_hooked
-from gradviz._capture.names.tensors import grad_fn_of
+from gradviz._capture.names.tensors import grad_fn_of, kept_tensors
 from gradviz._capture.names.user_code import probing
 from gradviz.errors import CaptureError
 from gradviz.services import Request, State
-from gradviz.stepping.graph import engine_of, leaf_of
+from gradviz.stepping.graph import leaf_of
 from gradviz.supposing.rows import Rows
 
 MOST_NUMBERS = 1000
@@ -116,10 +115,9 @@ def _held(loss: Any, nodes: Iterable[Any], held: Iterable[Any]) -> Iterator[Any]
     """Yield what variables hold before what the graph saved: those have a `.grad`."""
     yield loss
     yield from held
-    library = engine_of(loss)
     for node in nodes:
         if not _is_hooked(node):
-            yield from kept_tensors(node, library)
+            yield from kept_tensors(node)
 
 
 def _is_hooked(node: Any) -> bool:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gradviz._capture.adapters.gradtape.forward_replay import (
-    Forward,
-    forward_of,
-    kept_tensors,
-)
+from gradviz._capture.adapters.gradtape.forward_replay import Forward, forward_of
+from gradviz._capture.names.tensors import kept_tensors
 from gradviz.errors import CaptureError
 from gradviz.stepping.graph import leaf_of
 from gradviz.supposing.walk import Bridge, Derive, Place
@@ -56,7 +53,7 @@ def from_users(
     for node in nodes:
         if leaf_of(node) is not None or not _cuts(node):
             continue
-        if any(_is_same(each, gate) for each in kept_tensors(node, library)):
+        if any(_is_same(each, gate) for each in kept_tensors(node)):
             forward = forward_of(library, root, node)
             same = [_is_same(each, gate) for each in forward.inputs]
             if any(same):

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from gradviz._capture.names.tensors import grad_fn_of
+from gradviz._capture.names.tensors import grad_fn_of, kept_tensors
 
 _MOST_OBJECTS = 50_000  # looked through in search of tensors
 _MOST_NODES = 100_000  # of the graphs behind them
@@ -29,7 +29,7 @@ class Held:
         waiting = list(nodes)
         while waiting and len(nodes) < _MOST_NODES:
             node = waiting.pop()
-            for tensor in _saved_of(node):
+            for tensor in kept_tensors(node):
                 self._add(tensor)
             for behind, _ in node.next_functions:
                 if behind is not None and behind not in nodes:
@@ -94,16 +94,3 @@ def _tensors_in(variables: Iterable[Any]) -> Iterator[Any]:
             waiting += value
         elif type(value).__module__ not in ("builtins", "types"):
             waiting += getattr(value, "__dict__", {}).values()
-
-
-def _saved_of(node: Any) -> Iterator[Any]:
-    for name in dir(node):
-        if not name.startswith("_saved_") and name != "saved_tensors":
-            continue
-        try:
-            value = getattr(node, name)
-        except (RuntimeError, AttributeError):  # freed, or overwritten since
-            continue
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if hasattr(each, "untyped_storage"):
-                yield each

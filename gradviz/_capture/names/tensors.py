@@ -35,6 +35,20 @@ def grad_fn_of(tensor: Any) -> Any:
         return None
 
 
+def kept_tensors(node: Any) -> Iterator[Any]:
+    """Yield the tensors that a node saved for its derivative, as far as it has them."""
+    for name in dir(node):
+        if not name.startswith("_saved_") and name != "saved_tensors":
+            continue
+        try:
+            value = getattr(node, name)
+        except (RuntimeError, AttributeError):  # freed, or overwritten since
+            continue
+        for each in value if isinstance(value, list | tuple) else (value,):
+            if hasattr(each, "untyped_storage"):
+                yield each
+
+
 def names_in_frame(frame: FrameType | None, tensor_type: type) -> dict[int, str]:
     """Map ``id(tensor)`` to the name it has in a frame or in the main program.
 

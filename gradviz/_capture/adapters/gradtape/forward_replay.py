@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradviz._capture.names.tensors import grad_fn_of, tensors_in_frame
+from gradviz._capture.names.tensors import grad_fn_of, kept_tensors, tensors_in_frame
 from gradviz.errors import CaptureError
 
 _FREED = (
@@ -68,7 +68,7 @@ def _held(library: Any, root: Any) -> Iterator[Any]:
     seen, waiting = {root}, [root]
     while waiting:
         each = waiting.pop()
-        yield from kept_tensors(each, library)
+        yield from kept_tensors(each)
         for behind, _ in each.next_functions:
             if behind is not None and behind not in seen:
                 seen.add(behind)
@@ -305,17 +305,3 @@ def _slots_of(node: Any) -> Iterator[tuple[str, Any]]:
         except RuntimeError as error:
             gone = _OVERWRITTEN if "modified" in str(error) else _FREED
             raise CaptureError(gone) from None
-
-
-def kept_tensors(node: Any, library: Any) -> Iterator[Any]:
-    """Yield the tensors that a node saved for its derivative, as far as it has them."""
-    for name in dir(node):
-        if not name.startswith("_saved_") and name != "saved_tensors":
-            continue
-        try:
-            value = getattr(node, name)
-        except (RuntimeError, AttributeError):
-            continue
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(each, library.Tensor):
-                yield each
