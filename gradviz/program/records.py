@@ -47,6 +47,8 @@ class Optimizer:
     made: int = 0  # index of its init event
     name: str | None = None
     maximizes: bool = False  # any of its groups
+    narrow: int = 0  # elements of 16 bits that had a gradient in a step of a rate
+    stood: int = 0  # of these, those that the step left as they were
 
 
 @dataclass(slots=True, eq=False)

@@ -20,7 +20,7 @@ from gradviz._capture.training_loop.patches import (
     Patches,
     unseen,
 )
-from gradviz._capture.training_loop.weight_changes import WeightsBefore
+from gradviz._capture.training_loop.weight_changes import WeightsBefore, is_narrow
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.log import MOST_GONE, Gone
 from gradviz.program.noted import Glance
@@ -315,8 +315,10 @@ class OptimizerPart(Part):
         self.step_site = site = self.log.site()
         number = self._note("step", site, seen, self._states(seen))
         self.here.now.stepping = number
-        wanted = self.log.looks and self.log.program.updates is not None
-        if theirs and wanted and (seen.steps < _MEASURED or not seen.steps % _FRESH):
+        measured = theirs and self.log.looks
+        measured = measured and (seen.steps < _MEASURED or not seen.steps % _FRESH)
+        asked = self.log.program.updates is not None
+        if measured and (asked or any(map(is_narrow, seen.params))):
             keys = seen.row.tensors
             weights = WeightsBefore(self.lib, self.log, seen.params, keys)
             seen.weights = number, weights
@@ -326,9 +328,14 @@ class OptimizerPart(Part):
         """Log the writes of a library's step as one call, at the user's line."""
         now = self.log.versions(seen.params)
         updates = self.log.program.updates
-        if seen.weights is not None and updates is not None:
-            number, weights = seen.weights
-            updates[number], seen.weights = weights.changes(), None
+        if seen.weights is not None:
+            (number, weights), seen.weights = seen.weights, None
+            changes = weights.changes()
+            if updates is not None:
+                updates[number] = changes
+            if _has_rates(seen.reference()):
+                seen.row.narrow += weights.narrow
+                seen.row.stood += weights.stood
         written = list(map(ne, now, before))
         if written != seen.written or not seen.steps % _FRESH:
             values = [self.log.glance(each) for each in compress(seen.params, written)]
@@ -374,6 +381,13 @@ class OptimizerPart(Part):
             for p in module.parameters()
         ]
         self._note("zero_grad", self.log.site(), None, tuple(states))
+
+
+def _has_rates(optimizer: Any) -> bool:
+    """Tell whether no group of an optimizer has a rate of 0, as a warm-up begins."""
+    groups = () if optimizer is None else optimizer.param_groups
+    rates = [each.get("lr") for each in groups]
+    return not any(isinstance(rate, float | int) and rate == 0 for rate in rates)
 
 
 def _zero_and_bad(lib: Any, values: Any) -> tuple[bool, int]:
