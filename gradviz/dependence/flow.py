@@ -11,7 +11,7 @@ from math import isfinite
 from typing import TypeAlias
 
 from gradviz.dependence.numbers import integers_in, is_foreign, numbers_in
-from gradviz.program import Call, History, RawSite, Value
+from gradviz.program import SHAPED_LIKE, Call, History, RawSite, Value
 
 
 def is_apart(call: Call, made: Value) -> bool:
@@ -67,10 +67,8 @@ _COMPARISONS = words(
     "cosine_similarity gather mse_loss binary_cross_entropy "
     "binary_cross_entropy_with_logits"
 )
-INDEPENDENT = words(
-    "zeros_like ones_like empty_like full_like rand_like randn_like randint_like "
-    "new_zeros new_ones new_empty new_full requires_grad_ requires_grad.set "
-    "grad.get shape.get size grad_fn.get"
+INDEPENDENT = SHAPED_LIKE | words(
+    "requires_grad_ requires_grad.set grad.get shape.get size grad_fn.get"
 )
 
 

@@ -12,6 +12,7 @@ from gradviz.program.events import Raised as Raised
 from gradviz.program.events import ScalerCall as ScalerCall
 from gradviz.program.events import ScheduleCall as ScheduleCall
 from gradviz.program.events import TrainingSwitched as TrainingSwitched
+from gradviz.program.history import SHAPED_LIKE as SHAPED_LIKE
 from gradviz.program.history import History as History
 from gradviz.program.history import following as following
 from gradviz.program.records import LiveRoot as LiveRoot

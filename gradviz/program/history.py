@@ -17,6 +17,13 @@ from gradviz.text.places import package_of
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
 
+SHAPED_LIKE = frozenset(
+    {"zeros_like", "ones_like", "empty_like", "full_like"}
+    | {"rand_like", "randn_like", "randint_like"}
+    | {"new_zeros", "new_ones", "new_empty", "new_full"}
+)
+"""Calls that take the shape of a tensor and none of its values."""
+
 
 def following(events: list[E], index: int) -> list[E]:
     """Return those of some events, which are in order, that lie behind an index."""
@@ -168,7 +175,8 @@ class History:
         """Return the tensors that values were computed from, cuts or not.
 
         Follows arguments and results of all calls, so it also sees through
-        ``detach()``, ``argmax`` and ``no_grad``; the start is part of the result.
+        ``detach()``, ``argmax`` and ``no_grad``; the start is part of the result. What
+        a call took the shape of alone is not.
         """
         waiting = [value.tensor for value in start]
         seen: set[int] = set()
@@ -178,7 +186,9 @@ class History:
                 continue
             seen.add(tensor)
             for call in self._producers.get(tensor, ()):
-                if before is None or call.index < before:
+                if call.op not in SHAPED_LIKE and (
+                    before is None or call.index < before
+                ):
                     waiting += [value.tensor for value in call.inputs]
         return seen
 

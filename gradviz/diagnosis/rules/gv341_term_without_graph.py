@@ -25,8 +25,9 @@ When it stays quiet
     A parameter gets no gradient at all: then the cut has a rule of its own. The term
     was computed under ``no_grad``, which says that a constant is meant, or detached and
     its graph serves another pass, as of a second loss whose number is shown; it is a
-    factor; it is no single number; it holds another term of the same loss, whose number
-    it replaces.
+    factor; it holds another term of the same loss, whose number it replaces; a number
+    for each sample that was not detached in so many words, or beside a term that was
+    computed in the same way, as the old and the new probability of an action.
 
 References
     https://arxiv.org/abs/2101.03961
@@ -60,16 +61,20 @@ def check(history: History) -> Iterator[Hit]:
                 continue
             told.add(crossing.call.site)
             site = _place(history, crossing, term)
-            yield _hit(history, crossing, site, term.use, account.backward)
+            yield _hit(history, crossing, site, term.use, account.backward, wanted)
 
 
 def _cut(
     history: History, account: Account, term: Term, wanted: set[int]
 ) -> Crossing | None:
-    """Return what cut a single number off from something that learns."""
+    """Return what cut a term off from something that learns.
+
+    One of a number for each sample has to be detached in so many words.
+    """
     flow = history.once(Flow)
-    if term.has_graph or term.use is None or (term.value and term.value.shape):
+    if term.has_graph or term.use is None:
         return None
+    shaped = term.value is not None and bool(term.value.shape)
     for crossing in flow.constant(term.value, term.number, term.use):
         kind, _ = blamed(history, crossing)
         said = kind == "numbers" or (
@@ -78,20 +83,35 @@ def _cut(
         behind = flow.leaves(crossing.source, crossing.call.index)
         if kind not in _CUTS or not behind & wanted:
             continue
+        if shaped and (not said or _has_twin(history, account, crossing)):
+            continue
         if not said and crossing.detour is None:
             return crossing
-        if said and not _is_meant(history, account, crossing):
+        if said and not _is_meant(history, account, crossing, shaped):
             return crossing
     return None
 
 
-def _is_meant(history: History, account: Account, crossing: Crossing) -> bool:
+def _has_twin(history: History, account: Account, crossing: Crossing) -> bool:
+    """Tell whether a term was computed as what was cut off: the new and the old one."""
+    made = history.producer(crossing.source, before=crossing.call.index)
+    return made is None or any(
+        term.has_graph and term.made is not None and term.made.op == made.op
+        for term in account.terms
+    )
+
+
+def _is_meant(
+    history: History, account: Account, crossing: Crossing, shaped: bool
+) -> bool:
     """Tell whether the graph of what became a constant serves a pass in its own right.
 
     Also what holds another term: ``surrogate + (loss - surrogate).detach()``.
     """
     source = crossing.source
-    if source.shape or source.node is None or source.node in walked(history):
+    if source.node is None or source.node in walked(history):
+        return True
+    if bool(source.shape) != shaped:
         return True
     behind = history.behind([source], crossing.call.index)
     terms = {
@@ -119,15 +139,25 @@ def _hit(
     site: RawSite | None,
     use: Call,
     backward: Backward,
+    wanted: set[int],
 ) -> Hit:
-    name = history.name(crossing.source, "a tensor with a graph")
+    kind, _ = blamed(history, crossing)
+    flow = history.once(Flow)
+    lost = flow.leaves(crossing.source, crossing.call.index) & wanted
+    fix = (
+        "Remove what cuts it off. Parameters behind it that are not to learn from this "
+        "loss stay as they are where no optimizer steps them with it."
+        if kind == "detach"
+        else "Compute the term with differentiable operations (probabilities instead "
+        "of positions, `p` instead of `p.data`), or leave it out of the loss."
+    )
     return Hit(
         f"`{history.text(use.site)}` ({history.line(use.site)}) adds a term to the "
-        f"loss that comes from {name} and has no graph: `{history.text(site)}` cut it "
-        "off. It changes the number of the loss and no gradient.",
+        f"loss that depends on {learning.listed(history, lost)} and has no graph: "
+        f"`{history.text(site)}` cut it off. It changes the number of the loss and no "
+        "gradient.",
         site,
-        "Compute the term with differentiable operations (probabilities instead of "
-        "positions, `p` instead of `p.data`), or leave it out of the loss.",
+        fix,
         symptom=backward.site,
         related=(Related("added to the loss", use.site),),
         tensors=(crossing.source.tensor,),

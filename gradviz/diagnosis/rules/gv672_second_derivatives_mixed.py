@@ -2,13 +2,14 @@
 
 What it does
     Finds ``autograd.grad(g, x, torch.ones_like(g))``, or the same of ``g.sum()``, where
-    ``g`` is the gradient with respect to ``x`` and has several columns, and columns of
-    the result are picked or added up.
+    ``g`` has the columns of ``x`` and is the gradient by it, or computed from it, and
+    columns of the result are picked or added up.
 
 Why is this bad
     What is differentiated is the sum of all columns. Column ``j`` of the result is the
     sum over ``i`` of d²u/dx_i dx_j, with every mixed derivative in it: the Laplacian of
-    an equation made so is another operator. Nothing fails, and the solution is wrong.
+    an equation made so is another operator, and so is the divergence of a score.
+    Nothing fails, and the solution is wrong.
 
 Example
     ::
@@ -46,6 +47,8 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 _ONES = words("ones ones_like new_ones")
+_MIXING = words("linear matmul mm addmm einsum bilinear")
+_ROWS = 2  # dimensions of samples and their columns
 _APART = words("getitem select narrow split chunk unbind sum trace diagonal")
 
 
@@ -59,7 +62,9 @@ def check(history: History) -> Iterator[Hit]:
         gradient = _summed(history, outer)
         inner = None if gradient is None else _pass_of(history, gradient, outer)
         use = _taken_apart(history, outer)
-        if gradient is not None and inner is not None and use is not None:
+        if gradient is None or use is None:
+            continue
+        if inner is not None or _is_divergence(history, outer, gradient):
             told.add(outer.site)
             yield _hit(history, outer, inner, gradient, use)
 
@@ -92,6 +97,22 @@ def _pass_of(history: History, gradient: Value, outer: Backward) -> Backward | N
     return None
 
 
+def _is_divergence(history: History, outer: Backward, columns: Value) -> bool:
+    """Tell whether a graph goes on through what a whole output gave, column by column.
+
+    Of an input that is no parameter, and whose columns were mixed on the way; a
+    saliency map has no graph.
+    """
+    by = outer.inputs[0]
+    if not outer.create_graph or by.is_parameter or len(by.shape) != _ROWS:
+        return False
+    made = (
+        history.producer(each, outer.index)
+        for each in history.behind([columns], outer.index)
+    )
+    return any(each is not None and plain(each.op) in _MIXING for each in made)
+
+
 def _taken_apart(history: History, outer: Backward) -> Call | None:
     """Return a call that takes columns of the result, or adds them up."""
     result = outer.results[0] if outer.results else None
@@ -100,25 +121,31 @@ def _taken_apart(history: History, outer: Backward) -> Call | None:
 
 
 def _hit(
-    history: History, outer: Backward, inner: Backward, gradient: Value, use: Call
+    history: History, outer: Backward, inner: Backward | None, columns: Value, use: Call
 ) -> Hit:
-    name = history.name(gradient, "the gradient")
+    name = history.name(columns, "the tensor")
     by = history.name(outer.inputs[0], "its input")
-    count = gradient.shape[-1]
+    first = history.producer(columns, before=outer.index) if inner is None else inner
+    made = None if first is None else first.site
+    what, derivatives = (
+        (f"is computed from {by}", "derivatives by")
+        if inner is None
+        else (f"is the gradient by {by}", "second derivatives by")
+    )
     return Hit(
-        f"{name} is the gradient by {by} ({history.line(inner.site)}) and has {count} "
-        f"columns. Differentiated as a whole, with ones, it gives the derivative of "
-        "their sum: every column of the result holds mixed second derivatives, too. "
+        f"{name} {what} ({history.line(made)}) and has {columns.shape[-1]} columns. "
+        "Differentiated as a whole, it gives the derivative of their sum: every column "
+        f"of the result holds mixed {derivatives} the other coordinates, too. "
         f"`{history.text(use.site)}` ({history.line(use.site)}) takes the columns for "
-        "second derivatives by one coordinate each.",
+        f"{derivatives} one coordinate each.",
         outer.site,
         "Differentiate one column at a time, and keep the same column of the result: "
         "`grad(g[:, i], x, torch.ones_like(g[:, i]), create_graph=True)[0][:, i]`.",
         symptom=use.site,
         related=(
-            Related("first derivatives here", inner.site),
+            Related("computed here" if inner is None else "derived here", made),
             Related("columns taken here", use.site),
         ),
-        tensors=(gradient.tensor,),
+        tensors=(columns.tensor,),
         certainty=0.85,
     )
