@@ -154,6 +154,10 @@ class DerivativeCheck:
     missing: bool = False  # backward returned None for this input
     flat: bool = False  # the numeric derivative is 0 everywhere: a straight-through
     identity: bool = False  # forward returns its input: backward changes gradients only
+    unmoved: bool = (
+        False  # whatever gradient backward is given, this input gets the same
+    )
+    swapped: int | None = None  # the input whose gradient this one got, and it in turn
     # Of the entries that were looked at, those that differ: index, analytic, numeric.
     entries: tuple[tuple[tuple[int, ...], float, float], ...] = ()
 

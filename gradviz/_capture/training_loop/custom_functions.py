@@ -313,7 +313,9 @@ class FunctionPart(Part):
         (copies, needs), kind.waiting = kind.waiting, None
         try:
             with self.log.unheard():
-                found = check_derivative(self.lib, cls.apply, copies, needs)
+                found = check_derivative(
+                    self.lib, cls.apply, copies, needs, hurried=True
+                )
         except Exception:
             return  # it cannot run on copies or in float64: nothing is known
         kind.row.check = found

@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gradviz._capture.training_loop.patches import Patches, wrap_warnings
 from gradviz.program.values import DerivativeCheck
 
-LARGEST = 4_096
+LARGEST = 1 << 20
 """Elements of one input; larger ones are not checked."""
 
 _ENTRIES = 24  # of one input that are compared, spread over it
@@ -24,13 +24,19 @@ _TOLERANCE = 0.02
 
 
 def check_derivative(
-    lib: Any, function: Any, inputs: Sequence[Any], needs: Sequence[bool] | None = None
+    lib: Any,
+    function: Any,
+    inputs: Sequence[Any],
+    needs: Sequence[bool] | None = None,
+    *,
+    hurried: bool = False,
 ) -> DerivativeCheck | None:
     """Return the first entry whose gradient is not the slope of the function, if any.
 
     The function runs on float64 copies of the inputs, with nothing printed and the
     random numbers as they were. ``needs`` says which inputs to look at; all tensors of
-    floating point otherwise. Entries at a kink are passed over.
+    floating point otherwise. Entries at a kink are passed over. Raises TimeoutError of
+    a function whose first call takes long, where it is ``hurried``.
 
     >>> import gradtape as torch
     >>> class Cube(torch.autograd.Function):
@@ -49,12 +55,16 @@ def check_derivative(
     """
     hooks = lib.autograd.graph.saved_tensors_hooks(_itself, _itself)
     with _silence(), same_random_numbers(lib) as rewind, hooks, lib.enable_grad():
-        probe = _Probe(lib, function, inputs, rewind)
+        probe = _Probe(lib, function, inputs, rewind, hurried)
         for number in probe.leaves:
             if needs is None or needs[number]:
                 found = probe.compare(number)
                 if found is not None:
-                    return found
+                    return replace(
+                        found,
+                        swapped=probe.swapped(found),
+                        unmoved=probe.is_unmoved(found.input),
+                    )
     return None
 
 
@@ -62,7 +72,12 @@ class _Probe:
     """A function of some float64 inputs, made a number by fixed weights."""
 
     def __init__(
-        self, lib: Any, function: Any, inputs: Sequence[Any], rewind: Any
+        self,
+        lib: Any,
+        function: Any,
+        inputs: Sequence[Any],
+        rewind: Any,
+        hurried: bool,
     ) -> None:
         self.lib = lib
         self.function = function
@@ -80,6 +95,8 @@ class _Probe:
                 self.others[number] = each.detach().clone()
         self.count = len(inputs)
         outputs = self._run()
+        if hurried and time.monotonic() > self.until:
+            raise TimeoutError
         self.same = {
             number
             for number, leaf in self.leaves.items()
@@ -90,16 +107,28 @@ class _Probe:
         smooth = [each.requires_grad for each in outputs]
         self.weights = [self._weights_of(each) for each in outputs]
         self.smooth = smooth
-        used = [each for each in outputs if each.requires_grad]
-        self.gradients = dict.fromkeys(self.leaves)
-        if used and self.leaves:
-            given = [w for w, each in zip(self.weights, smooth, strict=True) if each]
-            found = lib.autograd.grad(
-                used, [*self.leaves.values()], given, allow_unused=True
-            )
-            self.gradients = dict(zip(self.leaves, found, strict=True))
+        self.gradients = self._backward(outputs)
         with lib.no_grad():
             self.value = self._number()
+
+    def _backward(self, outputs: list[Any], factor: float = 1.0) -> dict[int, Any]:
+        """Return the gradients of the leaves, of outputs that are given weights."""
+        used = [each for each in outputs if each.requires_grad]
+        if not used or not self.leaves:
+            return dict.fromkeys(self.leaves)
+        pairs = zip(self.weights, self.smooth, strict=True)
+        given = [weights * factor for weights, smooth in pairs if smooth]
+        leaves = [*self.leaves.values()]
+        found = self.lib.autograd.grad(used, leaves, given, allow_unused=True)
+        return dict(zip(self.leaves, found, strict=True))
+
+    def is_unmoved(self, number: int) -> bool:
+        """Tell whether an input gets the same of twice the gradient of the outputs."""
+        once = self.gradients[number]
+        if once is None or not bool(once.any()):
+            return False
+        twice = self._backward(self._run(), 2.0)[number]
+        return twice is not None and bool(self.lib.equal(once, twice))
 
     def _weights_of(self, output: Any) -> Any:
         count = self.lib.arange(output.numel(), dtype=self.lib.float64)
@@ -167,6 +196,31 @@ class _Probe:
             ),
         )
 
+    def swapped(self, found: DerivativeCheck) -> int | None:
+        """Return the input that got the gradient of a wrong one, and gave it its own.
+
+        Told by the entries in which the wrong one differs.
+        """
+        mine = self.gradients[found.input]
+        for number, leaf in self.leaves.items():
+            other, same = self.gradients[number], leaf.shape == self._shape(found.input)
+            if number == found.input or not same or mine is None or other is None:
+                continue
+            if all(
+                _is_close(float(other[index]), numeric)
+                for index, _, numeric in found.entries
+            ):
+                turned = self.compare(number)
+                if turned is not None and all(
+                    _is_close(float(mine[index]), numeric)
+                    for index, _, numeric in turned.entries
+                ):
+                    return number
+        return None
+
+    def _shape(self, number: int) -> Any:
+        return self.leaves[number].shape
+
     def _slope(self, number: int, entry: int, analytic: float) -> _Slope | None:
         """Return the slope at one entry, None where it is not the same to both sides"""
         with self.lib.no_grad():
@@ -198,6 +252,10 @@ class _Slope:
         largest = max(abs(self.analytic), abs(self.numeric))
         allowed = _TOLERANCE * largest + self.apart + 1e-6
         return not abs(self.analytic - self.numeric) <= allowed
+
+
+def _is_close(one: float, other: float) -> bool:
+    return abs(one - other) <= _TOLERANCE * max(abs(one), abs(other)) + 1e-6
 
 
 def _ratio(slopes: list[_Slope]) -> float | None:

@@ -49,15 +49,22 @@ def _fix(history: History, found: Overwrite) -> str:
     steps = {each.site for each in history.of(OptimizerCall)}
     what = "step" if found.site in steps else "write"
     return (
-        f"Call backward() of every loss before the {what} in "
-        f"{history.line(found.site)}, "
-        "or compute this loss again after it."
+        f"Compute this loss after the {what} in {history.line(found.site)}, from the "
+        "weights that it leaves; or call backward() of every loss before it, if none "
+        "leaves gradients in parameters that another loss is to train."
     )
 
 
 def _computed(history: History, found: Overwrite) -> Related:
     site = built_at(history, found.node, found.backward)
-    return Related("computed before the step", site, "Move it behind the step.")
+    before = [each for each in history.backwards if each.index < found.backward.index]
+    made = (
+        history.producer(before[-1].roots[0]) if before and before[-1].roots else None
+    )
+    # One statement may make the loss that the step needs, too: that one has to stay.
+    needed = made is not None and site in (made.site, *made.stack)
+    fix = "" if needed else "Move it to after the step."
+    return Related("computed before the step", site, fix)
 
 
 RULE = overwrite_rule(

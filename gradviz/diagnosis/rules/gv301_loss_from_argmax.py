@@ -63,6 +63,14 @@ def words(history: History, cut: Cut) -> Words:
             f"`{call.op}` has no derivative: {name} had a graph, its result has none."
         )
         return Words(what, "Use a differentiable operation.", call.site)
+    if any(each.requires_grad for each in call.outputs):
+        return Words(
+            f"`{call.op}` gives values and positions, and only the positions are used: "
+            f"they have no gradient, and the graph of {name} ends here.",
+            f"Use the values that `{call.op}` gives, too, or the scores themselves (a "
+            "softmax, a mask times the scores): positions only choose.",
+            call.site,
+        )
     return Words(
         f"`{call.op}` gives positions, which have no gradient: {name} still had a "
         "graph, and the graph ends here.",

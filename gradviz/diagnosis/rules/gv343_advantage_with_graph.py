@@ -53,7 +53,7 @@ def check(history: History) -> Iterator[Hit]:
     drawn = {
         call.outputs[0].tensor: call
         for call in history.calls
-        if plain(call.op) in _DRAWS and call.inputs and call.outputs
+        if plain(call.op) in _DRAWS and _draws_from_others(call)
     }
     told = set[RawSite | None]()
     for account, term in _learning(history) if drawn else ():
@@ -63,6 +63,11 @@ def check(history: History) -> Iterator[Hit]:
                 if lost and call.site not in told and _is_score(history, score, drawn):
                     told.add(call.site)
                     yield _hit(history, account, call, weight, lost)
+
+
+def _draws_from_others(call: Call) -> bool:
+    """Tell whether a call draws from what it is given, and fills no tensor anew."""
+    return bool(call.inputs and call.outputs) and not call.writes
 
 
 def _learning(history: History) -> Iterator[tuple[Account, Term]]:

@@ -2,7 +2,8 @@
 
 What it does
     Finds schedulers that step while another optimizer steps their optimizer's
-    parameters, and their own optimizer never does.
+    parameters, and their own optimizer never does, or does no more since the other
+    one was made.
 
 Why is this bad
     The schedule has no effect: the optimizer in use keeps the rate it was made with.
@@ -20,7 +21,8 @@ Use instead
         scheduler = StepLR(optimizer, 10)
 
 When it stays quiet
-    The scheduler's own optimizer steps at least once, or nobody steps its parameters.
+    The scheduler's own optimizer goes on stepping, the other one has a scheduler of its
+    own, or nobody steps the parameters.
 
 References
     https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
@@ -32,40 +34,55 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.training import scheduled_of
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import first_difference
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words, schedules
-from gradviz.program import History, ScheduleCall
+from gradviz.program import History, ScheduleCall, following
+
+_LEAST = 2  # steps of a scheduler that nobody uses
 
 
 @rule("GV624", "scheduler-of-another-optimizer", "warning")
 def check(history: History) -> Iterator[Hit]:
     optimizers = history.program.optimizers
+    driven = {events[0].optimizer for events in schedules(history).values()}
     for events in schedules(history).values():
         steps = [each for each in events if each.what == "step"]
         mine = optimizers.get(events[0].optimizer)
-        if len(steps) < 2 or mine is None or mine.key in moves(history):
+        if mine is None:
             continue
+        last = max((e.index for e in moves(history).get(mine.key, [])), default=-1)
+        idle = following(steps, last)  # nobody steps with what these set
         for key, moved in moves(history).items():
             other = optimizers.get(key)
-            if other and len(moved) > 1 and set(other.tensors) & set(mine.tensors):
-                yield _hit(history, events[0], steps[0], key)
+            if len(idle) < _LEAST or other is None or len(following(moved, last)) < 2:
+                continue
+            if set(other.tensors) & set(mine.tensors) and key not in driven:
+                yield _hit(history, events[0], idle[0], key, last >= 0)
                 break
 
 
-def _hit(history: History, made: ScheduleCall, step: ScheduleCall, other: int) -> Hit:
+def _hit(
+    history: History, made: ScheduleCall, step: ScheduleCall, other: int, stepped: bool
+) -> Hit:
     used = history.program.optimizers[other]
     mine = history.program.optimizers[made.optimizer]
     name = f"`{used.name}`" if used.name else "it"
+    first, second = (history.at(each.made) for each in (mine, used))
+    taken_over = first_difference(second, first) if first and second else used.site
     return Hit(
         f"The {made.kind} of {history.line(made.site)} changes the learning rate of "
-        f"the {mine.kind} made in {history.line(mine.site)}, which never steps: the "
-        f"parameters are stepped by {optimizer_words(history, other)}, whose rate no "
-        "scheduler changes.",
-        made.site,
-        f"Make the scheduler from {name}, after that optimizer was made.",
+        f"the {mine.kind} made in {history.line(mine.site)}, which "
+        f"{'steps no more' if stepped else 'never steps'}: the parameters are stepped "
+        f"by {optimizer_words(history, other)}, whose rate no scheduler changes.",
+        taken_over if stepped else made.site,
+        "Make a new scheduler where the optimizer is made anew, or keep the optimizer "
+        "and call `add_param_group()`."
+        if stepped
+        else f"Make the scheduler from {name}, after that optimizer was made.",
         symptom=step.site,
         edit=scheduled_of(made.site, used.name) if used.made < made.index else None,
         related=(
-            Related("optimizer that never steps", mine.site),
+            Related("optimizer of the scheduler", mine.site),
             Related("optimizer in use", used.site),
             Related("scheduler steps here", step.site),
         ),

@@ -164,7 +164,7 @@ def _hit(
     call, loss, target = move.call, meeting.call, meeting.other
     kept = beside if any(each is move for each in axis.moves) else axis
     others = [each.call for each in kept.moves if each.what in ("index", "numbers")]
-    also = next((each for each in reversed(others) if each.site != call.site), None)
+    also = next((each for each in reversed(others) if each is not call), None)
     code, where = history.text(call.site), history.line(loss.site)
     what = tensor_words(history, target)
     if move.what in ("flip", "roll"):
@@ -176,12 +176,14 @@ def _hit(
         )
         fix = "Do the same with the target, whenever you do it with the input."
     else:
-        apart = (
-            f"`{history.text(also.site)}` ({history.line(also.site)}) orders the "
-            "other side in its own way"
-            if also is not None
-            else "The other side keeps the order it had"
-        )
+        apart = "The other side keeps the order it had"
+        if also is not None and also.site == call.site:
+            apart = "It orders the other side, too, each time anew"
+        elif also is not None:
+            apart = (
+                f"`{history.text(also.site)}` ({history.line(also.site)}) orders the "
+                "other side in its own way"
+            )
         message = (
             f"`{code}` changes the order of {axis.root.size} samples. {apart}, and "
             f"`{loss.op}` ({where}) compares the two: each sample is trained towards "
@@ -198,7 +200,11 @@ def _hit(
         symptom=loss.site,
         related=(
             Related("compared here", loss.site),
-            *([Related("other order made here", also.site)] if also else []),
+            *(
+                [Related("other order made here", also.site)]
+                if also is not None and also.site != call.site
+                else []
+            ),
         ),
         tensors=(target.tensor,),
         certainty=0.8,

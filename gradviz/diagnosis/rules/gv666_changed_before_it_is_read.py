@@ -33,6 +33,7 @@ References
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -102,7 +103,23 @@ def _handed(history: History, site: RawSite) -> list[str]:
     if isinstance(statement, ast.Expr) and ast.unparse(statement) == ast.unparse(tree):
         return []
     given = [each.id for each in tree.args if isinstance(each, ast.Name)]
-    return [each for each in given if each not in history.places.targets(site)]
+    names = [*given, *_other_names(history, site, given)]
+    return [each for each in names if each not in history.places.targets(site)]
+
+
+def _other_names(history: History, site: RawSite, given: list[str]) -> list[str]:
+    """Return the names that a function gave these before: ``shortcut = x``."""
+    function, line = history.places.function(site[0]), history.places.line(site)
+    return [
+        target.id
+        for each in ([] if function is None else ast.walk(function))
+        if isinstance(each, ast.Assign)
+        and each.lineno < line
+        and isinstance(each.value, ast.Name)
+        and each.value.id in given
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    ]
 
 
 def _reads(history: History, use: RawSite, write: RawSite, name: str) -> bool:
@@ -131,8 +148,10 @@ def _hit(
     name: str,
     use: Call,
 ) -> Hit:
+    other = re.search(rf"\b{re.escape(name)}\b", history.text(at)) is None
+    what = f"what `{name}` names, too," if other else f"`{name}`,"
     return Hit(
-        f"`{history.text(at)}` ({history.line(at)}) works in place on `{name}`, and "
+        f"`{history.text(at)}` ({history.line(at)}) works in place on {what} and "
         f"`{history.text(use.site)}` ({history.line(use.site)}) reads `{name}` "
         f"afterwards: it gets what `{plain(call.op)}` made of it, not what it was.",
         site,

@@ -32,6 +32,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.calls import listed_anew
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, Module, ModuleCall
@@ -48,7 +49,9 @@ def check(history: History) -> Iterator[Hit]:
     for (_, module), count in runs.items():
         most[module] = max(most[module], count)
     for key, module in history.program.modules.items():
-        if most[key] > 1 and module.parameters and _is_repeated(history, module):
+        if most[key] < 2 or not learning.all_parameters(history, module):
+            continue
+        if _is_repeated(history, module):
             yield _hit(history, module, most[key])
 
 

@@ -58,6 +58,10 @@ def _hit(
     checked: DerivativeCheck,
     applied: RawSite | None,
 ) -> Hit:
+    if checked.swapped is not None:
+        return _swapped(history, custom, checked.input, checked.swapped, applied)
+    if checked.unmoved:
+        return _unmoved(history, custom, checked.input, applied)
     site, line = _formula(history, custom, checked.input)
     where = f" at {list(checked.index)}" if checked.index else ""
     return Hit(
@@ -73,6 +77,52 @@ def _hit(
         severity="info" if _passes_flat(checked) else None,
         explains=any(failed_checks(history)),
         certainty=0.9,
+    )
+
+
+def _swapped(
+    history: History,
+    custom: CustomFunction,
+    first: int,
+    second: int,
+    applied: RawSite | None,
+) -> Hit:
+    last = max(first, second)
+    site, line = return_place(
+        history, custom.backward, lambda each: last < len(returned(each))
+    )
+    return Hit(
+        f"{custom.name}.backward returns the gradients of its inputs {first} and "
+        f"{second} in the wrong order: each gets the one that belongs to the other, "
+        "and as their shapes are the same, nothing fails.",
+        culprit=site,
+        line=line,
+        fix=f"Return them in the order of the inputs of {custom.name}.forward.",
+        symptom=applied,
+        related=(Related("applied here", applied),),
+        explains=any(failed_checks(history)),
+        certainty=0.95,
+    )
+
+
+def _unmoved(
+    history: History, custom: CustomFunction, index: int, applied: RawSite | None
+) -> Hit:
+    site, line = return_place(
+        history, custom.backward, lambda each: index < len(returned(each))
+    )
+    return Hit(
+        f"What {custom.name}.backward returns for input {index} does not depend on the "
+        "gradient that it is given: all that comes after the Function in the graph has "
+        "no say in it.",
+        culprit=site,
+        line=line,
+        fix="Multiply the derivative by the gradient that backward is given: "
+        "`return grad_output * …`.",
+        symptom=applied,
+        related=(Related("applied here", applied),),
+        explains=any(failed_checks(history)),
+        certainty=0.95,
     )
 
 

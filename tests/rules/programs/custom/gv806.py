@@ -61,4 +61,60 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-wrong-formula",
     ),
+    case(
+        "gradients_in_the_wrong_order",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Gate(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, value, gate):
+                part = gate.sigmoid()
+                ctx.save_for_backward(value, part)
+                return value * part
+            @staticmethod
+            def backward(ctx, grad):
+                value, part = ctx.saved_tensors
+                grad_value = grad * part
+                grad_gate = grad * value * part * (1 - part)
+                return grad_gate, grad_value  # CULPRIT
+        net = nn.Linear(40, 400)
+        opt = torch.optim.Adam(net.parameters())
+        for _ in range(3):
+            value, gate = net(torch.randn(60, 40)).chunk(2, dim=-1)
+            opt.zero_grad()
+            Gate.apply(value, gate).square().mean().backward()
+            opt.step()
+        """,
+        "custom-fn-wrong-formula",
+        says=["inputs 0 and 1 in the wrong order"],
+    ),
+    case(
+        "gradient_that_was_given_is_not_used",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Swish(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                s = x.sigmoid()
+                ctx.save_for_backward(x, s)
+                return x * s
+            @staticmethod
+            def backward(ctx, grad):
+                x, s = ctx.saved_tensors
+                local = s * (1 + x * (1 - s))
+                return local  # CULPRIT
+        net = nn.Linear(4, 3)
+        opt = torch.optim.Adam(net.parameters())
+        for _ in range(3):
+            opt.zero_grad()
+            Swish.apply(net(torch.randn(6, 4))).square().mean().backward()
+            opt.step()
+        """,
+        "custom-fn-wrong-formula",
+        says=["does not depend on the gradient"],
+    ),
 ]

@@ -90,4 +90,26 @@ PROGRAMS: list[Case] = [
         """,
         "advantage-with-graph",
     ),
+    case(
+        "products_of_embeddings_that_were_initialised",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        body, score = nn.Linear(2, 8), nn.Linear(8, 1)
+        words, classes = nn.Embedding(9, 8), nn.Embedding(5, 8)
+        layers = nn.ModuleList([body, score, words, classes])
+        opt = torch.optim.Adam(layers.parameters())
+        for _ in range(4):
+            y, w = torch.randint(0, 5, (6,)), torch.randint(0, 9, (6,))
+            h = torch.relu(body(torch.randn(6, 2)))
+            out = score(h).squeeze(1) + (h * classes(y)).sum(1)
+            near = F.logsigmoid((words(w) * words((w + 1) % 9)).sum(1))
+            loss = -out.mean() - near.mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]

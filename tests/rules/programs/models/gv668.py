@@ -32,4 +32,25 @@ PROGRAMS: list[Case] = [
         "one-layer-many-times",
         says=["runs 3 times"],
     ),
+    case(
+        "a_block_of_layers_many_times",
+        """
+        import torch
+        from torch import nn
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lin = nn.Linear(4, 4)
+            def forward(self, x):
+                return torch.tanh(self.lin(x))
+        net = nn.Sequential(*[Block()] * 3)  # CULPRIT
+        opt = torch.optim.Adam(net.parameters())
+        for _ in range(3):
+            loss = net(torch.randn(5, 4)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "one-layer-many-times",
+    ),
 ]

@@ -23,4 +23,51 @@ PROGRAMS: list[Case] = [
         "scheduler-of-another-optimizer",
         related=["optimizer in use"],
     ),
+    case(
+        "optimizer_made_anew_without_its_scheduler",
+        """
+        import torch
+        from torch import nn
+        body, head = nn.Linear(3, 4), nn.Linear(4, 1)
+        body.requires_grad_(False)
+        class Trainer:
+            def give(self, params):
+                self.opt = torch.optim.SGD(params, lr=0.1)
+            def begin(self):
+                self.give(head.parameters())
+                self.plan = torch.optim.lr_scheduler.ExponentialLR(self.opt, 0.9)
+            def unfreeze(self):
+                body.requires_grad_(True)
+                self.give([*body.parameters(), *head.parameters()])  # CULPRIT
+            def fit(self, steps):
+                for _ in range(steps):
+                    self.opt.zero_grad()
+                    head(body(torch.randn(4, 3))).square().mean().backward()
+                    self.opt.step()
+                    self.plan.step()
+        trainer = Trainer()
+        trainer.begin()
+        trainer.fit(3)
+        trainer.unfreeze()
+        trainer.fit(3)
+        """,
+        "scheduler-of-another-optimizer",
+        says=["steps no more"],
+    ),
+    case(
+        "each_phase_has_an_optimizer_and_a_scheduler",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        for rate in (0.1, 0.01):
+            opt = torch.optim.SGD(net.parameters(), lr=rate)
+            plan = torch.optim.lr_scheduler.ExponentialLR(opt, 0.9)
+            for _ in range(3):
+                opt.zero_grad()
+                net(torch.randn(4, 3)).square().mean().backward()
+                opt.step()
+                plan.step()
+        """,
+    ),
 ]
