@@ -12,7 +12,8 @@ from gradviz.program import Call, History, RawSite
 def dropped(history: History) -> list[Call]:
     """Return the calls whose one number has a graph and goes nowhere, in order.
 
-    Printing leaves no trace in the log: ask :mod:`gradviz.dependence.stores` too.
+    Printing leaves no trace in the log: ask :mod:`gradviz.dependence.stores` too. What
+    is computed from losses that passes began at alone is no loss of its own.
     """
     roots = {root.tensor for each in history.backwards for root in each.roots}
     return [
@@ -24,6 +25,7 @@ def dropped(history: History) -> list[Call]:
         and not (made.is_leaf or made.tensor in roots)
         and prod(made.shape) == 1
         and not history.uses(made.tensor, call.index)
+        and any(v.requires_grad and v.tensor not in roots for v in call.inputs)
     ]
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from heapq import heappop, heappush
 from math import prod
 
+from gradviz.dependence.alike import alike
 from gradviz.dependence.reach import Reach
 from gradviz.program import Backward, Call, History, Node, RawSite, Value
 
@@ -227,8 +228,9 @@ def cancels(history: History, call: Call) -> bool:
     """Tell whether the two operands of a difference have the same derivatives.
 
     Then nothing that is computed from the difference moves what it was computed from:
-    of ``w - w``, of ``x + (q - x).detach() - x``. Only sums, differences and constant
-    factors of tensors of one shape are looked through.
+    of ``w - w``, of ``x + (q - x).detach() - x``, of a result that was computed twice.
+    Only sums, differences and constant factors of tensors of one shape are looked
+    through.
     """
     one, other = call.inputs[:2]
     if one.shape != other.shape or not (one.requires_grad and other.requires_grad):
@@ -236,8 +238,21 @@ def cancels(history: History, call: Call) -> bool:
     walk = _Walk(history, most=_FEW, aligned=True)
     walk.meet(one, call.index, None, 1.0)
     walk.meet(other, call.index, None, -1.0)
-    learning = [term for term in walk.terms() if term.has_graph]
-    return walk.is_whole and all(term.weight == 0 for term in learning)
+    left = [term for term in walk.terms() if term.has_graph and term.weight != 0]
+    while left and walk.is_whole:
+        term = left.pop()
+        twin = next((e for e in left if _cancel(history, term, e, call.index)), None)
+        if twin is None:
+            return False
+        left.remove(twin)
+    return walk.is_whole
+
+
+def _cancel(history: History, one: Term, other: Term, before: int) -> bool:
+    if one.value is None or other.value is None:
+        return False
+    weight = _plus(one.weight, other.weight)
+    return weight == 0 and alike(history, one.value, other.value, before)
 
 
 # ---- the walk from a root down to its terms -----------------------------------------

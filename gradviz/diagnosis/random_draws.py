@@ -5,32 +5,9 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.draws import DRAWS
 from gradviz.diagnosis.custom_functions import own_nodes, place
 from gradviz.program import Call, History, Opaque, RawSite
-
-_DRAWS = (
-    "rand randn randint rand_like randn_like randint_like randperm bernoulli normal "
-    "uniform random exponential multinomial poisson geometric cauchy log_normal rrelu "
-    "gumbel_softmax dropout dropout1d dropout2d dropout3d alpha_dropout "
-    "feature_dropout feature_alpha_dropout native_dropout"
-)
-
-
-def draws(call: Call) -> bool:
-    """Tell whether a call takes random numbers from the engine."""
-    if plain(call.op) not in _DRAWS.split():
-        return False
-    return "dropout" not in call.op or _drops(call)
-
-
-def _drops(call: Call) -> bool:
-    """Tell whether a dropout is switched on."""
-    flags = [each for each in call.arguments if isinstance(each, bool)]
-    training = call.keywords.get("training", call.keywords.get("train"))
-    rates = [each for each in call.arguments if type(each) is float]
-    rate = call.keywords.get("p", rates[0] if rates else 0.5)
-    return training is not False and (not flags or flags[0]) and rate != 0
 
 
 def function_of_call(call: Call) -> CodeType | None:
@@ -54,7 +31,7 @@ def foreign_draw(
     for each in own_nodes(function):
         name = ast.unparse(each.func) if isinstance(each, ast.Call) else ""
         module, _, function_name = name.rpartition(".")
-        own = module in also and function_name in _DRAWS.split()
+        own = module in also and function_name in DRAWS
         if own or _is_foreign(name):
             return place(history, code, getattr(each, "lineno", code.co_firstlineno))
     return None, None

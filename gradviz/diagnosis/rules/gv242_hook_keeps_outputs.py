@@ -91,7 +91,8 @@ def _alive(history: History, module: int | None) -> list[Value]:
             continue
         inside = (history.call_at(index) for index in range(call.index, call.left))
         made = [v for each in inside if each is not None for v in each.outputs]
-        if made and made[-1].node and history.program.tensors[made[-1].tensor].alive:
+        facts = history.program.tensors.get(made[-1].tensor) if made else None
+        if made and made[-1].node and facts is not None and facts.alive:
             found.append(made[-1])
     return found
 

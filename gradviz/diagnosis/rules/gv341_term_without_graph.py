@@ -109,6 +109,8 @@ def _is_meant(
     Also what holds another term: ``surrogate + (loss - surrogate).detach()``.
     """
     source = crossing.source
+    if source.is_leaf:
+        return not source.is_parameter
     if source.node is None or source.node in walked(history):
         return True
     if bool(source.shape) != shaped:
@@ -144,13 +146,21 @@ def _hit(
     kind, _ = blamed(history, crossing)
     flow = history.once(Flow)
     lost = flow.leaves(crossing.source, crossing.call.index) & wanted
-    fix = (
-        "Remove what cuts it off. Parameters behind it that are not to learn from this "
-        "loss stay as they are where no optimizer steps them with it."
-        if kind == "detach"
-        else "Compute the term with differentiable operations (probabilities instead "
-        "of positions, `p` instead of `p.data`), or leave it out of the loss."
-    )
+    if crossing.source.is_parameter:
+        fix = (
+            "Compute the term from the parameters themselves: `p` instead of `p.data` "
+            "or `p.detach()`, `named_parameters()` instead of `state_dict()`."
+        )
+    elif kind == "detach":
+        fix = (
+            "Remove what cuts it off. Parameters behind it that are not to learn from "
+            "this loss stay as they are where no optimizer steps them with it."
+        )
+    else:
+        fix = (
+            "Compute the term with differentiable operations (probabilities instead of "
+            "positions), or leave it out of the loss."
+        )
     return Hit(
         f"`{history.text(use.site)}` ({history.line(use.site)}) adds a term to the "
         f"loss that depends on {learning.listed(history, lost)} and has no graph: "

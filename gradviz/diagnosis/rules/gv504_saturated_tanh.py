@@ -13,7 +13,8 @@ Use instead
     Standardised inputs, ``(x - x.mean(0)) / x.std(0)``, and weights of a size that fits
     the number of inputs.
 When it stays quiet
-    Some elements are in the range where the function bends.
+    Some elements are in the range where the function bends, and in more than half of
+    the passes some are.
 References
     LeCun et al., 1998, Efficient BackProp.
 """
@@ -47,22 +48,25 @@ _MILDER = "Bring the operand into the range first, or leave the bound out."
 @rule("GV504", "saturated-tanh", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the squashing functions that swallowed their gradients."""
-    clamps: dict[RawSite | None, list[tuple[Backward, Node, bool]]] = {}
+    met: dict[RawSite | None, list[tuple[Backward, Node, bool, bool]]] = {}
     for backward in history.backwards:
         for run in backward.runs:
             node = history.node(run.node)
             if node is None:
                 continue
-            if is_activation(node, "clamp", *_BOUNDS):
-                outside = vanishes(history, run) and _is_outside(history, node)
-                clamps.setdefault(node.site, []).append((backward, node, outside))
-            elif is_activation(node, "tanh", "sigmoid", "erf", "softsign") and vanishes(
-                history, run
-            ):
-                yield from _hit(history, backward, node, _FAR)
-    for found in clamps.values():
-        if len(found) > 1 and all(outside for _, _, outside in found):
-            yield from _hit(history, *found[0][:2], 0.0)
+            clamp = is_activation(node, "clamp", *_BOUNDS)
+            if clamp or is_activation(node, "tanh", "sigmoid", "erf", "softsign"):
+                gone = vanishes(history, run) and (
+                    not clamp or _is_outside(history, node)
+                )
+                met.setdefault(node.site, []).append((backward, node, clamp, gone))
+    for found in met.values():
+        gone = [each for each in found if each[-1]]
+        backward, node, clamp, _ = gone[0] if gone else found[0]
+        if clamp and len(gone) == len(found) > 1:
+            yield from _hit(history, backward, node, 0.0)
+        elif not clamp and 2 * len(gone) >= len(found):
+            yield from _hit(history, backward, node, _FAR)
 
 
 def _is_outside(history: History, node: Node) -> bool:

@@ -2,9 +2,11 @@
 
 What it does
     Finds loss functions whose prediction and target are the same memory, seen alike:
-    the same tensor under two names, a view, or the result of ``detach()``. Finds
+    the same tensor under two names, a view, or the result of ``detach()``, and
+    differences with a tensor that was kept so and moves with the other side. Finds
     differences on the way to a loss whose derivatives cancel each other: ``w - w0``
-    where both are one parameter, ``x + (q - x).detach() - x``.
+    where both are one parameter, ``x + (q - x).detach() - x``, or one result that was
+    computed twice.
 
 Why is this bad
     What is written into the target is written into the prediction. The loss is 0
@@ -37,11 +39,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.alike import alike
 from gradviz.dependence.flow import name_of as name_of_op
 from gradviz.dependence.terms import cancels
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import aliased_at
-from gradviz.diagnosis.rules._lifetime import name_of
+from gradviz.diagnosis.rules._lifetime import frames, name_of
 from gradviz.diagnosis.rules._terms import walked
 from gradviz.program import Call, History, RawSite, Value
 
@@ -54,6 +57,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose loss is 0 by construction."""
     told: set[RawSite | None] = set()
     yield from _cancelled(history)
+    yield from _with_themselves(history)
     for call in history.calls:
         if call.op not in _LOSSES or len(call.inputs) < 2 or call.site in told:
             continue
@@ -78,6 +82,52 @@ def _cancelled(history: History) -> Iterator[Hit]:
             yield _difference(history, call)
 
 
+def _with_themselves(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that kept a tensor which differences then move with."""
+    told = set[RawSite | None]()
+    for call in history.calls:
+        if name_of_op(call) in _DIFFERENCES and len(call.inputs) > 1:
+            kept = _kept_alias(history, call)
+            if kept is None or kept.site in told:
+                continue
+            if not walked(history).isdisjoint(call.nodes):
+                told.add(kept.site)
+                yield _kept(history, call, kept)
+
+
+def _kept_alias(history: History, call: Call) -> Call | None:
+    """Return the call that put a tensor aside to which a difference compares itself.
+
+    It has the memory of the other side, and that was written since: the two are always
+    equal. In one expression, ``x - x.detach()`` lets a gradient alone pass.
+    """
+    one, other = call.inputs[:2]
+    if one.requires_grad == other.requires_grad or not _same(one, other):
+        return None
+    alias = history.producer(other if one.requires_grad else one, before=call.index)
+    if alias is None or not history.writes(one.storage, alias.index, call.index):
+        return None
+    return alias
+
+
+def _kept(history: History, call: Call, alias: Call) -> Hit:
+    one, other = call.inputs[:2]
+    name = name_of(history, one if one.requires_grad else other, "the tensor")
+    return Hit(
+        f"`{history.text(call.site)}` ({history.line(call.site)}) subtracts {name} "
+        f"from itself: what `{history.text(alias.site)}` ({history.line(alias.site)}) "
+        "kept is no copy, it has the same memory and changes with it. The difference "
+        "is 0.",
+        alias.site,
+        "Keep a copy: `p.detach().clone()`.",
+        symptom=call.site,
+        related=(Related("subtracted here", call.site),),
+        nodes=call.nodes,
+        tensors=(one.tensor, other.tensor),
+        certainty=0.95,
+    )
+
+
 def _same_loss(call: Call) -> bool:
     return call.op in _LOSSES and _same(*call.inputs[:2])
 
@@ -85,30 +135,54 @@ def _same_loss(call: Call) -> bool:
 def _difference(history: History, call: Call) -> Hit:
     one, other = call.inputs[:2]
     alias = aliased_at(history, call.site) if one.tensor == other.tensor else None
+    again = _computed_again(history, call) if one.tensor != other.tensor else None
     name = name_of(history, one, "one tensor")
-    what = f"both sides are {name}, the same tensor"
-    if one.tensor != other.tensor:
+    if one.tensor == other.tensor:
+        what = f"both sides are {name}, the same tensor"
+        fix = "Keep a copy with memory of its own: `[p.detach().clone() for p in …]`."
+    elif again is not None:
+        what = (
+            f"both sides are computed in the same way from the same values, the second "
+            f"time in {history.line(again)}"
+        )
+        fix = (
+            "Use what was computed and detached before the parameters changed, not the "
+            "same once more."
+        )
+    else:
         what = "the derivatives of both sides are equal"
-    fix = (
-        "Keep a copy with memory of its own: `[p.detach().clone() for p in …]`."
-        if one.tensor == other.tensor
-        else "Compare with the tensor from before the straight-through estimator, and "
-        "detach the side that is to stay."
-    )
+        fix = (
+            "Compare with the tensor from before the straight-through estimator, and "
+            "detach the side that is to stay."
+        )
     return Hit(
         f"In `{history.text(call.site)}` ({history.line(call.site)}) {what}: the "
         "difference moves nothing, in any pass, and what is computed from it is a "
         "constant to the gradient.",
-        call.site,
+        again or call.site,
         fix,
         line=alias,
         symptom=call.site,
-        related=() if alias is None else (Related("subtracted here", call.site),),
+        related=()
+        if alias is None and again is None
+        else (Related("subtracted here", call.site),),
         nodes=call.nodes,
         tensors=(one.tensor, other.tensor),
         severity="warning",
         certainty=0.9,
     )
+
+
+def _computed_again(history: History, call: Call) -> RawSite | None:
+    """Return the line that computed the later operand, which is as the earlier one."""
+    one, other = call.inputs[:2]
+    if not alike(history, one, other, call.index):
+        return None
+    made = (history.producer(each, before=call.index) for each in (one, other))
+    last = max(filter(None, made), key=lambda each: each.index, default=None)
+    code = None if call.site is None else call.site[0]
+    sites = () if last is None else frames(last)
+    return next((each for each in sites if each[0] is code), None)
 
 
 def _same(one: Value, other: Value) -> bool:

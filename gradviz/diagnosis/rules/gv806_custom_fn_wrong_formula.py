@@ -21,6 +21,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence.draws import draws
 from gradviz.diagnosis.custom_functions import (
     custom_nodes,
     has_failed,
@@ -29,7 +30,6 @@ from gradviz.diagnosis.custom_functions import (
     return_place,
     returned,
 )
-from gradviz.diagnosis.random_draws import draws
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
 from gradviz.program import CustomFunction, DerivativeCheck, History, RawSite

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.draws import draws
 from gradviz.dependence.op_families import numbers_in
-from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
+from gradviz.diagnosis.random_draws import foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
 from gradviz.program import Call, History, RawSite

@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from math import isclose
 from types import CodeType
 
+from gradviz.dependence.draws import draws
 from gradviz.diagnosis.edits.calls import without_keyword
-from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
+from gradviz.diagnosis.random_draws import foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 

@@ -106,4 +106,70 @@ for state, _ in batches:
         "loss-of-itself",
         says=("the derivatives of both sides are equal",),
     ),
+    case(
+        "old_probabilities_are_computed_again",
+        """
+        import torch
+        from torch import nn
+        from torch.distributions import Categorical
+        torch.manual_seed(0)
+        policy = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+        opt = torch.optim.Adam(policy.parameters())
+        def ratio(seen, action):
+            new = Categorical(logits=policy(seen)).log_prob(action)
+            old = Categorical(logits=policy(seen)).log_prob(action)  # CULPRIT
+            return (new - old).exp()
+        for _ in range(3):
+            seen, gain = torch.randn(6, 4), torch.randn(6)
+            action = torch.randint(0, 3, (6,))
+            opt.zero_grad()
+            (-ratio(seen, action) * gain).mean().backward()
+            opt.step()
+        """,
+        "loss-of-itself",
+        says=["the second time in line"],
+    ),
+    case(
+        "two_passes_with_dropout_are_compared",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 3))
+        opt = torch.optim.Adam(net.parameters())
+        for _ in range(3):
+            x, y = torch.randn(6, 4), torch.randint(0, 3, (6,))
+            one, other = net(x), net(x)
+            loss = nn.functional.cross_entropy(one, y)
+            loss = loss + (one - other).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "anchors_move_with_the_weights",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        anchors = {}
+        def keep():
+            for name, p in net.named_parameters():
+                anchors[name] = p.detach()  # CULPRIT
+        def penalty():
+            named = dict(net.named_parameters())
+            return sum((named[n] - old).square().sum() for n, old in anchors.items())
+        keep()
+        for _ in range(4):
+            loss = net(torch.randn(6, 4)).square().mean() + penalty()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "loss-of-itself",
+        says=["kept is no copy"],
+    ),
 ]
