@@ -201,13 +201,14 @@ def _alike(one: tuple[RawSite, ...], other: tuple[RawSite, ...]) -> bool:
 
 
 def built_at(history: History, node: Node, second: Backward) -> RawSite | None:
-    """Return the line outside of a loop that built what its backward passes reach."""
+    """Return the line outside of a loop that built what its backward passes reach.
+
+    What an object keeps in an attribute was built by the line that binds it.
+    """
     maker = history.maker(node)
-    if maker is None or binds_attribute(history, maker.site):
-        return node.site
     around = {site[0] for site in frames(second)}
-    for site in frames(maker):
-        if site[0] in around:
+    for site in () if maker is None else frames(maker):
+        if site[0] in around or binds_attribute(history, site):
             return site
     return node.site
 

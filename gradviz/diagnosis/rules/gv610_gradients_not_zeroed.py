@@ -45,7 +45,7 @@ from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.diagnosis.rules._loop_helpers import misplaced, or_uncalled
-from gradviz.program import History, OptimizerCall, RawSite
+from gradviz.program import Backward, History, OptimizerCall, RawSite
 
 
 @rule("GV610", "gradients-not-zeroed", "warning")
@@ -75,6 +75,9 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
         f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
         "the first `backward()` or after `step()`."
     )
+    twice = None if slip else _cleared_twice(history, leaf.backward, mixed)
+    if twice is not None:
+        return _mistaken(history, twice, leaf, names, _optimizer(history, moment))
     other = None if slip else _cleared(history, mixed)
     how = "but not in every turn"
     if other is None and not slip:
@@ -109,6 +112,72 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
             ),
         ),
     )
+
+
+def _mistaken(
+    history: History, cleared: OptimizerCall, leaf: Leaf, names: str, meant: str
+) -> Hit:
+    """Tell of the line that clears another optimizer once more, and not this one."""
+    assert leaf.backward is not None
+    assert leaf.step is not None
+    row = history.program.optimizers[cleared.optimizer]
+    name = f"`{row.name}`" if row.name else "another optimizer"
+    return Hit(
+        f"`{history.text(cleared.site)}` ({history.line(cleared.site)}) clears the "
+        f"gradients of {name}, which are cleared elsewhere already, and nothing "
+        f"clears those of {names}: the pass in {history.line(leaf.backward.site)} adds "
+        f"to what {history.line(leaf.step.site)} has already applied.",
+        cleared.site,
+        f"Call `{meant}.zero_grad()` here.",
+        symptom=leaf.step.site,
+        related=(
+            Related("added here", leaf.backward.site),
+            Related("applied here, and kept", leaf.step.site),
+        ),
+        tensors=row.tensors,
+    )
+
+
+def _cleared_twice(
+    history: History, added: Backward, mixed: dict[int, Leaf]
+) -> OptimizerCall | None:
+    """Return who clears another optimizer right before gradients are added to.
+
+    Where that one is cleared twice between two passes of its own.
+    """
+    events = [
+        each
+        for each in history.events
+        if isinstance(each, Backward)
+        or (isinstance(each, OptimizerCall) and each.what == "zero_grad")
+    ]
+    place = next((i for i, each in enumerate(events) if each is added), 0)
+    for at in range(place - 1, -1, -1):
+        each = events[at]
+        if isinstance(each, Backward):
+            if mixed.keys().isdisjoint(each.leaves):
+                return None
+            continue
+        row = history.program.optimizers.get(each.optimizer)
+        if row is None or not mixed.keys().isdisjoint(row.tensors):
+            return None
+        around = (events[at + 1 :], events[:at][::-1])
+        again = (_clears_first(near, each.optimizer, {*row.tensors}) for near in around)
+        return each if any(again) else None
+    return None
+
+
+def _clears_first(
+    events: list[Backward | OptimizerCall], optimizer: int, tensors: set[int]
+) -> bool:
+    """Tell whether an optimizer is cleared before a pass reaches its parameters."""
+    for each in events:
+        if isinstance(each, OptimizerCall):
+            if each.optimizer == optimizer:
+                return True
+        elif not tensors.isdisjoint(each.leaves):
+            return False
+    return False
 
 
 def _cleared(history: History, mixed: dict[int, Leaf]) -> RawSite | None:

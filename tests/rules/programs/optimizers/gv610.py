@@ -164,4 +164,28 @@ TWO_PLACES: list[Case] = [
         "gradients-not-zeroed",
         says=["Line 6 does, but only for other parameters."],
     ),
+    case(
+        "the_other_optimizer_is_cleared_twice",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        gen, critic = nn.Linear(3, 3), nn.Linear(3, 1)
+        opt_g = torch.optim.SGD(gen.parameters(), lr=0.1)
+        opt_c = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for _ in range(4):
+            critic.requires_grad_(False)
+            opt_g.zero_grad()
+            fake = gen(torch.randn(5, 3))
+            (-critic(fake)).mean().backward()
+            opt_g.step()
+            critic.requires_grad_(True)
+            opt_g.zero_grad()  # CULPRIT
+            critic(torch.randn(5, 3)).square().mean().backward()
+            critic(fake.detach()).mean().backward()
+            opt_c.step()
+        """,
+        "gradients-not-zeroed",
+        says=["cleared elsewhere already", "`opt_c.zero_grad()` here"],
+    ),
 ]
