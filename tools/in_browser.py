@@ -6,9 +6,11 @@ it, goes to stdout and stderr, as with ``gradviz run``.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tempfile
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from gradviz.cli.closing import said
@@ -22,6 +24,19 @@ from gradviz.running.voice import Voice
 
 NAME = "program.py"
 _STEPS = 4  # backward passes that the page shows
+
+_FIRST = """\
+import torch
+layer = torch.nn.Linear(2, 1)
+layer(torch.ones(1, 2)).sum().backward()
+torch.optim.SGD(layer.parameters(), lr=0.1).step()
+"""
+
+
+def warm_up() -> None:
+    """Load what every run needs, which takes seconds, before the first one waits."""
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        run(_FIRST)
 
 
 def run(source: str) -> str:

@@ -1,5 +1,6 @@
 // What the playground shows beside its editor: the bar, what was said, found and drawn.
 import type { Signal } from "@preact/signals";
+import { Sentence } from "../panel/sentence.js";
 import type { Came, Finding } from "./protocol.js";
 import type { Phase } from "./python.js";
 
@@ -60,9 +61,11 @@ export function Findings({ seen, doing, pages }: Props & { readonly pages: strin
         {found.findings.map((each) => (
           <li key={each.code + each.message} data-severity={each.severity}>
             <Heading finding={each} doing={doing} pages={pages} />
-            <p>{each.message}</p>
             <p>
-              <strong>Fix:</strong> {each.fix}{" "}
+              <Sentence text={each.message} />
+            </p>
+            <p>
+              <strong>Fix:</strong> <Sentence text={each.fix} />{" "}
               {each.edit !== null && (
                 <button
                   type="button"

@@ -65,7 +65,9 @@ async function start(setup: Setup): Promise<void> {
   python.setStderr({ write: voice.write });
   python.setStdin({ stdin: () => null });
   python.runPython("import sys; sys.stdout.reconfigure(line_buffering=True)");
-  run = python.pyimport("in_browser").run;
+  const driver = python.pyimport("in_browser");
+  driver.warm_up();
+  run = driver.run;
   const version: string = python.runPython("sys.version.partition(' ')[0]");
   scope.postMessage({ kind: "ready", python: version });
 }
