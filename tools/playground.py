@@ -141,9 +141,7 @@ def bundle(folder: Path) -> None:
     install_modules()
     node = require_node()
     command = [str(node.executable), "build.mjs", "--playground", str(folder)]
-    subprocess.run(
-        command, cwd=ROOT / "extension", env=node.environment(), check=True
-    )
+    subprocess.run(command, cwd=ROOT / "extension", env=node.environment(), check=True)
 
 
 def pack(file: zipfile.ZipFile, package: Path, skip: tuple[str, ...] = ()) -> None:
