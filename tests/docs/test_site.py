@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import io
 import re
 import shutil
 import warnings
+import zlib
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,11 @@ def test_a_page_shows_its_example_as_it_ran(tmp_path: Path):
     assert "warning GV306 detach-in-forward" in page
     assert "# CULPRIT" not in page
     assert "](GV306.svg)" in page
+    (program,) = re.findall(r'href="\.\./playground\.html#p=([\w-]+)">Try it<', page)
+    packed = base64.urlsafe_b64decode(program + "=" * (-len(program) % 4))
+    text = zlib.decompress(packed, -zlib.MAX_WBITS).decode()
+    assert text in page
+    assert compile(text, "program.py", "exec")
     assert (tmp_path / "GV306.svg").read_text().startswith("<svg ")
     listed = (tmp_path / "index.md").read_text(encoding="utf-8")
     for each in documented():
