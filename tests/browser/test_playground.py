@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import http.server
 import io
+import json
 import re
 import shutil
 import threading
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 import gradviz
 from tests.browser.conftest import Watched
@@ -31,6 +32,7 @@ sphinx = pytest.importorskip("sphinx.application")
 ROOT = Path(__file__).parents[2]
 DRIVER = Path(__file__).with_name("playground_driver.py")
 STARTING_MS = 60_000  # of Python, on a busy machine
+SETUP = re.compile(r'(?<=id="setup")>(.*?)<')
 SHOWN = "print('shown')\nshown = STORED\n"
 
 
@@ -221,9 +223,33 @@ def test_it_fits_on_a_phone(opened: Callable[..., Watched]):
     assert run["y"] + run["height"] < 140
 
 
-def test_python_that_cannot_be_fetched_is_told(opened: Callable[..., Watched]):
-    page = opened(SHOWN).page
-    page.route("**/packages.zip", lambda route: route.abort())
+def test_packages_come_from_where_the_page_says(
+    opened: Callable[..., Watched], pyodide: playground.Pyodide, address: str
+):
+    """And what cannot be fetched is told: nothing outside of this machine answers."""
+    if pyodide.wheels:
+        pytest.skip("these packages lie beside Pyodide")
+    watched = opened(SHOWN)
+    page = watched.page
+    wanted: list[str] = []
+
+    def elsewhere(route: Route) -> None:
+        wanted.append(route.request.url)
+        route.abort()
+
+    def with_numpy(route: Route) -> None:
+        text = route.fetch().text()
+        setup = json.loads(SETUP.search(text)[1])  # type: ignore[index]
+        setup |= {"packages": ["numpy"], "wheels": "https://elsewhere.example/full/"}
+        route.fulfill(body=SETUP.sub(f">{json.dumps(setup)}<", text))
+
+    page.context.route("https://elsewhere.example/**", elsewhere)
+    page.route("**/playground.html", with_numpy)
+    page.goto(f"{address}/playground.html")
     page.get_by_role("button", name="Start Python").click()
     status(page, "Python could not go on")
-    expect(page.get_by_role("log", name="Output")).not_to_be_empty()
+    log = page.get_by_role("log", name="Output")
+    expect(log).to_contain_text("error occurred while loading numpy")
+    assert [re.sub(r"-\d.*", "", each) for each in wanted] == [
+        "https://elsewhere.example/full/numpy"
+    ]
