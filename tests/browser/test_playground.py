@@ -28,6 +28,7 @@ from tests.gradviz import samples
 from tools import playground, site
 
 sphinx = pytest.importorskip("sphinx.application")
+docutils = pytest.importorskip("sphinx.util.docutils")
 
 ROOT = Path(__file__).parents[2]
 DRIVER = Path(__file__).with_name("playground_driver.py")
@@ -51,7 +52,7 @@ def build(folder: Path) -> None:
     index = "# gradviz\n\n```{toctree}\nplayground\n```\n"
     (source / "index.md").write_text(index, encoding="utf-8")
     options = {"suppress_warnings": ["myst", "mystnb"], "html_static_path": []}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), docutils.docutils_namespace():
         warnings.simplefilter("ignore")  # those of extensions of Sphinx
         app = sphinx.Sphinx(
             source,

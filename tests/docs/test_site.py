@@ -18,6 +18,7 @@ from tests import forked
 from tools import site
 
 sphinx = pytest.importorskip("sphinx.application")
+docutils = pytest.importorskip("sphinx.util.docutils")
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
@@ -76,7 +77,7 @@ def test_the_sources_build_without_a_warning(
     write = functools.partial(site.write_findings, run=lambda _: False)
     monkeypatch.setattr(site, "write_findings", write)
     said = io.StringIO()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), docutils.docutils_namespace():
         warnings.simplefilter("ignore")  # those of extensions of Sphinx
         app = sphinx.Sphinx(
             source,
