@@ -22,6 +22,7 @@ extensions = [
     "tools.site",
 ]
 exclude_patterns = ["images/README.md"]
+templates_path = ["_templates"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 suppress_warnings = [
     "mystnb.unknown_mime_type",  # of the graphs, which have HTML too

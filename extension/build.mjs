@@ -2,6 +2,7 @@
 //
 //   node build.mjs             minified
 //   node build.mjs --dev       readable, with inline source maps
+//   node build.mjs --playground FOLDER   only the page of the documentation site
 //
 // Outputs (git-ignored, packed into the wheel):
 //   gradviz/render/static/gradviz.js   one classic script: globalThis.gradviz
@@ -9,7 +10,7 @@
 //   gradviz/labextension/              a prebuilt JupyterLab extension
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { inlineWorker } from "./scripts/inline-worker.mjs";
@@ -148,6 +149,27 @@ async function writeLabExtension(text, bundle) {
   await writeFile(join(labFolder, "static", bundle.name), bundle.text);
   await writeFile(join(labFolder, "package.json"), JSON.stringify(manifest, null, 2));
   await writeFile(join(labFolder, "install.json"), JSON.stringify(install, null, 2));
+}
+
+/** The scripts of the site's playground: its page, and the worker that Python runs in. */
+async function playground(folder) {
+  await build({
+    ...common,
+    write: true,
+    format: "esm",
+    outdir: folder,
+    loader: {},
+    plugins: [],
+    entryPoints: ["page.tsx", "worker.ts", "page.css"].map((name) =>
+      join("src", "playground", name),
+    ),
+  });
+}
+
+const asked = process.argv.indexOf("--playground");
+if (asked > 0) {
+  await playground(resolve(process.argv[asked + 1]));
+  process.exit();
 }
 
 const [page, widget] = await Promise.all([pageBundle(), widgetStub()]);

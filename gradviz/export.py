@@ -144,12 +144,15 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _mode(path: Path) -> int:
-    """Return the permissions of the file there, or those a new file would get."""
+    """Return the permissions of the file there, or those a new file would get.
+
+    Whoever wrote it may read it, whatever the mask: some Pyodides mask everything.
+    """
     if path.exists():
         return stat.S_IMODE(path.stat().st_mode)
     mask = os.umask(0)
     os.umask(mask)
-    return 0o666 & ~mask
+    return 0o600 | 0o666 & ~mask
 
 
 def _html(snapshot: ir.Snapshot) -> bytes:

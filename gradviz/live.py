@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradviz import ir
+from gradviz.threads import started, thread_time
 
 PERIOD_S = 0.05
 """The least time between two looks at the source."""
@@ -153,7 +154,7 @@ class LiveFeed:
         source: Source,
         *,
         delay: float = PERIOD_S,
-        clock: Callable[[], float] = time.thread_time,
+        clock: Callable[[], float] = thread_time,
         load: Callable[[], float] | None = None,
     ) -> None:
         self.sent = Sent()
@@ -173,8 +174,8 @@ class LiveFeed:
         )
 
     def start(self) -> None:
-        """Begin to follow."""
-        self._thread.start()
+        """Begin to follow; where there are no threads, the last state alone is sent."""
+        started(self._thread)
 
     def close(self) -> None:
         """Stop to follow; whoever closes it sends the last state."""
@@ -184,7 +185,8 @@ class LiveFeed:
 
     def join(self, timeout: float) -> None:
         """Wait until the thread has ended by itself."""
-        self._thread.join(timeout)
+        if self._thread.is_alive():
+            self._thread.join(timeout)
 
     def _run(self) -> None:
         pause, failed = self._delay, 0

@@ -22,12 +22,14 @@ from pygments.lexers.special import TextLexer
 from gradviz.diagnosis.manual import Page, documented, is_code, page_of
 from gradviz.export import export_svg
 from gradviz.text.findings import findings_text
+from tools import playground
 from tools.frontend import ROOT
 
 SOURCE = ROOT / "docs"
 OUT = ROOT / "build" / "site"
 FINDINGS = "findings"
 NOTEBOOKS = "notebooks"
+PLAYGROUND = "playground"
 
 _FAMILIES = {
     "1": "Writes in place",
@@ -51,7 +53,24 @@ def setup(app: Any) -> dict[str, bool]:
     """Let Sphinx write the generated pages before it reads any."""
     app.add_lexer("mermaid", TextLexer)  # GitHub draws it; here it is read
     app.connect("builder-inited", lambda app: write_generated(Path(app.srcdir)))
+    app.connect("html-page-context", _playground_page)
+    app.connect("build-finished", _playground_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _playground_page(
+    app: Any, name: str, template: str, context: dict[str, Any], doctree: object
+) -> str | None:
+    """Give the playground's page a template of its own, with what that is told."""
+    if name != PLAYGROUND:
+        return None
+    context["playground"] = playground.context(playground.pyodide())
+    return "playground.html"
+
+
+def _playground_files(app: Any, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        playground.write(playground.pyodide(), Path(app.outdir))
 
 
 def write_generated(folder: Path) -> None:
@@ -126,6 +145,7 @@ def _example(folder: Path, code: str, case: Any) -> list[str]:
     said = said.replace(f"{case.file}:", f"{case.name}.py:")
     parts = [
         "## Seen in a program",
+        *_try_it(text, case),
         f"```{{code-block}} python\n:emphasize-lines: {marked}\n\n{text}\n```",
         f"What `gradviz run` says of it:\n\n```text\n{said}\n```",
     ]
@@ -133,6 +153,14 @@ def _example(folder: Path, code: str, case: Any) -> list[str]:
         export_svg(snapshot, folder / f"{code}.svg")
         parts.append(f"![The graph of the example]({code}.svg)")
     return parts
+
+
+def _try_it(program: str, case: Any) -> list[str]:
+    """Return a link that opens the program where it runs, if it does on gradtape."""
+    if "gradtape" not in case.engines:
+        return []
+    address = f"../{playground.link(program)}"
+    return [f'```{{raw}} html\n<p><a href="{address}">Try it</a></p>\n```']
 
 
 def _list(pages: list[Page]) -> str:

@@ -18,10 +18,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   panel: ["ir", "graph", "state", "scene", "render"],
   styles: [],
   hosts: ["ir", "state", "app"],
+  playground: ["panel"],
   app: ["ir", "graph", "state", "scene", "render", "panel", "styles"],
 };
 /** Only these name packages from outside. */
-const WITH_PACKAGES = ["state", "panel", "app", "hosts"];
+const WITH_PACKAGES = ["state", "panel", "app", "hosts", "playground"];
 const IMPORT = /^(?:import|export)\s[^;]*?from\s+"([^"]+)"/gms;
 
 function filesIn(folder: string): string[] {

@@ -8,12 +8,12 @@ where the one before ended, with a backward pass.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import Literal, get_args
 
 from gradviz.program.values import RawSite
+from gradviz.threads import thread_time
 
 How = Literal["auto", "full"]
 
@@ -44,9 +44,9 @@ class Detail:
     _due: int = _FIRST  # steps that are in full, whatever they cost
     _spent: float = 0.0  # seconds that were looked at in full
     _dear: float = 0.0  # seconds of the last step in full
-    _began: float = field(default_factory=time.thread_time)
+    _began: float = field(default_factory=thread_time)
     _since: float | None = None  # when full detail began, while it is on
-    _step_began: float = field(default_factory=time.thread_time)
+    _step_began: float = field(default_factory=thread_time)
     _aside: int = 0
     _reached: dict[tuple[int, int], set[int]] = field(
         default_factory=dict[tuple[int, int], set[int]]
@@ -68,7 +68,7 @@ class Detail:
 
     def ended(self, in_full: bool) -> bool:
         """Note that a step ended; return whether the next one is looked at in full."""
-        now = time.thread_time()
+        now = thread_time()
         self._settle(now)
         self.steps += 1
         if self.steps == 1:
@@ -86,7 +86,7 @@ class Detail:
 
     def looks_in_full(self, full: bool) -> None:
         """Learn that full detail begins or ends, within a step as it may be."""
-        now = time.thread_time()
+        now = thread_time()
         self._settle(now)
         self._since = now if full else None
         self._step_began = max(self._step_began, now) if full else self._step_began
@@ -101,7 +101,7 @@ class Detail:
 
         It may take what would otherwise be saved for later.
         """
-        return self._affords(2, time.thread_time())
+        return self._affords(2, thread_time())
 
     def _affords(self, times: int, now: float) -> bool:
         share = times * (self.budget - 1)

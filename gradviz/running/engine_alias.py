@@ -18,6 +18,8 @@ from multiprocessing import spawn
 from types import ModuleType
 from typing import Any
 
+from gradviz.extras import is_installed
+
 
 @contextmanager
 def alias(name: str, target: str) -> Generator[None, None, None]:
@@ -61,8 +63,12 @@ def _install(finder: _AliasFinder) -> None:
 
 
 def _preload(modules: list[str]) -> None:
-    """Say what a fork server imports: the script, by default, before any alias."""
-    if "forkserver" in multiprocessing.get_all_start_methods():
+    """Say what a fork server imports: the script, by default, before any alias.
+
+    In a browser Python names the method and lacks the module that it needs.
+    """
+    methods = multiprocessing.get_all_start_methods()
+    if "forkserver" in methods and is_installed("_multiprocessing"):
         multiprocessing.set_forkserver_preload(modules)
 
 

@@ -123,6 +123,8 @@ def tried(
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return Trial(failure=f"it had not ended after {timeout_s:.0f} seconds")
+        except OSError as error:  # a browser has no processes
+            return Trial(failure=f"no process could be started: {error.strerror}")
         return _told(folder, ran)
 
 

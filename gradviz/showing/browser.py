@@ -12,6 +12,8 @@ _IN_THE_TERMINAL = {"elinks", "links", "lynx", "w3m", "www-browser"}
 
 def open_page(page: Path) -> bool:
     """Open the page in a browser; return False if there is no window for it."""
+    if sys.platform == "emscripten":  # Python's files are none of the browser's
+        return False
     if sys.platform.startswith("linux") and not (
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):

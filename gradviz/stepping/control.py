@@ -16,12 +16,19 @@ from functools import cached_property
 from typing import Any, Self
 
 from gradviz import ir
+from gradviz.errors import CaptureError
 from gradviz.stepping.breakpoints import Breakpoint
 from gradviz.stepping.graph import Graph, engine_of, weak_leaf
 from gradviz.stepping.picture import Picture, details_of
 from gradviz.stepping.rollback import Rollback
 from gradviz.stepping.stop import Stop, gradients_of
 from gradviz.stepping.threads import STEP, Line, Until, give_up, run, wait
+from gradviz.threads import started
+
+_NO_THREAD = (
+    "A backward pass is stepped through in a thread of its own, and this Python can "
+    "start none, as in a browser."
+)
 
 
 class PassControl:
@@ -45,7 +52,10 @@ class PassControl:
             daemon=True,
         )
         self._worker: threading.Thread | None = worker
-        worker.start()
+        if not started(worker):
+            for handle in handles:
+                handle.remove()
+            raise CaptureError(_NO_THREAD)
         self._finalizer = weakref.finalize(self, give_up, self._line, worker)
         self._resume(lambda stop: STEP)
 

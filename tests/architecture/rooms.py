@@ -55,7 +55,7 @@ GRADTAPE = """
 """
 
 GRADVIZ = """
-    errors _providers extras
+    errors _providers extras threads
     ir
     live program snapshots text services
     dependence

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import io
 import re
 import shutil
 import warnings
+import zlib
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from tests import forked
 from tools import site
 
 sphinx = pytest.importorskip("sphinx.application")
+docutils = pytest.importorskip("sphinx.util.docutils")
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
@@ -51,6 +54,11 @@ def test_a_page_shows_its_example_as_it_ran(tmp_path: Path):
     assert "warning GV306 detach-in-forward" in page
     assert "# CULPRIT" not in page
     assert "](GV306.svg)" in page
+    (program,) = re.findall(r'href="\.\./playground\.html#p=([\w-]+)">Try it<', page)
+    packed = base64.urlsafe_b64decode(program + "=" * (-len(program) % 4))
+    text = zlib.decompress(packed, -zlib.MAX_WBITS).decode()
+    assert text in page
+    assert compile(text, "program.py", "exec")
     assert (tmp_path / "GV306.svg").read_text().startswith("<svg ")
     listed = (tmp_path / "index.md").read_text(encoding="utf-8")
     for each in documented():
@@ -69,7 +77,7 @@ def test_the_sources_build_without_a_warning(
     write = functools.partial(site.write_findings, run=lambda _: False)
     monkeypatch.setattr(site, "write_findings", write)
     said = io.StringIO()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), docutils.docutils_namespace():
         warnings.simplefilter("ignore")  # those of extensions of Sphinx
         app = sphinx.Sphinx(
             source,

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.packaging.process import run
-from tools import frontend
+from tools import frontend, playground
 
 
 def _built(root: Path, kind: str, folder: Path) -> dict[str, Path]:
@@ -81,3 +81,11 @@ def demo(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> P
     """The Python of an environment with what the extra `demo` brings."""
     folder = tmp_path_factory.mktemp("demo")
     return _environment(folder, [wheels["autogradviz"], wheels["gradtape"]], "tqdm")
+
+
+@pytest.fixture(scope="session")
+def pyodide() -> playground.Pyodide:
+    """The Pyodide that ``PYODIDE`` names, or npm's."""
+    if frontend.find_node() is None:
+        pytest.skip("needs Node")
+    return playground.pyodide()

@@ -10,4 +10,9 @@ const python = await loadPyodide();
 python.FS.mkdirTree("/sources/gradviz");
 python.mountNodeFS("/sources/gradviz", gradviz);
 python.runPython("import sys; sys.path.insert(0, '/sources')");
-python.runPython(readFileSync(script, "utf8"));
+try {
+  python.runPython(readFileSync(script, "utf8"));
+} catch (error) {
+  console.error(error.message); // the rest would be the whole of Pyodide, in one line
+  process.exitCode = 1;
+}

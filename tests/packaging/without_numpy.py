@@ -12,7 +12,6 @@ import json
 import linecache
 import pkgutil
 import sys
-import time
 import types
 from typing import Any
 
@@ -22,7 +21,7 @@ values = [here(1), (
 )]; other = {'π': here(3)}['π']
 """
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-ABSENT = {"IPython", "anywidget", "gradtape", "numpy", "torch"}
+ABSENT = {"IPython", "anyio", "anywidget", "gradtape", "numpy", "pytest", "torch"}
 
 
 def modules() -> dict[str, Any]:
@@ -99,8 +98,6 @@ def explained() -> int:
 
 def main() -> None:
     """Try everything, and say what was tried."""
-    if not hasattr(time, "thread_time"):  # WebAssembly has no clock of a thread
-        time.thread_time = time.process_time
     found = modules()
     told = {
         "python": sys.version.partition(" ")[0],

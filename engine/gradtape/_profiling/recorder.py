@@ -6,9 +6,9 @@ only the slow path does. Everything that can wait until the profiler stops does 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from threading import get_native_id
 from time import perf_counter_ns as clock
 from typing import Any
 
@@ -17,6 +17,9 @@ from .._graph.node import Node, next_sequence_nr
 from .._modes.grad_mode import Switches, mode, recorders, threads, threads_lock
 from .._tensor.tensor import Tensor
 from .event import BACKWARD_FUNCTION, FUNCTION, USER_SCOPE, Event, MemoryLog, described
+
+# Where there is one thread, as in a browser, Python does not ask the system about it.
+get_native_id = getattr(threading, "get_native_id", threading.get_ident)
 
 EVALUATE = "autograd::engine::evaluate_function: "
 

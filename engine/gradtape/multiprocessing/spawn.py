@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import logging
 import multiprocessing
 import os
@@ -183,6 +184,14 @@ def _run(
         sys.exit(1)
 
 
+def has_processes() -> bool:
+    """Return whether Python can start processes; in a browser it lacks what they need.
+
+    There `multiprocessing` can be imported, and whoever uses it may end Python itself.
+    """
+    return importlib.util.find_spec("_multiprocessing") is not None
+
+
 def start_processes(
     fn: Callable[..., Any],
     args: tuple[Any, ...] = (),
@@ -199,6 +208,8 @@ def start_processes(
     >>> import gradtape as torch
     >>> torch.multiprocessing.start_processes(print, ("from process",), nprocs=0)
     """
+    if not has_processes():
+        raise RuntimeError("This Python cannot start processes, as in a browser.")
     context: Any = multiprocessing.get_context(start_method)
     errors = tempfile.mkdtemp(prefix="gradtape-errors-")
     processes: list[BaseProcess] = []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._profiling import composite_ops as _profile_names
 from ..._profiling.event import Event, described
 from ..._profiling.recorder import Recorder
 from ..profiler_util import EventList, FunctionEvent
+
+if TYPE_CHECKING:
+    import sqlite3
 
 NO_NVTX = (
     "NVTX functions not installed. emit_nvtx() marks ranges through CuPy: install the "
@@ -155,6 +157,8 @@ _LAUNCH = 211
 
 def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
     """Return the ranges of an nvprof file in order, each with its kernels."""
+    import sqlite3  # which a Python in a browser need not have
+
     connection = sqlite3.connect(path)
     try:
         connection.row_factory = sqlite3.Row

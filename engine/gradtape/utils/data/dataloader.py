@@ -8,7 +8,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from ..._common.warn import warn_once
 from ..._random.generator import Generator
+from ...multiprocessing.spawn import has_processes
 from ._iterators import _BaseDataLoaderIter as _BaseDataLoaderIter
 from ._iterators import _SingleProcessDataLoaderIter as _SingleProcessDataLoaderIter
 from ._utils.collate import default_collate as default_collate
@@ -28,6 +30,10 @@ _FIXED = frozenset(
         *("batch_size", "batch_sampler", "sampler", "drop_last", "dataset"),
         "persistent_workers",
     )
+)
+_NO_PROCESSES = (
+    "This Python cannot start processes, as in a browser: DataLoader fetches without "
+    "workers."
 )
 
 
@@ -49,6 +55,7 @@ class DataLoader(Generic[T_co]):
       :func:`default_convert` for single samples.
     - ``num_workers`` processes fetch ``prefetch_factor`` batches each ahead, started
       as ``multiprocessing_context`` says. ``worker_init_fn(id)`` runs in each first.
+      Where Python has no processes, as in a browser, there are no workers: it warns.
       With ``persistent_workers`` they outlive an epoch; with ``in_order=False`` batches
       come as they are ready. After ``timeout`` seconds without a batch (0: never)
       RuntimeError is raised.
@@ -96,6 +103,9 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         check_counts(num_workers, timeout, prefetch_factor, persistent_workers)
+        if num_workers and not has_processes():
+            warn_once(_NO_PROCESSES)
+            num_workers, timeout, multiprocessing_context = 0, 0, None
         if num_workers > 0 and prefetch_factor is None:
             prefetch_factor = 2
         self.dataset = dataset
