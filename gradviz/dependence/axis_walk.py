@@ -23,7 +23,7 @@ from gradviz.dependence.axis_indexing import indexed
 from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES, RULES, ints, reduced
 from gradviz.dependence.axis_padding import Filling
 from gradviz.dependence.axis_samples import Loaders
-from gradviz.dependence.axis_views import mixed_in, reshaped, taken_again
+from gradviz.dependence.axis_views import Mix, mixed_in, reshaped, taken_again
 from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import plain
 from gradviz.program import Backward, Call, Event, History, ModuleCall, Value
@@ -451,12 +451,19 @@ class _Walk:
         """Note that a call tells the places of a mixed dimension apart.
 
         Features may well be those of several places: of a view that cuts between rows,
-        layers of features say nothing.
+        layers of features say nothing, but of the last states of a sequence layer.
         """
         for axis in [axis for dim in dims for axis in axes_in(dim)]:
             mix = mixed_in(axis)
-            if mix is not None and (exact or not mix.exact):
+            if mix is not None and (exact or not mix.exact or _of_states(mix)):
                 mix.used_by(call)
+
+
+def _of_states(mix: Mix) -> bool:
+    """Tell whether a view takes the samples of a sequence layer's states apart."""
+    made = {axis.call for factor in mix.before for axis in factor.axes}
+    layers = {each.op for each in made if each is not None}
+    return mix.swapped is not None and not _SEQUENCE_OPS.isdisjoint(map(plain, layers))
 
 
 @dataclass(slots=True, eq=False)

@@ -360,6 +360,8 @@ def overwrite_rule(
                     severity="error" if found.ended else "info",
                     explains=found.ended,
                     edit=(edit or unwritten)(history, found),
+                    # The line that kept a graph past a step comes before the step.
+                    certainty=0.9 if kind == "stale weights" else 1.0,
                 )
 
     return Rule(code, slug, "error", check)

@@ -67,7 +67,7 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(found.node.key,),
             severity="error" if found.ended else "info",
             explains=found.ended,
-            certainty=0.5,  # GV108 names the step
+            certainty=0.95,
         )
 
 

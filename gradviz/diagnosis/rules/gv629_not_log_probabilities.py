@@ -33,10 +33,10 @@ from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
 
-_LOSSES = words("nll_loss nll_loss_nd nll_loss2d kl_div")
+_LOSSES = words("nll_loss nll_loss_nd nll_loss2d kl_div ctc_loss")
 _PROBABILITIES = words("softmax sigmoid softmin")
 _LAYERS = words("Softmax Softmin Sigmoid")
-_CRITERIA = words("NLLLoss NLLLoss2d KLDivLoss")
+_CRITERIA = words("NLLLoss NLLLoss2d KLDivLoss CTCLoss")
 _ROUNDING = 1e-3
 
 _OF_LOGS = "Give it the logarithm: `log_softmax` of what the softmax was given."
@@ -77,7 +77,7 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         f"`{history.text(call.site)}` needs log-probabilities, which are never above "
         f"0, {reason}: this is no distance to the target.{chosen.words(history)}",
         chosen.site,
-        f"Use {other}" + ("." if call.op == "kl_div" else f", or `{instead}`."),
+        f"Use {other}" + (f", or `{instead}`." if "nll" in call.op else "."),
         line=chosen.line,
         symptom=call.site,
         related=() if made is None else (Related("the loss", call.site, _OF_LOGS),),

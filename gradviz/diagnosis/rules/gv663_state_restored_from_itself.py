@@ -218,9 +218,19 @@ def _one_model(
     history: History, call: Call, names: tuple[str, str] | None, does: tuple[str, str]
 ) -> Iterator[Hit]:
     """Yield a hit where two names of one model are used as if they were two models."""
-    if names is None or names[0] == names[1] or call.site is None:
+    if names is None or call.site is None:
         return
     (copy, model), (words, role) = names, does
+    if copy == model:
+        yield Hit(
+            f"`{history.text(call.site)}` ({history.line(call.site)}) {words}: "
+            f"`{copy}` is on both sides, and nothing changes.",
+            call.site,
+            f"Load the state of the model that `{copy}` is to follow.",
+            symptom=call.site,
+            tensors=(call.inputs[0].tensor,),
+        )
+        return
     named = _named(history, call.site, copy)
     if not named and call.stack:
         copy, model = (_given(history, call, each) for each in (copy, model))

@@ -67,14 +67,14 @@ PROGRAMS: list[Case] = [
 
         model = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
         opt = torch.optim.SGD(model.parameters(), lr=0.1)
-        loss = model(torch.ones(3, 2)).pow(2).mean()
+        loss = model(torch.ones(3, 2)).pow(2).mean()  # CULPRIT
         for epoch in range(2):
             opt.zero_grad()
             loss.backward(retain_graph=True)
-            opt.step()  # CULPRIT
+            opt.step()
         """,
-        "retain-graph-stale-weights",
-        says=["retain_graph", "opt.step()"],
+        "graph-kept-past-a-step",
+        says=["retain_graph=True", "ran once, before the loop"],
     ),
     case(
         "kept_graph_of_a_hidden_state",
@@ -87,13 +87,13 @@ PROGRAMS: list[Case] = [
         h = torch.zeros(1, 2)
         for step in range(3):
             x = torch.ones(1, 2)
-            h = torch.tanh(cell(torch.cat([x, h], dim=1)))
+            h = torch.tanh(cell(torch.cat([x, h], dim=1)))  # CULPRIT
             loss = (h - 1).pow(2).mean()
             opt.zero_grad()
             loss.backward(retain_graph=True)
-            opt.step()  # CULPRIT
+            opt.step()
         """,
-        "retain-graph-stale-weights",
+        "graph-kept-past-a-step",
     ),
     case(
         "features_made_before_the_loop",
