@@ -80,6 +80,17 @@ def _collector_looks_less_often() -> None:
     gc.set_threshold(100_000, 50, 10)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _collector_forgets_what_lives_on() -> Iterator[None]:
+    """Spare it what a module leaves for good: libraries, caches, compiled code.
+
+    A full collection walks millions of objects otherwise, and many tests ask for one.
+    """
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _hook_of_errors_is_kept() -> Iterator[None]:
     """Undo what process groups do to tracebacks: they put the rank before each line."""
