@@ -40,6 +40,7 @@ from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, RawSite
+from gradviz.text.places import package_of
 
 _OVER = ("param", "state_dict", "buffer", "grad", "weight")
 _PURE = words(
@@ -60,13 +61,13 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _files(history: History) -> dict[str, RawSite]:
-    """Return the files of the program that ran, each with a place in it."""
-    return {
-        site[0].co_filename: site
-        for event in history.events
-        for site in (event.site, *event.stack)
-        if site is not None
-    }
+    """Return the files of the program that ran, each with a place in it.
+
+    Whoever runs it from an installed package (a notebook's kernel, pytest) is left out.
+    """
+    around = {each[0].co_filename: each for e in history.events for each in e.stack}
+    inner = {e.site[0].co_filename: e.site for e in history.events if e.site}
+    return {f: site for f, site in around.items() if not package_of(f)} | inner
 
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
