@@ -76,7 +76,7 @@ class LivePage:
         return self._revision
 
     def send_live(self, content: dict[str, Any], buffers: Sequence[bytes]) -> None:
-        """Send a message to the view, once there are enough, and wait for it to draw."""
+        """Send a message, once there are enough, and wait until they are drawn."""
         self._waiting.append((content, [_text(each) for each in buffers]))
         if len(self._waiting) >= self._at_once:
             self.flush()
