@@ -77,7 +77,7 @@ def _collector_looks_less_often() -> None:
     """Spare the collector what was there before, and most of what tests soon drop."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 10)
+    gc.set_threshold(500_000, 50, 10)
 
 
 @pytest.fixture(autouse=True, scope="module")
