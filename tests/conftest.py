@@ -77,7 +77,18 @@ def _collector_looks_less_often() -> None:
     """Spare the collector what was there before, and most of what tests soon drop."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 10)
+    gc.set_threshold(500_000, 50, 10)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _collector_forgets_what_lives_on() -> Iterator[None]:
+    """Spare it what a module leaves for good: libraries, caches, compiled code.
+
+    A full collection walks millions of objects otherwise, and many tests ask for one.
+    """
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

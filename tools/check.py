@@ -43,6 +43,7 @@ def stages(reports: Path) -> list[list[Stage]]:
     vitest = reports / "vitest.json"
     return [
         [pytest("pytest", reports, "--ignore=tests/browser", *PARALLEL, *_SAME)],
+        [pytest("browser", reports, "tests/browser", *RERUNS)],  # it mostly waits
         [
             Stage("ruff check", "lint", [*python, "ruff", "check", "--quiet", "."]),
             Stage("ruff format", "lint", [*python, "ruff", "format", "--check", "."]),
@@ -58,7 +59,6 @@ def stages(reports: Path) -> list[list[Stage]]:
                 ],
                 vitest,
             ),
-            pytest("browser", reports, "tests/browser", *RERUNS),
         ],
     ]
 

@@ -52,6 +52,20 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def plain_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """JupyterLab without the plugin: what the widget brings is all that it has."""
+    with serve(tmp_path_factory.mktemp("plain-lab"), plugin=False) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def other_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Somebody else's: no kernel can start there, and no notebook is trusted."""
+    with serve(tmp_path_factory.mktemp("other-lab"), kernels=False) as server:
+        yield server
+
+
 @dataclass
 class Watched:
     """A page with everything that it requested and complained about."""

@@ -13,7 +13,7 @@ from gradviz import ir
 from gradviz.ir import columns as ir_columns
 from gradviz.render.html import read_bundle
 
-# A model as notebooks have it; every message waits until the view has drawn it.
+# A model as notebooks have it; those who send wait until the view has drawn.
 MOUNT = """([snapshot, revision]) => {
   const bytes = (text) =>
     new DataView(Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0)).buffer);
@@ -27,8 +27,9 @@ MOUNT = """([snapshot, revision]) => {
       Object.assign(traits, { _snapshot: bytes(snapshot), _revision: revision });
       tell("change:_snapshot");
     },
-    send(content, buffers) {
-      tell("msg:custom", content, buffers.map(bytes));
+    send(messages) {
+      for (const [content, buffers] of messages)
+        tell("msg:custom", content, buffers.map(bytes));
       return drawn();
     },
   };
@@ -44,10 +45,19 @@ MOUNT = """([snapshot, revision]) => {
 
 
 class LivePage:
-    """The view of a feed, drawn by a page; ``folder`` is for the page's file."""
+    """The view of a feed, drawn by a page.
 
-    def __init__(self, page: Page, folder: Path) -> None:
+    Args:
+        page: The page.
+        folder: For the page's file.
+        at_once: How many messages reach the view before it draws, as from a kernel
+            that is faster; what waits for the next goes with `flush`.
+    """
+
+    def __init__(self, page: Page, folder: Path, *, at_once: int = 1) -> None:
         self._page = page
+        self._at_once = at_once
+        self._waiting: list[tuple[dict[str, Any], list[str]]] = []
         self._revision = 0
         path = folder / "live.html"
         path.write_text("<!doctype html><title>live</title><body>", encoding="utf-8")
@@ -56,6 +66,7 @@ class LivePage:
 
     def replace(self, snapshot: ir.Snapshot) -> int:
         """Show another snapshot; return the number of this revision."""
+        assert not self._waiting
         self._revision += 1
         packed = _text(ir_columns.pack(snapshot))
         call = "([data, revision]) => kernel.replace(data, revision)"
@@ -65,9 +76,15 @@ class LivePage:
         return self._revision
 
     def send_live(self, content: dict[str, Any], buffers: Sequence[bytes]) -> None:
-        """Send a message to the view and wait until it is drawn."""
-        call = "([content, buffers]) => kernel.send(content, buffers)"
-        self._page.evaluate(call, [content, [_text(each) for each in buffers]])
+        """Send a message, once there are enough, and wait until they are drawn."""
+        self._waiting.append((content, [_text(each) for each in buffers]))
+        if len(self._waiting) >= self._at_once:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what waits for the next message, and wait until it is drawn."""
+        self._page.evaluate("(messages) => kernel.send(messages)", self._waiting)
+        self._waiting = []
 
 
 def _text(data: bytes) -> str:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from gradviz.render.mime import mimebundle
 from tests.browser.conftest import PATIENCE_MS, Watched
-from tests.browser.lab import Lab, command, run_all, serve, want_no_kernel
+from tests.browser.lab import Lab, command, run_all, want_no_kernel
 from tests.gradviz import samples
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def test_a_failing_cell_gets_a_card_that_leads_to_the_line(
 
 
 def test_a_recorded_cell_that_fails_shows_the_card_and_then_its_graph(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, other_lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("fail.ipynb", LOAD, SHIFT, f"%%gradviz --title step\n{STEP}")
     watched = new_page(height=1200)
@@ -88,27 +88,24 @@ def test_a_recorded_cell_that_fails_shows_the_card_and_then_its_graph(
     command(page, "docmanager:save")
     assert watched.errors == []
 
-    folder = tmp_path / "elsewhere"
-    folder.mkdir()
-    (folder / "fail.ipynb").write_bytes((lab.folder / "fail.ipynb").read_bytes())
-    with serve(folder, kernels=False) as elsewhere:
-        reopened = new_page(height=1200)
-        want_no_kernel(reopened.page)
-        elsewhere.open(reopened.page, "fail.ipynb")
-        read_card(reopened.page)
-        assert reopened.errors == []
+    copy = other_lab.folder / "fail.ipynb"
+    copy.write_bytes((lab.folder / "fail.ipynb").read_bytes())
+    reopened = new_page(height=1200)
+    want_no_kernel(reopened.page)
+    other_lab.open(reopened.page, "fail.ipynb")
+    read_card(reopened.page)
+    assert reopened.errors == []
 
 
 def test_without_the_plugin_the_widget_shows_the_card(
-    new_page: Callable[..., Watched], tmp_path: Path
+    plain_lab: Lab, new_page: Callable[..., Watched]
 ):
-    with serve(tmp_path, plugin=False) as plain:
-        plain.write("plain.ipynb", LOAD, SHIFT, f"%%gradviz\n{STEP}")
-        watched = new_page(height=1200)
-        plain.open(watched.page, "plain.ipynb")
-        run_all(watched.page)
-        read_card(watched.page)
-        assert watched.errors == []
+    plain_lab.write("card.ipynb", LOAD, SHIFT, f"%%gradviz\n{STEP}")
+    watched = new_page(height=1200)
+    plain_lab.open(watched.page, "card.ipynb")
+    run_all(watched.page)
+    read_card(watched.page)
+    assert watched.errors == []
 
 
 @pytest.mark.parametrize("width", [1000, 400])

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 import gradviz
 from gradviz.render.mime import mimebundle
 from tests.browser.conftest import PATIENCE_MS, Watched
-from tests.browser.lab import ROOT, Lab, command, run_all, serve, want_no_kernel
+from tests.browser.lab import ROOT, Lab, command, run_all, want_no_kernel
 from tests.gradviz import samples
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ def expected_nodes() -> int:
 
 
 def test_a_recorded_cell_shows_its_graph_and_so_does_the_saved_notebook(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, other_lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
 ):
     count = f"{expected_nodes()} nodes"
     lab.write("step.ipynb", LOAD, f"%%gradviz --title step\n{PROGRAM}hidden.shape")
@@ -60,18 +60,15 @@ def test_a_recorded_cell_shows_its_graph_and_so_does_the_saved_notebook(
     assert output.data["application/vnd.gradviz+json"]["title"] == "step"
     assert live.errors == []
 
-    # Another server: no kernel can start there, and the notebook is not trusted.
-    folder = tmp_path / "elsewhere"
-    folder.mkdir()
-    (folder / "step.ipynb").write_bytes((lab.folder / "step.ipynb").read_bytes())
-    with serve(folder, kernels=False) as elsewhere:
-        reopened = new_page()
-        want_no_kernel(reopened.page)
-        elsewhere.open(reopened.page, "step.ipynb")
-        expect(reopened.page.get_by_test_id("node-count")).to_have_text(count)
-        expect(reopened.page.get_by_test_id("box-count")).to_be_visible()
-        reopened.page.screenshot(path=tmp_path / "reopened.png")
-        assert reopened.errors == []
+    copy = other_lab.folder / "step.ipynb"
+    copy.write_bytes((lab.folder / "step.ipynb").read_bytes())
+    reopened = new_page()
+    want_no_kernel(reopened.page)
+    other_lab.open(reopened.page, "step.ipynb")
+    expect(reopened.page.get_by_test_id("node-count")).to_have_text(count)
+    expect(reopened.page.get_by_test_id("box-count")).to_be_visible()
+    reopened.page.screenshot(path=tmp_path / "reopened.png")
+    assert reopened.errors == []
 
 
 def test_every_view_is_its_own_and_a_cell_that_runs_again_has_one(
@@ -141,22 +138,22 @@ def test_a_click_on_a_place_selects_the_expression_in_its_cell(
     assert watched.errors == []
 
 
-@pytest.mark.parametrize("plugin", [True, False], ids=["plugin", "plain"])
+@pytest.mark.parametrize("which", ["lab", "plain_lab"])
 def test_a_living_view_follows_its_widget(
-    new_page: Callable[..., Watched], tmp_path: Path, plugin: bool
+    request: pytest.FixtureRequest, new_page: Callable[..., Watched], which: str
 ):
-    with serve(tmp_path, plugin=plugin) as server:
-        view = "from gradviz.widget import GradvizWidget\nview = GradvizWidget(loss)"
-        server.write("live.ipynb", LOAD, PROGRAM, f"{view}\nview", "view.snapshot = w")
-        watched = new_page()
-        server.open(watched.page, "live.ipynb")
-        run_all(watched.page)
-        expect(watched.page.get_by_test_id("node-count")).to_have_text("1 node")
-        # A page that is opened later sees the same.
-        command(watched.page, "docmanager:save")
-        server.open(watched.page, "live.ipynb")
-        expect(watched.page.get_by_test_id("node-count")).to_have_text("1 node")
-        assert watched.errors == []
+    server: Lab = request.getfixturevalue(which)
+    view = "from gradviz.widget import GradvizWidget\nview = GradvizWidget(loss)"
+    server.write("living.ipynb", LOAD, PROGRAM, f"{view}\nview", "view.snapshot = w")
+    watched = new_page()
+    server.open(watched.page, "living.ipynb")
+    run_all(watched.page)
+    expect(watched.page.get_by_test_id("node-count")).to_have_text("1 node")
+    # A page that is opened later sees the same.
+    command(watched.page, "docmanager:save")
+    server.open(watched.page, "living.ipynb")
+    expect(watched.page.get_by_test_id("node-count")).to_have_text("1 node")
+    assert watched.errors == []
 
 
 def test_nothing_is_cut_off_in_an_output_of_forty_characters(
@@ -181,28 +178,25 @@ def test_nothing_is_cut_off_in_an_output_of_forty_characters(
 
 
 def test_without_the_plugin_the_widget_fetches_the_view_once(
-    new_page: Callable[..., Watched], tmp_path: Path
+    plain_lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
 ):
-    with serve(tmp_path, plugin=False) as plain:
-        plain.write("plain.ipynb", LOAD, PROGRAM, *["%gradviz loss"] * 2)
-        watched = new_page(height=1700)
-        sent: list[int] = []
-        watched.page.on(
-            "websocket",
-            lambda socket: socket.on(
-                "framereceived", lambda data: sent.append(len(data))
-            ),
-        )
-        plain.open(watched.page, "plain.ipynb")
-        run_all(watched.page)
-        counts = watched.page.get_by_test_id("node-count")
-        expect(counts).to_have_text(["6 nodes", "6 nodes"])
-        expect(watched.page.get_by_test_id("box-count")).to_have_count(2)
-        assert watched.page.evaluate("Object.keys(gradvizBundles).length") == 1
-        bundle = (ROOT / "gradviz/render/static/gradviz.js").stat().st_size
-        assert sum(size > bundle for size in sent) == 1
-        watched.page.screenshot(path=tmp_path / "plain.png")
-        assert watched.errors == []
+    plain_lab.write("plain.ipynb", LOAD, PROGRAM, *["%gradviz loss"] * 2)
+    watched = new_page(height=1700)
+    sent: list[int] = []
+    watched.page.on(
+        "websocket",
+        lambda socket: socket.on("framereceived", lambda data: sent.append(len(data))),
+    )
+    plain_lab.open(watched.page, "plain.ipynb")
+    run_all(watched.page)
+    counts = watched.page.get_by_test_id("node-count")
+    expect(counts).to_have_text(["6 nodes", "6 nodes"])
+    expect(watched.page.get_by_test_id("box-count")).to_have_count(2)
+    assert watched.page.evaluate("Object.keys(gradvizBundles).length") == 1
+    bundle = (ROOT / "gradviz/render/static/gradviz.js").stat().st_size
+    assert sum(size > bundle for size in sent) == 1
+    watched.page.screenshot(path=tmp_path / "plain.png")
+    assert watched.errors == []
 
 
 def test_the_html_form_needs_neither_kernel_nor_plugin(

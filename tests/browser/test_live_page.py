@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 expect.set_options(timeout=PATIENCE_MS)
 
 UPDATES = 1_000
+AT_ONCE = 20  # before the view draws: a frame takes longer than a step of a small model
 
 
 def numbers(snapshot: ir.Snapshot) -> list[list[float]]:
@@ -73,12 +74,14 @@ def test_after_a_thousand_updates_the_page_has_the_last_state(
     inputs, wanted = torch.randn(8, 4), torch.randn(8, 1)
     with gradviz.record(engine="gradtape", findings=False) as recorder:
         source = recorder.source()
-        feed = LiveFeed(LivePage(watched.page, tmp_path), source)
+        page = LivePage(watched.page, tmp_path, at_once=AT_ONCE)
+        feed = LiveFeed(page, source)
         for _ in range(1 + UPDATES):
             optimizer.zero_grad()
             (model(inputs) - wanted).square().mean().backward()
             optimizer.step()
             feed.look()
+        page.flush()
         last = source.full()
     assert (feed.sent.snapshots, feed.sent.deltas) == (1, UPDATES)
     watched.page.get_by_role("tab", name="Gradient flow").click()

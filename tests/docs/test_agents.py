@@ -15,7 +15,7 @@ from gradviz.cli import _parser
 from gradviz.mcp.bounds import MOST
 from gradviz.mcp.server import make_server
 from tests.docs.test_readme import README, blocks
-from tests.gradviz.mcp.programs import talked
+from tests.gradviz.mcp.programs import served
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
@@ -78,7 +78,8 @@ def test_the_session_is_as_it_is_shown(tmp_path: Path):
                 assert "+    features = torch.tanh(encoder(inputs))" in change["diff"]
                 script.write_text(edited, encoding="utf-8")
 
-    talked(tmp_path, converse)
+    with served(tmp_path) as talk:
+        talk(converse)
 
 
 def whole(value: Any, recordings: list[str]) -> Any:

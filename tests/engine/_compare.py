@@ -25,6 +25,8 @@ def values_differ(ours: Any, wanted: Any, rtol: float = 0.0) -> str:
         return f"dtype {ours.dtype}, should be {wanted.dtype}"
     if ours.shape != wanted.shape:
         return f"shape {ours.shape}, should be {wanted.shape}"
+    if np.array_equal(ours, wanted):  # closeness takes 15 times as long
+        return ""
     least, atol = TOLERANCES.get(ours.dtype.name, (0.0, 0.0))
     with np.errstate(all="ignore"):
         same = np.isclose(ours, wanted, max(rtol, least), atol, equal_nan=True)

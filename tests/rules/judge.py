@@ -11,7 +11,7 @@ from gradviz._capture.open_log import Engine
 from gradviz.diagnosis.diagnose import Diagnosis
 from gradviz.diagnosis.manual import shown_severities
 from gradviz.running.engine_alias import alias
-from tests.rules import edits, untouched
+from tests.rules import edits, places, untouched
 from tests.rules.harness import Case, executed
 
 
@@ -34,6 +34,8 @@ def check(case: Case, engine: Engine) -> Diagnosis:
             error = ran.error
     diagnosis = session.diagnose()
     judge(case, diagnosis)
+    if case.name in places.SHOWN and engine == case.engines[0]:
+        places.check(session.snapshot())
     if case.slug is None:
         _refuse_gaps(session.snapshot().notes)
     elif engine == "torch":

@@ -73,6 +73,7 @@ def left_by(case: Case, recorder: Any) -> Left:
         ran.variables.clear()
     if any(ref() is not None for _, ref in watched):
         gc.collect()
+        gc.freeze()  # the next time only what was made since is walked
     return Left(
         ran.output,
         ran.error,

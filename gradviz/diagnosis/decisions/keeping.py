@@ -19,10 +19,13 @@ def kept_by(history: History, reader: Frames, maker: Frames) -> int | None:
     line puts there is traced back to a line that the maker ran in.
     """
     made = {_lines(history, site) for site in maker}
-    for attribute in _attributes_read(history, reader, _own(reader, maker)):
-        name: str = attribute.node.attr  # type: ignore[attr-defined]
-        for statement, value in stored_in(attribute.source, name):
-            kept = Spot(attribute.source, value)
+    read = dict.fromkeys(
+        (each.source, each.node.attr)  # type: ignore[attr-defined]
+        for each in _attributes_read(history, reader, _own(reader, maker))
+    )
+    for source, name in read:
+        for statement, value in stored_in(source, name):
+            kept = Spot(source, value)
             if any(
                 _is_made(each, made)
                 for each in path(kept)

@@ -33,6 +33,7 @@ References
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
@@ -40,7 +41,10 @@ from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, RawSite
+from gradviz.text.places import package_of
 
+_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_HOLDING = ast.stmt | ast.ExceptHandler | ast.match_case
 _OVER = ("param", "state_dict", "buffer", "grad", "weight")
 _PURE = words(
     "clamp clip to cuda cpu half float double detach clone mul add sub div lerp abs "
@@ -53,32 +57,39 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per loop that does nothing."""
     for file, site in _files(history).items():
         tree = history.places.tree(file)
-        for scope in [] if tree is None else _scopes(tree):
-            for loop in own_nodes(scope):
-                if isinstance(loop, ast.For) and _does_nothing(loop, scope):
-                    yield _hit(history, loop, site)
+        for loop, scope in [] if tree is None else _loops(tree):
+            if _does_nothing(loop, scope):
+                yield _hit(history, loop, site)
 
 
 def _files(history: History) -> dict[str, RawSite]:
-    """Return the files of the program that ran, each with a place in it."""
-    return {
-        site[0].co_filename: site
-        for event in history.events
-        for site in (event.site, *event.stack)
-        if site is not None
-    }
+    """Return the files of the program that ran, each with a place in it.
+
+    Whoever runs it from an installed package (a notebook's kernel, pytest) is left out.
+    """
+    around = {each[0].co_filename: each for e in history.events for each in e.stack}
+    inner = {e.site[0].co_filename: e.site for e in history.events if e.site}
+    return {f: site for f, site in around.items() if not package_of(f)} | inner
 
 
-def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
-    yield tree
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+def _loops(tree: ast.Module) -> Iterator[tuple[ast.For, ast.AST]]:
+    """Yield the loops of a file, each with the function around it, or the file."""
+    waiting: deque[tuple[ast.AST, ast.AST]] = deque([(tree, tree)])
+    while waiting:
+        node, scope = waiting.popleft()
+        for each in ast.iter_child_nodes(node):
+            if not isinstance(each, _HOLDING):
+                continue  # expressions are most of a tree, and hold no loop
+            if isinstance(each, ast.For) and not isinstance(scope, ast.ClassDef):
+                yield each, scope
+            waiting.append((each, each if isinstance(each, _SCOPES) else scope))
 
 
 def _does_nothing(loop: ast.For, scope: ast.AST) -> bool:
     """Tell whether a loop only gives its variables values that nothing reads."""
-    if loop.orelse or not any(word in ast.unparse(loop.iter) for word in _OVER):
+    if loop.orelse or not all(isinstance(each, ast.Assign) for each in loop.body):
+        return False
+    if not any(word in ast.unparse(loop.iter) for word in _OVER):
         return False
     own = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
     last = loop.body[-1].end_lineno or 0

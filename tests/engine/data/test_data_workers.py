@@ -196,6 +196,9 @@ def test_errors_carry_the_workers_traceback_and_loading_goes_on(error):
                 kind = type(caught).__name__
                 found.append((kind, lines[:2], lines[-1], repr(caught)[:30]))
                 assert any("raise error" in line for line in lines)
+                # One of its frames holds it: the collector would find PyTorch's
+                # loader late, with its queues gone, and wait 5 s for each worker.
+                caught.__traceback__ = None
         return found
 
     assert_same(program)

@@ -47,9 +47,11 @@ def variants() -> dict[str, Any]:
         import torch
         from torch.testing._internal import common_utils
         from torch.testing._internal.common_methods_invocations import op_db
+        from torch.testing._internal.opinfo import core
 
-        # For each row it looks for a TestCase in all frames, with their lines.
-        common_utils.extract_test_fn = lambda: None
+        # For each sample they look for a TestCase in all frames, with their lines.
+        for module in (common_utils, core):
+            module.extract_test_fn = lambda: None
         # Importing it freezes the flags of PyTorch's backends, which other tests set.
         flags = torch.backends.flags_frozen.__globals__
         flags["__allow_nonbracketed_mutation_flag"] = True

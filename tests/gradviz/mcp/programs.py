@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
+from anyio.from_thread import start_blocking_portal
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -72,21 +73,19 @@ def written(folder: Path, text: str, name: str = "train.py") -> Path:
     return path
 
 
-def talked(folder: Path, conversation: Conversation) -> Any:
-    """Start a server in a folder, as a client does, and return what came of talking."""
+@contextmanager
+def served(folder: Path) -> Iterator[Callable[[Conversation], Any]]:
+    """Start a server in a folder, as a client does; give what talks to it."""
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "gradviz", "mcp"],
         env={"PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", **_temporary()},
         cwd=folder,
     )
-
-    async def talk() -> Any:
-        with open(os.devnull, "w") as nowhere:
-            async with Client(stdio_client(server, errlog=nowhere)) as client:
-                return await conversation(client)
-
-    return anyio.run(talk)
+    with open(os.devnull, "w") as nowhere, start_blocking_portal() as portal:
+        connecting = Client(stdio_client(server, errlog=nowhere))
+        with portal.wrap_async_context_manager(connecting) as client:
+            yield lambda conversation: portal.call(conversation, client)
 
 
 def _temporary() -> dict[str, str]:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,22 @@ from tests.gradviz.mcp.programs import (
     LONG,
     RAISES,
     Conversation,
-    talked,
+    served,
     written,
 )
 
 
-@pytest.fixture
-def talk(tmp_path: Path) -> Callable[[Conversation], Any]:
-    """Return a function that runs a conversation with a server in an empty folder."""
-    return partial(talked, tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the one server that most tests talk to: they write their own."""
+    return tmp_path_factory.mktemp("served")
+
+
+@pytest.fixture(scope="module")
+def talk(folder: Path) -> Iterator[Callable[[Conversation], Any]]:
+    """A function that runs a conversation with the server."""
+    with served(folder) as talk:
+        yield talk
 
 
 def test_every_tool_says_when_to_use_it(talk: Callable[[Conversation], Any]):
@@ -52,9 +59,9 @@ def test_every_tool_says_when_to_use_it(talk: Callable[[Conversation], Any]):
 
 
 def test_a_run_answers_with_verdict_findings_and_a_recording(
-    tmp_path: Path, talk: Callable[[Conversation], Any]
+    folder: Path, talk: Callable[[Conversation], Any]
 ):
-    written(tmp_path, CUT + "print('stdout is the scripts')\n")
+    written(folder, CUT + "print('stdout is the scripts')\n")
 
     async def converse(client: Any) -> Any:
         ran = await answer(client, "run", script="train.py")
@@ -103,9 +110,9 @@ async def refusal(client: Any, tool: str, **arguments: Any) -> str:
 
 
 def test_a_node_is_told_with_its_neighbours(
-    tmp_path: Path, talk: Callable[[Conversation], Any]
+    folder: Path, talk: Callable[[Conversation], Any]
 ):
-    written(tmp_path, FINE)
+    written(folder, FINE)
 
     async def converse(client: Any) -> Any:
         ran = await answer(client, "run", script="train.py")
@@ -132,11 +139,9 @@ def test_a_node_is_told_with_its_neighbours(
     assert "tanh" in refused
 
 
-def test_two_recordings_are_compared(
-    tmp_path: Path, talk: Callable[[Conversation], Any]
-):
-    written(tmp_path, FINE)
-    written(tmp_path, FINE.replace("tanh", "sigmoid"), "later.py")
+def test_two_recordings_are_compared(folder: Path, talk: Callable[[Conversation], Any]):
+    written(folder, FINE)
+    written(folder, FINE.replace("tanh", "sigmoid"), "later.py")
 
     async def converse(client: Any) -> Any:
         one, two = [
@@ -159,9 +164,9 @@ def test_two_recordings_are_compared(
 
 
 def test_edits_are_proposed_and_tried_and_no_file_changes(
-    tmp_path: Path, talk: Callable[[Conversation], Any]
+    folder: Path, talk: Callable[[Conversation], Any]
 ):
-    script = written(tmp_path, CUT)
+    script = written(folder, CUT)
 
     async def converse(client: Any) -> Any:
         return (
@@ -179,10 +184,10 @@ def test_edits_are_proposed_and_tried_and_no_file_changes(
 
 
 def test_arguments_folders_and_modules_are_passed_on(
-    tmp_path: Path, talk: Callable[[Conversation], Any]
+    folder: Path, talk: Callable[[Conversation], Any]
 ):
-    (tmp_path / "pkg").mkdir()
-    written(tmp_path / "pkg", "import sys\nprint(sys.argv[1:])\n", "step.py")
+    (folder / "pkg").mkdir()
+    written(folder / "pkg", "import sys\nprint(sys.argv[1:])\n", "step.py")
 
     async def converse(client: Any) -> Any:
         given = ["--html", "--", "a b"]
@@ -190,7 +195,7 @@ def test_arguments_folders_and_modules_are_passed_on(
             client, "run", script="pkg.step", module=True, arguments=given
         )
         script = await answer(
-            client, "run", script="step.py", folder=str(tmp_path / "pkg")
+            client, "run", script="step.py", folder=str(folder / "pkg")
         )
         return module, script
 
@@ -201,9 +206,9 @@ def test_arguments_folders_and_modules_are_passed_on(
 
 
 def test_a_script_that_raises_is_told_with_its_cause(
-    tmp_path: Path, talk: Callable[[Conversation], Any]
+    folder: Path, talk: Callable[[Conversation], Any]
 ):
-    written(tmp_path, RAISES)
+    written(folder, RAISES)
 
     async def converse(client: Any) -> Any:
         ran = await answer(client, "run", script="train.py")
@@ -219,9 +224,9 @@ def test_a_script_that_raises_is_told_with_its_cause(
 
 
 def test_a_script_that_hangs_is_ended_and_told_until_then(
-    tmp_path: Path, talk: Callable[[Conversation], Any]
+    folder: Path, talk: Callable[[Conversation], Any]
 ):
-    written(tmp_path, HANGS)
+    written(folder, HANGS)
 
     async def converse(client: Any) -> Any:
         return await answer(client, "run", script="train.py", timeout_s=8)
@@ -229,7 +234,7 @@ def test_a_script_that_hangs_is_ended_and_told_until_then(
     ran = talk(converse)
     assert "had not ended after 8 seconds" in ran["timed_out"]
     assert ran["findings"][0]["code"] == "GV306"
-    assert_is_gone(int((tmp_path / "pid").read_text()))
+    assert_is_gone(int((folder / "pid").read_text()))
 
 
 def assert_is_gone(process: int) -> None:
@@ -246,10 +251,10 @@ def assert_is_gone(process: int) -> None:
 
 
 def test_questions_that_cannot_be_answered_get_one_sentence(
-    tmp_path: Path, talk: Callable[[Conversation], Any]
+    folder: Path, talk: Callable[[Conversation], Any]
 ):
-    written(tmp_path, FINE)
-    (tmp_path / "no.json").write_text("{")
+    written(folder, FINE)
+    (folder / "no.json").write_text("{")
 
     async def converse(client: Any) -> Any:
         ran = await answer(client, "run", script="train.py")
@@ -275,9 +280,9 @@ def test_questions_that_cannot_be_answered_get_one_sentence(
 
 
 def test_what_is_left_out_can_be_asked_for(
-    tmp_path: Path, talk: Callable[[Conversation], Any]
+    folder: Path, talk: Callable[[Conversation], Any]
 ):
-    written(tmp_path, LONG)
+    written(folder, LONG)
 
     async def converse(client: Any) -> Any:
         ran = await answer(client, "run", script="train.py")

@@ -1,0 +1,51 @@
+"""Where GV673 looks for loops: in every block of the program's own files."""
+
+from __future__ import annotations
+
+import ast
+
+from gradviz.diagnosis.rules import gv673_loop_only_rebinds as gv673
+from gradviz.program import History
+from gradviz.text.places import package_of
+from tests.rules.harness import run
+from tests.rules.tables import named
+
+BLOCKS = """\
+for a in x: pass
+class Net:
+    for b in x: pass
+    def forward(self):
+        try:
+            for c in x: pass
+        except ValueError:
+            for d in x: pass
+        else:
+            with x:
+                for e in x: pass
+async def train():
+    match x:
+        case 1:
+            while x:
+                for f in x: pass
+    def inner():
+        for g in x: pass
+"""
+
+
+def test_loops_of_every_block_are_found_with_the_function_around():
+    found = {
+        ast.unparse(loop.target): getattr(scope, "name", "")
+        for loop, scope in gv673._loops(ast.parse(BLOCKS))
+    }
+    inside = {"c": "forward", "d": "forward", "e": "forward"}
+    assert found == {"a": "", **inside, "f": "train", "g": "inner"}
+
+
+def test_whoever_runs_the_program_from_a_package_is_not_read():
+    case = named("weights_clipped_by_a_name")
+    history = History(run(case, "gradtape"))
+    frames = [site[0].co_filename for e in history.events for site in e.stack]
+    assert any(map(package_of, frames)), "pytest has run it"
+    files = gv673._files(history)
+    assert case.file in files
+    assert not any(map(package_of, files))
