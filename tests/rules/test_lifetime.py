@@ -30,11 +30,11 @@ _BUILT_ONCE = """
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("source", "line"), [(_CARRIED, 6), (_BUILT_ONCE, 4)])
-def test_what_keeps_an_old_graph_is_named_beside_the_step(
+def test_what_keeps_an_old_graph_is_named_before_the_step(
     source: str, line: int, engine: str
 ) -> None:
     diagnosis = diagnose(run(case("kept", source), engine))
-    step, kept = diagnosis.findings[:2]
+    kept, step = diagnosis.findings[:2]
     assert step.slug == "retain-graph-stale-weights"
     assert kept.slug == "graph-kept-past-a-step"
     assert kept.culprit is not None

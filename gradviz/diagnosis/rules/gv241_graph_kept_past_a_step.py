@@ -80,7 +80,10 @@ def _kept(history: History, found: Overwrite) -> tuple[RawSite | None, str, str]
         return None, "", ""
     if not made_again(history, found.node, walked[0], second):
         built = built_at(history, found.node, second)
-        fix = "Move this line into the loop, and drop retain_graph=True."
+        fix = (
+            "Move this line into the loop, and drop retain_graph=True; what is not to "
+            "learn can stay, under `torch.no_grad()`."
+        )
         return built, "which ran once, before the loop", fix
     crossing = crossing_into(history, walked[-1], second)
     if crossing is None:

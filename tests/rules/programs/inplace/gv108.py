@@ -104,14 +104,14 @@ PROGRAMS: list[Case] = [
         decoder = nn.Linear(3, 4)
         opt = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()])
         x = torch.randn(5, 4)
-        features = encoder(x)
+        features = encoder(x)  # CULPRIT
         for _ in range(3):
             loss = (decoder(features) - x).square().mean()
             opt.zero_grad()
             loss.backward(retain_graph=True)
-            opt.step()  # CULPRIT
+            opt.step()
         """,
-        "retain-graph-stale-weights",
-        says=["Move `features = encoder(x)`"],
+        "graph-kept-past-a-step",
+        says=["Move this line into the loop"],
     ),
 ]

@@ -154,7 +154,6 @@ PROGRAMS: list[Case] = [
                 shadow[k].mul_(0.9).add_(p.detach(), alpha=0.1)
                 p.data.mul_(0.99).add_(p.data, alpha=0.01)
         net.load_state_dict(shadow)
-        net.load_state_dict(net.state_dict())
         """,
     ),
     case(

@@ -161,6 +161,30 @@ PROGRAMS: list[Case] = [
         says=["`old` was computed once"],
         related=["made here"],
     ),
+    case(
+        "a_model_keeps_what_it_computed_from_its_input",
+        """
+        import torch
+        from torch import nn
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lin, self.kept = nn.Linear(3, 1), None
+            def scaled(self, weights):
+                return weights * weights.sum().pow(-0.5)
+            def forward(self, x, weights):
+                if self.kept is None:
+                    self.kept = self.scaled(weights)  # CULPRIT
+                return self.lin(x * self.kept)
+        net = Model()
+        weights = torch.rand(3, requires_grad=True)
+        for _ in range(3):
+            out = net(torch.randn(4, 3), weights)
+            out.square().mean().backward()
+        """,
+        "graph-built-outside-loop",
+        says=["`self.kept` was computed once"],
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.
@@ -189,29 +213,5 @@ TWO_PLACES: list[Case] = [
         """,
         "graph-built-outside-loop",
         says=["retain_graph=True"],
-    ),
-    case(
-        "a_model_keeps_what_it_computed_from_its_input",
-        """
-        import torch
-        from torch import nn
-        class Model(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.lin, self.kept = nn.Linear(3, 1), None
-            def scaled(self, weights):
-                return weights * weights.sum().pow(-0.5)
-            def forward(self, x, weights):
-                if self.kept is None:
-                    self.kept = self.scaled(weights)  # CULPRIT
-                return self.lin(x * self.kept)
-        net = Model()
-        weights = torch.rand(3, requires_grad=True)
-        for _ in range(3):
-            out = net(torch.randn(4, 3), weights)
-            out.square().mean().backward()
-        """,
-        "graph-built-outside-loop",
-        says=["`self.kept` was computed once"],
     ),
 ]

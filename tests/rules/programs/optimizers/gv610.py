@@ -54,12 +54,12 @@ PROGRAMS: list[Case] = [
         for step in range(3):
             fake = gen(torch.randn(4, 2))
             d_loss = disc(fake.detach()).mean() - disc(torch.randn(4, 3)).mean()
-            opt_g.zero_grad()
-            d_loss.backward()  # CULPRIT
+            opt_g.zero_grad()  # CULPRIT
+            d_loss.backward()
             opt_d.step()
             g_loss = -disc(fake).mean()
             opt_g.zero_grad()
-            g_loss.backward()  # CULPRIT
+            g_loss.backward()
             opt_g.step()
         """,
         "gradients-not-zeroed",
@@ -128,6 +128,30 @@ PROGRAMS: list[Case] = [
         """,
         "gradients-not-zeroed",
     ),
+    case(
+        "the_other_optimizer_is_cleared_twice",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        gen, critic = nn.Linear(3, 3), nn.Linear(3, 1)
+        opt_g = torch.optim.SGD(gen.parameters(), lr=0.1)
+        opt_c = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for _ in range(4):
+            critic.requires_grad_(False)
+            opt_g.zero_grad()
+            fake = gen(torch.randn(5, 3))
+            (-critic(fake)).mean().backward()
+            opt_g.step()
+            critic.requires_grad_(True)
+            opt_g.zero_grad()  # CULPRIT
+            critic(torch.randn(5, 3)).square().mean().backward()
+            critic(fake.detach()).mean().backward()
+            opt_c.step()
+        """,
+        "gradients-not-zeroed",
+        says=["cleared elsewhere already", "`opt_c.zero_grad()` here"],
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.
@@ -163,29 +187,5 @@ TWO_PLACES: list[Case] = [
         """,
         "gradients-not-zeroed",
         says=["Line 6 does, but only for other parameters."],
-    ),
-    case(
-        "the_other_optimizer_is_cleared_twice",
-        """
-        import torch
-        from torch import nn
-        torch.manual_seed(0)
-        gen, critic = nn.Linear(3, 3), nn.Linear(3, 1)
-        opt_g = torch.optim.SGD(gen.parameters(), lr=0.1)
-        opt_c = torch.optim.SGD(critic.parameters(), lr=0.1)
-        for _ in range(4):
-            critic.requires_grad_(False)
-            opt_g.zero_grad()
-            fake = gen(torch.randn(5, 3))
-            (-critic(fake)).mean().backward()
-            opt_g.step()
-            critic.requires_grad_(True)
-            opt_g.zero_grad()  # CULPRIT
-            critic(torch.randn(5, 3)).square().mean().backward()
-            critic(fake.detach()).mean().backward()
-            opt_c.step()
-        """,
-        "gradients-not-zeroed",
-        says=["cleared elsewhere already", "`opt_c.zero_grad()` here"],
     ),
 ]

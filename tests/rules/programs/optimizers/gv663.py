@@ -212,4 +212,26 @@ net.load_state_dict(kept)
         "state-restored-from-itself",
         says=["one model, not two"],
     ),
+    case(
+        "a_target_loads_its_own_state",
+        """
+        import copy
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        target = copy.deepcopy(net)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(4):
+            x = torch.randn(5, 3)
+            with torch.no_grad():
+                wanted = target(x) * 0.9
+            opt.zero_grad()
+            (net(x) - wanted).square().mean().backward()
+            opt.step()
+            if step % 2:
+                target.load_state_dict(target.state_dict())  # CULPRIT
+        """,
+        "state-restored-from-itself",
+        says=["on both sides"],
+    ),
 ]

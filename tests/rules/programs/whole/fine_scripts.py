@@ -81,7 +81,6 @@ for x, y in batches:
     nn.utils.clip_grad_norm_(list(net.parameters()), 1.0)
     optimizer.step()
 net.load_state_dict(kept)
-net.load_state_dict(net.state_dict())
 """),
     ),
     case(
