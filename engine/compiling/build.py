@@ -23,6 +23,7 @@ MODULE = "_compiled"
 REQUIREMENTS = ["cython>=3.1", "setuptools>=70"]
 
 _HEADER = Path(__file__).with_name("attributes.h")
+_FOLDER, _SHOWN = "gradtape/", "<gradtape>/"  # where sources are, and in tracebacks
 _ARITIES = range(1, 5)  # as in the header
 
 
@@ -78,7 +79,7 @@ def write_sources(package: Path, folder: Path) -> None:
         written = folder / "gradtape" / place
         written.parent.mkdir(parents=True, exist_ok=True)
         written.write_text(made.text, encoding="utf-8")
-        files.append(f"gradtape/{place.as_posix()}")
+        files.append(f"{_FOLDER}{place.as_posix()}")
         rows += _rows(made, module, compile(source, str(file), "exec"), marks)
         attributes |= made.attributes
     names = sorted(attributes)
@@ -87,7 +88,8 @@ def write_sources(package: Path, folder: Path) -> None:
     header = f'#include "{_HEADER.name}"\n{listed}'
     (folder / "names.h").write_text(header, encoding="utf-8")
     includes = [f'include "{file}"' for file in files]
-    table = ["MAKERS = {", *rows, "}", f"FILES = {files}", ""]
+    shown = [file.replace(_FOLDER, _SHOWN, 1) for file in files]
+    table = ["MAKERS = {", *rows, "}", f"FILES = {shown}", ""]
     text = "\n".join([_declarations(names), *includes, *table])
     (folder / f"{MODULE}.pyx").write_text(text, encoding="utf-8")
 
@@ -136,7 +138,7 @@ def _compile(sources: Path, folder: Path) -> Path:
     from setuptools import Extension
     from setuptools.dist import Distribution
 
-    with contextlib.chdir(sources):  # tracebacks name files as they are seen from here
+    with contextlib.chdir(sources):
         small = ["-g0"] if os.name == "posix" else []  # a sixth of the size
         source = [f"{MODULE}.pyx"]
         extension = Extension(f"gradtape.{MODULE}", source, extra_compile_args=small)
@@ -145,6 +147,8 @@ def _compile(sources: Path, folder: Path) -> Path:
             compiler_directives={"language_level": 3, "annotation_typing": False},
             quiet=True,
         )
+        for each in made:
+            _rename_files(Path(each.sources[0]))
         command: Any = Distribution({"ext_modules": made}).get_command_obj("build_ext")
         command.build_lib, command.build_temp = "built", "objects"
         command.ensure_finalized()
@@ -152,6 +156,13 @@ def _compile(sources: Path, folder: Path) -> Path:
         (file,) = Path("built", "gradtape").glob(f"{MODULE}.*")
         folder.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy(file, folder))
+
+
+def _rename_files(written: Path) -> None:
+    """Have tracebacks name files as the package registers them."""
+    text = written.read_text(encoding="utf-8")
+    text = text.replace(f'"{_FOLDER}', f'"{_SHOWN}')
+    written.write_text(text, encoding="utf-8")
 
 
 @contextlib.contextmanager

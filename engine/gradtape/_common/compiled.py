@@ -23,8 +23,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Maker = Callable[[dict[str, Any]], Any]
 
-FILES = "gradtape/"
-"""What the files of compiled functions are called in tracebacks begins so."""
+_FILES = "<gradtape>/"
+"""What the files of compiled functions are called in tracebacks: their folder is not
+known to the compiler, and what begins so is nobody's but ours."""
 
 
 def _makers() -> dict[str, tuple[Maker, int]]:
@@ -41,7 +42,7 @@ def _makers() -> dict[str, tuple[Maker, int]]:
 
 def _source_of(file: str) -> str:
     own = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
-    with open(own + file.removeprefix(FILES), encoding="utf-8") as source:
+    with open(own + file.removeprefix(_FILES), encoding="utf-8") as source:
         return source.read()
 
 

@@ -12,10 +12,7 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
-from . import compiled
-
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_OWN = (_PACKAGE, "<gradtape", compiled.FILES)
 _DEEPEST = 32  # frames kept of a stack
 
 
@@ -28,7 +25,7 @@ class _InternalFiles(dict[str, bool]):
     """File name -> is it part of this package? Filled on first sight."""
 
     def __missing__(self, file: str) -> bool:
-        internal = self[file] = file.startswith(_OWN)
+        internal = self[file] = file.startswith((_PACKAGE, "<gradtape"))
         (own_files if internal else user_files).add(file)
         return internal
 
