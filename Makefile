@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 # `docs` is a folder as well.
-.PHONY: help demo test test-thorough test-changed lint bench docs build release setup clean distclean
+.PHONY: help demo test test-thorough test-changed lint bench compiled pure docs build release setup clean distclean
 
 # The first Python that is new enough; override with `make PYTHON=… test`.
 CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14 python
@@ -40,6 +40,14 @@ bench: ## speed against PyTorch, in one run
 	@$(call bootstrap,test)
 	@$(VENV) -m tests.benchmarks
 
+compiled: ## compile gradtape's hot functions in place; `make pure` takes it back
+	@$(call bootstrap,test)
+	@cd engine && ../$(VENV) -m compiling
+
+pure: ## let gradtape run as plain Python
+	@$(call bootstrap,test)
+	@cd engine && ../$(VENV) -m compiling --remove
+
 docs: ## the documentation site, into build/site
 	@$(call bootstrap,test)
 	@$(VENV) -m tools.site
@@ -47,7 +55,7 @@ docs: ## the documentation site, into build/site
 build: ## wheels and sdists of both distributions, into dist/
 	@$(call bootstrap,test)
 	@$(VENV) -m build --no-isolation --outdir dist .
-	@$(VENV) -m build --no-isolation --outdir dist engine
+	@GRADTAPE_PURE=1 $(VENV) -m build --no-isolation --outdir dist engine
 
 release: ## build and check a release; prints the command that uploads it
 	@$(call bootstrap,test)

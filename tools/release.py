@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -145,7 +146,9 @@ def write_recipes(version: str, root: Path = ROOT) -> list[Path]:
 
 def _run(command: list[str], what: str, root: Path) -> None:
     print(f"== {what}", flush=True)
-    done = subprocess.run([sys.executable, "-m", *command], cwd=root, check=False)
+    plain = {**os.environ, "GRADTAPE_PURE": "1"}  # wheels that run on any machine
+    command = [sys.executable, "-m", *command]
+    done = subprocess.run(command, cwd=root, env=plain, check=False)
     if done.returncode:
         raise ReleaseError(f"Stopped at: {what}. The reason is above.")
 

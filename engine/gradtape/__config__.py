@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._backend import cuda as _cuda
+from ._common import compiled as _compiled
 from .ops.tensor.settings import get_num_interop_threads, get_num_threads
 from .version import __version__
 
@@ -19,6 +20,8 @@ def show() -> str:
     gradtape
     """
     lines = [f"gradtape {__version__}, computing with:", f"  - NumPy {np.__version__}"]
+    if _compiled.is_any():
+        lines.append("  - functions of its own, compiled")
     if _cuda.is_available():
         lines.append(f"  - CuPy {_cuda.cupy().__version__}")
     return "\n".join([*lines, ""])

@@ -123,6 +123,8 @@ def chain_seconds(sites: bool, rounds: int) -> float:
 def in_new_process(*arguments: str) -> Any:
     """Run one measurement in a fresh interpreter, one thread each."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    if arguments[0].startswith("--sites"):
+        environment["GRADTAPE_PURE"] = "1"  # what takes its place is not compiled
     command = [sys.executable, "-m", "tests.benchmarks.bench_depth", *arguments]
     out = subprocess.run(
         command, capture_output=True, text=True, check=True, env=environment

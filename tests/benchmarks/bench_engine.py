@@ -4,7 +4,8 @@
 
 gradtape records everything it always records: nodes, sites, layouts, versions, write
 logs. PyTorch runs without any debugging. A ratio below 1 means gradtape is faster. The
-last column shows the same step inside ``gradviz.record()``, with all statistics.
+last column shows the same step inside ``gradviz.record()``, with all statistics. After
+``make compiled`` it is the compiled form that runs, unless ``GRADTAPE_PURE=1``.
 """
 
 from __future__ import annotations
@@ -133,7 +134,10 @@ def report(workloads: Sequence[Workload], threads: int, scale: float) -> None:
     """Print one line per workload."""
     import torch
 
+    from gradtape._common.compiled import is_any
+
     torch.set_num_threads(threads)
+    print(f"gradtape is {'compiled' if is_any() else 'plain Python'}. ", end="")
     print(f"Training steps, {threads} thread(s); median ms forward + backward and step")
     head = f"{'':34}{'gradtape':>16}{'PyTorch':>16}{'ratio':>8}{'recorded':>11}"
     print(head)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._common import messages as _errors
+from .._common.compiled import compiled
 from .._common.messages import BACKWARD_TWICE
 from .._common.site import resolve
 from .._dtypes import DTYPE_OF
@@ -21,7 +22,7 @@ from .._saved.hooks import Packing, unpack_array
 from .._saved.slots import FREED
 from .._tensor.tensor import Tensor
 from .specialise import specialised
-from .templates import GIVEN, Picker, bound, picker
+from .templates import GIVEN, Picker, bound, picker, template
 
 Gradients = tuple[Any, ...]
 
@@ -109,6 +110,9 @@ def unpack_kept(node: Any, F: Any, at: int) -> Any:
     return kept
 
 
+unpack_kept = compiled(unpack_kept)
+
+
 # ---- what a template reads of its op -----------------------------------------------
 
 f0: Callable[..., Any] = GIVEN  # the formulas
@@ -148,6 +152,7 @@ def plain_call(function: Callable[..., Any], *args: Any) -> Any:
 # ---- the templates for arithmetic --------------------------------------------------
 
 
+@template
 def run_kept(self: Any, F: Any, grad: Any) -> Gradients:
     """Run one formula, or two that both take the gradient, on one or two values."""
     raw = F.raw
@@ -185,6 +190,7 @@ def run_kept(self: Any, F: Any, grad: Any) -> Gradients:
     return call(both, F, grad, v0, v1)
 
 
+@template
 def both_formulas(F: Any, grad: Any, v0: Any, v1: Any) -> Gradients:
     """Call two formulas, of which the last may write over the gradient."""
     if crossed:
@@ -194,6 +200,7 @@ def both_formulas(F: Any, grad: Any, v0: Any, v1: Any) -> Gradients:
     return f0(F, grad, v0, v1), other
 
 
+@template
 def one_formula_twice(F: Any, grad: Any, v0: Any) -> Gradients:
     """Call one of two formulas that are alike, for ``x * x``.
 
@@ -227,6 +234,7 @@ def take_swapped(F: Any, grad: Any, v0: Any, v1: Any) -> Any:
 # ---- the templates for all other ops -----------------------------------------------
 
 
+@template
 def run_formulas(self: Any, F: Any, grad: Any) -> Gradients:
     """Run formulas, each for one next function or for several at once."""
     nodes = self.nodes
@@ -371,8 +379,8 @@ def _taking_all(formula: Formula, count: int) -> Callable[..., Any]:
     """Return a formula as a function of all that is saved."""
     if formula.picks == tuple(range(count)):
         return formula.function
-    template = _TAKING[formula.picks]
-    return bound(template, formula.function.__name__, {"f0": formula.function})
+    taking = _TAKING[formula.picks]
+    return bound(taking, formula.function.__name__, {"f0": formula.function})
 
 
 _TAKING: dict[tuple[int, ...], Callable[..., Any]] = {

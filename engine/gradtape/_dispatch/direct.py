@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy
 from numpy import ndarray
 
+from .._common.compiled import frames
 from .._graph.node import Node, new_object, save_input, save_output
 from .._graph.observe import OpCalled, notify, observers
 from .._graph.op import Check, Op
@@ -23,7 +24,7 @@ from .apply import WRAPPED, apply
 from .operands import as_array, broadcast_error
 from .recording import ends_history, make_outputs, meta_reader, place, saved_of
 from .specialise import specialised
-from .templates import GIVEN, bound, picker
+from .templates import GIVEN, bound, picker, template
 
 float32 = numpy.dtype("float32")
 
@@ -68,6 +69,7 @@ metas: tuple[tuple[int, Callable[[Any], Any]], ...] = GIVEN  # what reads them
 # ---- the templates -----------------------------------------------------------------
 
 
+@template
 def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """Run an op of up to three operands."""
     now = mode.now
@@ -182,6 +184,7 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     return results if several else result
 
 
+@template
 def run_laid_out(arrays: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """Run a kernel and lay its result out as the operands suggest."""
     try:
@@ -195,6 +198,7 @@ def run_laid_out(arrays: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     return found
 
 
+@template
 def of_many(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """Run an op of more operands."""
     now = mode.now
@@ -227,6 +231,7 @@ def of_many(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     return results if several else results[0]
 
 
+@template
 def of_sequence(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """Run an op that takes a sequence of tensors, and nothing else that is one."""
     now = mode.now
@@ -252,6 +257,7 @@ def of_sequence(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     return results[0]
 
 
+@template
 def record_call(
     inputs: Sequence[Any],
     args: tuple[Any, ...],
@@ -310,14 +316,15 @@ def bind_apply(op: Op) -> Execute:
         "metas": tuple([(at, _reader(op, at, kind)) for at, kind in op.meta_reads]),
     }
     few = op.listed is None and len(op.tensors) < 4
-    facts["place"] = bound(place, "place", {"depth": 3 if few else 4})
+    whole = of_few if few else of_many if op.listed is None else of_sequence
+    depth = 1 + (frames(place, whole) if few else frames(place, record_call, whole))
+    facts["place"] = bound(place, "place", {"depth": depth})
     facts["make_outputs"] = bound(make_outputs, "make_outputs", {})
     if few:
         facts["run_laid_out"] = bound(run_laid_out, op.name, facts)
-        return specialised(of_few, op.name, facts)
-    facts["record_call"] = specialised(record_call, op.name, facts)
-    template = of_many if op.listed is None else of_sequence
-    return specialised(template, op.name, facts)
+    else:
+        facts["record_call"] = specialised(record_call, op.name, facts)
+    return specialised(whole, op.name, facts)
 
 
 def _is_direct(op: Op) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy
 from numpy import ndarray
 
+from .._common.compiled import frames, maker_of
 from .._graph.node import SavedTensor, new_object
 from .._graph.observe import OpCalled, notify, observers
 from .._graph.op import Op
@@ -26,7 +27,7 @@ from .deprecated_signatures import OLDER, call_older
 from .operands import as_array, broadcast_error
 from .out import write_out
 from .recording import place, save_operand
-from .templates import GIVEN, bound
+from .templates import GIVEN, bound, template
 
 float32 = numpy.dtype("float32")
 float64 = numpy.dtype("float64")
@@ -59,6 +60,7 @@ keeps_result: bool = GIVEN
 keeps_shape: bool = GIVEN
 first_asks_first: bool = GIVEN  # the first's formula asks for the first operand
 second_asks_second: bool = GIVEN
+body: Callable[..., Any] = GIVEN  # the template, compiled
 plain: Callable[..., Any] = GIVEN  # the op without keywords
 option: Option = GIVEN
 
@@ -66,6 +68,7 @@ option: Option = GIVEN
 # ---- the templates -----------------------------------------------------------------
 
 
+@template
 def unary(input: Any, *, out: Any = None) -> Any:
     if takes_out and out is not None:
         return write_out(op, (input,), (), out)
@@ -121,6 +124,7 @@ def unary(input: Any, *, out: Any = None) -> Any:
     return result
 
 
+@template
 def binary(input: Any, other: Any, *, out: Any = None) -> Any:
     if takes_out and out is not None:
         return write_out(op, (input, other), (), out)
@@ -209,6 +213,14 @@ def binary(input: Any, other: Any, *, out: Any = None) -> Any:
     return result
 
 
+def unary_by_body(input: Any, *, out: Any = None) -> Any:
+    return body(input, out) if takes_out else body(input)
+
+
+def binary_by_body(input: Any, other: Any, *, out: Any = None) -> Any:
+    return body(input, other, out) if takes_out else body(input, other)
+
+
 def with_option(input: Any, other: Any, *, option_: Any, out: Any = None) -> Any:
     if option_ is not option.default:
         return option.function(input, other, out=out, **{option.name: option_})
@@ -241,6 +253,7 @@ def bind_pointwise(
     As a Python ``operator``, known by that name, it takes no keywords, and it answers
     NotImplemented to operands that it does not know.
     """
+    depth = 1 + frames(place) + (option is not None)
     facts = {
         "op": op,
         "kernel": kernel,
@@ -251,20 +264,22 @@ def bind_pointwise(
         "takes_out": op.out and option is None and not operator,
         "records": bool(op.formulas),
         "both_edges": op.edges == (0, 1),
-        "place": bound(place, "place", {"depth": 2 if option is None else 3}),
+        "place": bound(place, "place", {"depth": depth}),
         **_kept(op),
     }
     takes = {} if facts["takes_out"] else {"co_kwonlyargcount": 0}
-    template = unary if len(op.tensors) == 1 else binary
-    function = bound(template, op.name, facts, **takes)
+    whole = unary if len(op.tensors) == 1 else binary
+    if maker_of(whole) is not None:
+        # What users see stays a function of Python's, whose body can be replaced.
+        facts["body"] = bound(whole, op.name, facts)
+        whole = unary_by_body if whole is unary else binary_by_body
+    function = bound(whole, op.name, facts, **takes)
     if option is None:
         return function
-    template = with_older if op.name in OLDER else with_option
-    names = [
-        option.name if n == "option_" else n for n in template.__code__.co_varnames
-    ]
+    whole = with_older if op.name in OLDER else with_option
+    names = [option.name if n == "option_" else n for n in whole.__code__.co_varnames]
     facts = {"op": op, "plain": function, "option": option}
-    function = bound(template, op.name, facts, co_varnames=tuple(names))
+    function = bound(whole, op.name, facts, co_varnames=tuple(names))
     function.__kwdefaults__ = {option.name: option.default, "out": None}
     return function
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._common.compiled import compiled
 from .._common.site import user_files, users_above
 from .._dtypes import DTYPE_OF
 from .._graph.anomaly import callers_of
@@ -23,6 +24,7 @@ from .._graph.output_layout import element_strides, known_layouts, layout_of
 from .._modes.grad_mode import Switches, mode
 from .._saved.hooks import pack_inputs
 from .._tensor.tensor import Tensor, edge_of
+from .templates import template
 
 _get_frame = sys._getframe
 
@@ -30,6 +32,7 @@ depth: int = 2
 """How far above :func:`place` the user's frame mostly is; copies have their own."""
 
 
+@template
 def place(node: Node, result: Tensor, now: Switches) -> None:
     """Note where a node stands in the program, and make ``result`` its only output.
 
@@ -48,7 +51,7 @@ def place(node: Node, result: Tensor, now: Switches) -> None:
     try:
         frame = _get_frame(depth)
     except ValueError:  # there are no frames above the package's
-        frame = _get_frame(1)
+        frame = _get_frame(depth - 1)
     code = frame.f_code
     if code.co_filename not in user_files:
         frame = users_above(frame)
@@ -93,6 +96,7 @@ def ends_history(op: Op, result: Tensor) -> bool:
     return False
 
 
+@template
 def make_outputs(op: Op, node: Node, outputs: tuple[Tensor, ...]) -> None:
     """Make tensors the outputs of a node, which was placed as if it had the first."""
     node.layout, node.several = None, tuple([layout_of(o._data) for o in outputs])
@@ -144,6 +148,7 @@ def with_inference_leaves(
     return tuple(found)
 
 
+@template
 def saved_of(
     op: Op, args: Sequence[Any], nodes: Sequence[Node | None], outputs: Sequence[Tensor]
 ) -> tuple[Any, ...]:
@@ -208,3 +213,6 @@ def _dtype(value: Any) -> Any:
 
 
 _META = {"shape": _shape, "strides": _strides, "dtype": _dtype}
+
+
+save_operand = compiled(save_operand)

@@ -21,7 +21,7 @@ import operator
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 from .templates import GIVEN, bound
@@ -43,9 +43,11 @@ def specialised(template: Callable[..., Any], name: str, facts: Facts) -> Any:
     """Return a copy of a template as :func:`bound` does, made for one op.
 
     The template takes its arguments by position. Where its source cannot be read, the
-    copy runs it as it stands.
+    copy runs it as it stands; so it does where it is compiled.
     """
     own = bound(template, name, facts)
+    if not isinstance(own, FunctionType):
+        return own  # compiled, where questions cost nothing
     whole = own.__code__
 
     def specialise() -> Callable[..., Any]:

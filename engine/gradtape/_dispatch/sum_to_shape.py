@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._common.compiled import compiled
 from .._dtypes import DTYPE_OF
 from .._graph.output_layout import Layout
 from .._modes.grad_mode import mode
@@ -68,3 +69,6 @@ def sum_to(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:
     ]
     summed = F.sum(grad, dims, True) if dims else grad
     return F.view(summed, shape) if lead else summed
+
+
+fit = compiled(fit)

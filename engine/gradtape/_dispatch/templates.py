@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import itemgetter
 from types import CellType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from .._common.compiled import maker_of
+
+F = TypeVar("F", bound=Callable[..., Any])
 Picker = Callable[[Any], Any]
 
 GIVEN: Final[Any] = None
@@ -24,14 +27,26 @@ _scopes: dict[str, dict[str, Any]] = {}
 """What the templates of a module read besides the facts of an op."""
 
 
+def template(function: F) -> F:
+    """Mark a function that :func:`bound` copies, for the compiler."""
+    return function
+
+
 def bound(
     template: Callable[..., Any], name: str, facts: dict[str, Any], **code: Any
 ) -> Any:
     """Return a copy of a template, known as ``name``, that reads ``facts`` as globals.
 
-    ``code`` replaces further parts of its code object.
+    ``code`` replaces further parts of its code object. Where templates are compiled,
+    the copy is, and has no frame.
     """
     assert isinstance(template, FunctionType)
+    maker = maker_of(template)
+    if maker is not None:
+        made = maker({**template.__globals__, **facts})
+        made.__name__ = made.__qualname__ = name
+        made.__module__ = template.__module__
+        return made
     own = template.__code__.replace(co_name=name, co_qualname=name, **code)
     module = template.__globals__["__name__"]
     if module not in _scopes:

@@ -7,6 +7,7 @@ from operator import add
 from typing import Any
 
 from .._common import messages as _errors
+from .._common.compiled import compiled
 from .._common.warn import warn_once
 from .._dispatch.declare import tensor_ops
 from .._dispatch.inplace import check_overlap
@@ -125,3 +126,6 @@ def _check_layout(variable: Tensor, grad: Tensor, recorded: bool) -> None:
     )
     cause = f"layout of sums recorded: {recorded}"
     warn_once(message, cause)
+
+
+accumulate = compiled(accumulate)

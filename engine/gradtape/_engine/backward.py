@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 from operator import add
 from typing import Any
 
+from .._common.compiled import compiled
 from .._common.site import caller_site
 from .._dispatch.anomaly_report import new_check, report
 from .._dispatch.declare import raw_ops, tensor_ops
@@ -307,3 +308,7 @@ def _finish(task: GraphTask, ready: list[Node]) -> None:
         elif leaf in task.arriving:  # what evaluate() comes down to
             accumulate(task, leaf, [task.arriving.pop(leaf)])
     ready.clear()
+
+
+_finish = compiled(_finish)
+_walk = compiled(_walk)

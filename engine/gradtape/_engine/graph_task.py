@@ -11,6 +11,7 @@ import numpy as np
 
 from .._backend import backend_of
 from .._common import messages as _errors
+from .._common.compiled import compiled
 from .._dispatch.sum_to_shape import MisfitError, fit
 from .._graph.node import Node
 from .._graph.output_layout import LARGE
@@ -242,3 +243,7 @@ def will_execute(node: Node) -> bool:
             "running autograd.grad(). This is currently not supported."
         )
     return True
+
+
+GraphTask.place = compiled(GraphTask.place)
+GraphTask.add = compiled(GraphTask.add)

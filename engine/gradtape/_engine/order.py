@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
 
+from .._common.compiled import compiled
 from .._graph.node import Node
 from .._graph.node import renumbered as renumbered
 
@@ -123,3 +124,6 @@ def leading_to(targets: set[Node], order: Iterable[Node]) -> set[Node]:
             reaching.add(node)
             leading.add(node)
     return leading
+
+
+collect = compiled(collect)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._backend.device import cpu, device, device_of
 from .._common import messages as _errors
+from .._common.compiled import compiled
 from .._common.handles import RemovableHandle, new_registry, register
 from .._common.site import RawSite, Site, resolve
 from .._dtypes import DTYPE_OF
@@ -379,3 +380,9 @@ def _new_accumulator(leaf: TensorLike, extra: Any) -> AccumulateGrad:
 
 
 _making = threading.Lock()
+
+
+save_input = compiled(save_input)
+save_output = compiled(save_output)
+accumulator_of = compiled(accumulator_of)
+Node.free = compiled(Node.free)

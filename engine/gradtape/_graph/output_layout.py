@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .._common.compiled import compiled
+
 
 class Layout(NamedTuple):
     """How one output of a node lies in memory. Strides count bytes, as NumPy's do."""
@@ -45,3 +47,7 @@ def element_strides(array: Any) -> tuple[int, ...]:
             _known_strides.clear()
         found = _known_strides[key] = tuple([s // item for s in key[0]])
     return found
+
+
+layout_of = compiled(layout_of)
+element_strides = compiled(element_strides)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._common.compiled import compiled
 from .._graph.node import SavedTensor, new_object
 from .._tensor.tensor import Tensor
 
@@ -73,3 +74,7 @@ def _as_saved(kept: Tensor) -> SavedTensor:
     saved.version = 0
     saved.tensor = kept
     return saved
+
+
+_free_one = compiled(_free_one)
+_free_two = compiled(_free_two)

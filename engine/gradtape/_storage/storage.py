@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .._backend import backend_of
 from .._common import messages as _errors
+from .._common.compiled import compiled
 from .._common.site import RawSite
 from .._modes.grad_mode import mode
 
@@ -170,3 +171,6 @@ def new_storage(array: Any) -> Storage:
     storage._log = None
     storage._pointer = None
     return storage
+
+
+new_storage = compiled(new_storage)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._backend import backend_of
 from .._common import messages as _errors
+from .._common.compiled import compiled
 from .._common.site import user_stacklevel
 from .._common.type_name import type_name
 from .._dtypes import CPP_TYPE, dtype
@@ -565,3 +566,9 @@ def install_regenerate(function: Callable[[Tensor], None]) -> None:
     """Let ``view_history``, which needs the ops, fill in :data:`regenerate_view`."""
     global regenerate_view  # noqa: PLW0603 - the one seam between record and ops
     regenerate_view = function
+
+
+edge_of = compiled(edge_of)
+wrap = compiled(wrap)
+wrap_shared = compiled(wrap_shared)
+view_info = compiled(view_info)

@@ -13,6 +13,8 @@ import pytest
 import gradtape
 from gradtape._common.site import internal_files
 
+PACKAGE = os.path.dirname(gradtape.__file__)
+
 
 def frames_of(call: Callable[[], Any]) -> list[traceback.FrameSummary]:
     """Return the frames of the error that a call raises, the caller's first."""
@@ -68,12 +70,15 @@ def test_every_frame_of_an_error_shows_its_line(name: str) -> None:
     for frame in inner:
         assert frame.line, frame
         is_written = frame.filename.startswith("<gradtape signature")
-        assert is_written or os.path.isfile(frame.filename)
+        assert is_written or os.path.isfile(
+            frame.filename.replace("<gradtape>", PACKAGE)
+        )
 
 
 @pytest.mark.parametrize("name", ["two operands", "backward of twice"])
 def test_the_template_of_an_operation_is_a_file(name: str) -> None:
-    last = [f for f in frames_of(CALLS[name]) if f.name in ("mul", "backward")]
+    own = ("mul", "backward", "gradtape._compiled")
+    last = [f for f in frames_of(CALLS[name]) if f.name.startswith(own)]
     assert any("_dispatch" in frame.filename for frame in last)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import gradtape
 from gradtape._dispatch import declare as _define
 from gradtape._dispatch.declare import OPS
+from gradtape._engine import backward
 from gradtape._engine.backward import may_overwrite
 from gradtape._graph.op import formula_text
 from gradtape.ops._support import reuse_gradient as _over_gradient
@@ -42,6 +44,9 @@ def overwritten(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(array.ctypes.data if allowed else 0)
         return allowed
 
+    # The compiled form has taken the function that is replaced here.
+    walk = inspect.unwrap(backward._walk)
+    monkeypatch.setattr("gradtape._engine.backward._walk", walk)
     monkeypatch.setattr("gradtape._engine.backward.may_overwrite", counting)
     for cause in ("ever_packed", "renumbered"):  # what other tests may have left
         monkeypatch.setattr(f"gradtape._engine.backward.{cause}", [])

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._common.compiled import compiled
+
 MANY = 1 << 17
 """Terms from which on a product is looked at: a thousandth of a second, if denormal."""
 
@@ -44,3 +46,8 @@ def least_seen(array: Any) -> float:
     size, item = array.size, array.item  # not at the ends, which may be padding
     seen = (item(size // 5), item(size * 3 // 7), item(size * 7 // 9))
     return min(map(abs, filter(None, seen)), default=inf)
+
+
+least_seen = compiled(least_seen)
+is_faint = compiled(is_faint)
+multiply = compiled(multiply)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._common.compiled import compiled
 from .denormals import is_faint
 
 _FEW_ROWS = 64
@@ -85,3 +86,6 @@ def _gemm() -> Callable[..., Any] | None:
     from scipy.linalg import blas  # 0.1 s, so not before the first large product
 
     return blas.sgemm  # type: ignore[no-any-return]
+
+
+is_thin = compiled(is_thin)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._backend import backend_of
+from ..._common.compiled import compiled
 from ..._dispatch.declare import FUNCTIONS, OPS, compile_function, tensor_ops
 from ..._dispatch.operands import argument_error
 from ..._dispatch.recording import place, record
@@ -181,7 +182,8 @@ def look_at_parts(
     version = storage.version
     views: list[Tensor] = []
     for start, index in parts:
-        view = wrap_shared(data[*lead, index, ...], storage)
+        at = (*lead, index, ...)
+        view = wrap_shared(data[at], storage)
         view._view = view_info(base, first + start * step, kind, version)
         views.append(view)
     return tuple(views)
@@ -269,3 +271,10 @@ def _node_of_all(
         for number, view in enumerate(views):
             view._grad_fn, view._nr, view._needs = node, number, True
     return node
+
+
+_array_at = compiled(_array_at)
+look = compiled(look)
+look_at_parts = compiled(look_at_parts)
+_node_of_all = compiled(_node_of_all)
+recorded = compiled(recorded)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._common.compiled import compiled
 from ..._common.messages import legacy_type_name
 from ..._dtypes import CPP_TYPE, DTYPE_OF
 from .._kernels.denormals import multiply
@@ -178,3 +179,7 @@ def check_expandable(array: Any, target: tuple[int, ...]) -> None:
                     sizes=list(array.shape),
                 )
             )
+
+
+matrix_product = compiled(matrix_product)
+suit_blas = compiled(suit_blas)

@@ -1,0 +1,1 @@
+"""An optional extension module, made of functions of gradtape as they stand."""
