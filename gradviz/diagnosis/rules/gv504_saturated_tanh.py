@@ -13,8 +13,8 @@ Use instead
     Standardised inputs, ``(x - x.mean(0)) / x.std(0)``, and weights of a size that fits
     the number of inputs.
 When it stays quiet
-    Some elements are in the range where the function bends, and in more than half of
-    the passes some are.
+    Some elements are in the range where the function bends, or were in some passes, as
+    where a critic is sure of its verdict for a while.
 References
     LeCun et al., 1998, Efficient BackProp.
 """
@@ -41,6 +41,7 @@ _FIX = (
     "Standardise the inputs to mean 0 and deviation 1, and scale the initial weights "
     "with `1 / sqrt(number of inputs)`."
 )
+_MOST = 0.9  # of the passes
 _SCALE = "Scale it into the range between the bounds."
 _MILDER = "Bring the operand into the range first, or leave the bound out."
 
@@ -65,7 +66,7 @@ def check(history: History) -> Iterator[Hit]:
         backward, node, clamp, _ = gone[0] if gone else found[0]
         if clamp and len(gone) == len(found) > 1:
             yield from _hit(history, backward, node, 0.0)
-        elif not clamp and 2 * len(gone) >= len(found):
+        elif not clamp and len(gone) >= _MOST * len(found):
             yield from _hit(history, backward, node, _FAR)
 
 
