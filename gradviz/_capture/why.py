@@ -28,6 +28,13 @@ def why(thing: Any, question: str | None = None) -> Why:
     >>> gradviz.why(w).verdict
     'w has a gradient: 1 of 1 backward pass reached it.'
     """
+    try:
+        return _answer(thing, question)
+    except QuestionError as error:
+        raise error.with_traceback(None) from None  # the user's line is what matters
+
+
+def _answer(thing: Any, question: str | None) -> Why:
     known = recordings()
     if isinstance(thing, BaseException) and (left := recorder_of(thing)) is not None:
         known = [left]

@@ -31,7 +31,9 @@ def answer(run: Run, module: Module, question: str) -> Why:
         return Why(name, "module", question, verdict)
     total = counted(len(own), "parameter")
     if not apart:
-        verdict = f"{name} learns: passes reach all of its {total}."
+        many = len(own) > 1
+        every = f"all {len(own)} of its parameters" if many else "its only parameter"
+        verdict = f"{name} learns: backward passes reach {every}."
         steps = [_shown(run, own[0])]
         return Why(name, "module", question, verdict, tuple(steps))
     verdict = f"{name} does not learn: no gradient comes to its {total}."

@@ -57,7 +57,7 @@ def _fix(history: History, found: Overwrite) -> str:
 
 def _computed(history: History, found: Overwrite) -> Related:
     site = built_at(history, found.node, found.backward)
-    return Related("computed before the step", site, "Move it behind the step.")
+    return Related("computed before the step", site, "Move it after the step.")
 
 
 RULE = overwrite_rule(

@@ -114,7 +114,7 @@ def _of_sum(history: History, found: SecondPass, crossing: Crossing) -> Hit:
         "turns before, which their own passes have freed.",
         second.site,
         "Call `backward()` on the loss of this turn alone, and add that loss to the "
-        "sum as a number, `loss.item()`; or call it once, behind the loop.",
+        "sum as a number, `loss.item()`; or call it once, after the loop.",
         symptom=second.site,
         related=(
             Related("added up here", added, _ADD_NUMBERS),

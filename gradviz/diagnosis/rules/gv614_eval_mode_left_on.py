@@ -163,7 +163,7 @@ def _hit(
             f"{history.line(back)}: {learning.joined(kinds)} {behave} as in "
             "evaluation.",
             way,
-            "Call `.train()` behind it, as at the beginning of the loop.",
+            "Call `.train()` after it, as at the beginning of the loop.",
             symptom=step.site,
             related=(
                 Related("evaluation mode since", switch.site, _AFTER),

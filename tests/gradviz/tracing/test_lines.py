@@ -148,7 +148,8 @@ def run(folder: Path, *arguments: str) -> Any:
 def test_gradviz_run_tells_lines_on_stderr(tmp_path: Path, arguments: tuple[str, ...]):
     done = run(tmp_path, *arguments)
     assert done.stdout == "12.0\n"
-    assert done.stderr.startswith("script.py:3      x (2, 3) float32\n")
+    head = "gradviz: what each line assigned (line, name, shape, dtype):\n\n"
+    assert done.stderr.startswith(f"{head}script.py:3      x (2, 3) float32\n\n")
     assert (tmp_path / "script.html").exists()
 
 
