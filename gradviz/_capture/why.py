@@ -8,7 +8,10 @@ from gradviz._capture.session import recorder_of, recordings
 from gradviz.answers.answer import Why
 from gradviz.errors import QuestionError
 
-_NONE = "nothing was recorded yet: run the code in `with gradviz.record():` first"
+_NONE = (
+    "no recording is there to ask: run the code in `with gradviz.record() as "
+    "recorder:` first, and keep `recorder`"
+)
 
 
 def why(thing: Any, question: str | None = None) -> Why:

@@ -31,8 +31,8 @@ def answer(run: Run, module: Module, question: str) -> Why:
         return Why(name, "module", question, verdict)
     total = counted(len(own), "parameter")
     if not apart:
-        many = len(own) > 1
-        every = f"all {len(own)} of its parameters" if many else "its only parameter"
+        few = {1: "its only parameter", 2: "both of its parameters"}
+        every = few.get(len(own), f"all {len(own)} of its parameters")
         verdict = f"{name} learns: backward passes reach {every}."
         steps = [_shown(run, own[0])]
         return Why(name, "module", question, verdict, tuple(steps))

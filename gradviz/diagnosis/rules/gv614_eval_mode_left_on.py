@@ -142,8 +142,8 @@ def _hit(
         yield Hit(
             f"`{history.text(once)}` in {history.line(once)} runs once, before the "
             f"loop, and `{history.text(switch.site)}` in {history.line(switch.site)} "
-            f"in it: from the second turn on, {name} is trained in evaluation mode, in "
-            f"which {learning.joined(kinds)} {behave} otherwise.",
+            f"in it: from the second iteration on, {name} is trained in evaluation "
+            f"mode, in which {learning.joined(kinds)} {behave} otherwise.",
             once,
             "Move it into the loop, to the top of it.",
             symptom=step.site,

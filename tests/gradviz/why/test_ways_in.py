@@ -35,7 +35,7 @@ def test_the_newest_recording_that_knows_a_thing_answers(parts):
     with gradviz.record():
         torch.ones(2).sum()
     assert gradviz.why(encoder.weight).decision.site.line == _line_of(".detach()")
-    assert gradviz.why(head).verdict.endswith("all 2 of its parameters.")
+    assert gradviz.why(head).verdict.endswith("reach both of its parameters.")
     assert gradviz.why(features).question == "requires_grad"
     assert gradviz.why(loss).kind == "loss"
     assert gradviz.why(loss.grad_fn).subject == "loss"
