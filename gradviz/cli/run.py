@@ -48,7 +48,8 @@ _STDERR = Path("-")
 _TRACED = "gradviz: what each line assigned (line, name, shape, dtype):"
 _NOTHING_TRACED = "gradviz: no line assigned a tensor."
 _OUTPUTS = {
-    "html": "the page to write; with no output and no --format: the script's name.html",
+    "html": "the page to write; with no output and no --format: SCRIPT's name.html, in "
+    "the current folder",
     "json": "the recording as data, for later",
 }
 
