@@ -81,7 +81,7 @@ def imported_engines() -> list[Engine]:
     Where ``torch`` is another name of gradtape, as ``--engine gradtape`` makes it, that
     is gradtape.
     """
-    found = [name for name in _ENGINES if sys.modules.get(name) is not None]
+    found: list[Engine] = [name for name in _ENGINES if sys.modules.get(name)]
     aliased = sys.modules.get("torch") is sys.modules.get("gradtape")
     return found[:1] if aliased else found
 
