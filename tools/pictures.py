@@ -40,6 +40,7 @@ loss"""
 
 SCHEMES = ("light", "dark")
 PAGE = ViewportSize(width=1280, height=800)
+PHONE = ViewportSize(width=390, height=780)
 
 
 def main(wanted: list[str]) -> None:
@@ -68,14 +69,16 @@ def _page(browser: Browser, folder: Path) -> None:
 
 
 def _finding(browser: Browser, folder: Path) -> None:
-    """The README's quiet program, as `gradviz run` shows it."""
+    """The README's quiet program, as `gradviz run` shows it; for phones, too."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.search(r"```python\n(# quiet\.py\n.*?)```", text, re.DOTALL)
     assert found is not None
     script, path = folder / "quiet.py", folder / "quiet.html"
-    script.write_text(found[1].partition("\n")[2], encoding="utf-8")
+    script.write_text(found[1], encoding="utf-8")  # with the lines that pages name
     _gradviz(folder, "run", "--no-open", "--html", path.name, script.name)
     for page, image in _shown(browser, path, "finding"):
+        _save(page, image)
+    for page, image in _shown(browser, path, "finding-phone", PHONE, 2):
         _save(page, image)
 
 
@@ -84,10 +87,19 @@ def _gradviz(folder: Path, *arguments: str) -> None:
     subprocess.run(command, cwd=folder, check=True, timeout=300)
 
 
-def _shown(browser: Browser, path: Path, name: str) -> Iterator[tuple[Page, Path]]:
+def _shown(
+    browser: Browser,
+    path: Path,
+    name: str,
+    viewport: ViewportSize = PAGE,
+    pixels: float = 1,
+) -> Iterator[tuple[Page, Path]]:
     for scheme in SCHEMES:
         page = browser.new_page(
-            viewport=PAGE, reduced_motion="reduce", color_scheme=scheme
+            viewport=viewport,
+            device_scale_factor=pixels,
+            reduced_motion="reduce",
+            color_scheme=scheme,
         )
         page.goto(path.as_uri())
         page.get_by_test_id("box-count").get_by_text("shown").wait_for()

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,43 @@ _FAMILIES = {
     "8": "Custom functions, hooks and checkpoints",
 }
 _ABOUT = (
-    "{count} causes, each with the reason, an example that was run for this page, what "
-    "to write instead, and where the rule stays quiet. The severity is the usual one: "
-    "a run says error of what ended it, and less of what did no harm or may be meant."
+    "{count} causes, each with the reason, an example that was run for its page, what "
+    "to write instead, and where the rule stays quiet. `gradviz run` finds out which "
+    "it is; this is where to look by hand."
 )
+_SEVERITY = (
+    "The severity is the usual one: a run says error of what ended it, and less of "
+    "what did no harm or may be meant."
+)
+_SYMPTOMS = {
+    "`RuntimeError: … modified by an inplace operation`": "101 102 104 105 107 108",
+    "`RuntimeError: a leaf Variable that requires grad …`": "111 112",
+    "`RuntimeError: Trying to backward through the graph a second time`": (
+        "201 202 203 204 223"
+    ),
+    "`RuntimeError: element 0 of tensors does not require grad`": (
+        "316 303 304 301 307 319"
+    ),
+    "`RuntimeError: grad can be implicitly created only for scalar outputs`": "206",
+    "`RuntimeError` about shapes, dtypes or devices": "618 616 617 120 642",
+    "`.grad` of a parameter is `None`": "601 306 606 303 308 309",
+    "`.grad` of a result is `None`": "209 207 208 210",
+    "gradients are 0, or tiny": "501 503 504 508 312 412",
+    "the loss, or a gradient, is NaN or Inf": "402 408 407 401 409 410 411 414",
+    "the loss does not fall": "610 604 602 605 614 620 622",
+    "the loss explodes": "505 502 610 670",
+    "a part of the model stays as it was": "601 306 606 605 621 607 340",
+    "it trains, but the results are poor": "619 650 653 655 658 671 678",
+    "evaluation is worse than training, or noisy": "613 614 680 681",
+    "memory grows": "217 218 240 242 205 220",
+    "mixed precision goes wrong": "626 627 412 413 683",
+    "`UserWarning: Using a target size …`": "603 602",
+    "`UserWarning` about `lr_scheduler.step()`": "623 624",
+    "a second derivative is missing, or wrong": "314 507 807 809 672",
+    "`autograd.Function`, a hook or a checkpoint misbehaves": "801 802 806 843 840 812",
+    "ranks of DDP or FSDP disagree, wait or stop": "701 702 703 705 706",
+}
+"""What people see, and the codes of what may be behind it, likeliest first."""
 _MARK = re.compile(r"  # (CULPRIT|INSTEAD)$", re.MULTILINE)
 
 
@@ -82,7 +115,7 @@ def write_generated(folder: Path) -> None:
 
 
 def write_findings(folder: Path, *, run: Callable[[str], bool] = bool) -> None:
-    """Write a page for each finding, and the list that leads to them.
+    """Write a page for each finding, those of families, and the index to them.
 
     ``run`` says of which codes the example is run; of all, where it is not given.
     """
@@ -96,7 +129,10 @@ def write_findings(folder: Path, *, run: Callable[[str], bool] = bool) -> None:
             parts[1:1] = _example(folder, code, examples[code])
         text = "\n\n".join(parts) + "\n"
         (folder / f"{code}.md").write_text(text, encoding="utf-8")
-    (folder / "index.md").write_text(_list(pages), encoding="utf-8")
+    for digit in _FAMILIES:
+        family = [each for each in pages if each.rule.code[2] == digit]
+        (folder / f"GV{digit}.md").write_text(_family(digit, family), encoding="utf-8")
+    (folder / "index.md").write_text(_index(pages), encoding="utf-8")
 
 
 def _emptied(folder: Path) -> Path:
@@ -163,25 +199,38 @@ def _try_it(program: str, case: Any) -> list[str]:
     return [f'```{{raw}} html\n<p><a href="{address}">Try it</a></p>\n```']
 
 
-def _list(pages: list[Page]) -> str:
-    lines = [
-        "# What gradviz finds",
-        "",
-        _ABOUT.format(count=len(pages)),
+def _family(digit: str, pages: list[Page]) -> str:
+    """Return the page that lists all findings of a hundred."""
+    rows = [
+        f"| [{each.rule.code}]({each.rule.code}.md) {each.rule.slug} "
+        f"| {each.title} | {each.rule.severity} |"
+        for each in pages
     ]
+    table = ["| code | cause | severity |", "|---|---|---|", *rows]
+    head = [f"# GV{digit}xx: {_FAMILIES[digit]}", "", _SEVERITY, "", *table, ""]
+    return "\n".join([*head, _hidden(each.rule.code for each in pages)])
+
+
+def _index(pages: list[Page]) -> str:
+    """Return the way in: by what is seen, then by family."""
+    slugs = {each.rule.code: each.rule.slug for each in pages}
+    lines = ["# What gradviz finds", "", _ABOUT.format(count=len(pages)), ""]
+    lines += ["## By what you see", "", "| you see | it may be |", "|---|---|"]
+    for symptom, numbers in _SYMPTOMS.items():
+        codes = [f"GV{number}" for number in numbers.split()]
+        links = ", ".join(f"[{slugs[code]}]({code}.md)" for code in codes)
+        lines.append(f"| {symptom} | {links} |")
+    lines += ["", "## By kind", ""]
     for digit, title in _FAMILIES.items():
-        own = [each for each in pages if each.rule.code[2] == digit]
-        if not own:
-            continue
-        lines += ["", f"## {title}", "", "| code | cause | severity |", "|---|---|---|"]
-        lines += [
-            f"| [{each.rule.code}]({each.rule.code}.md) {each.rule.slug} "
-            f"| {each.title} | {each.rule.severity} |"
-            for each in own
-        ]
-    names = "\n".join(each.rule.code for each in pages)
-    lines += ["", f"```{{toctree}}\n:hidden:\n\n{names}\n```"]
-    return "\n".join(lines) + "\n"
+        count = sum(code[2] == digit for code in slugs)
+        lines.append(f"- [GV{digit}xx: {title}](GV{digit}.md) ({count})")
+    lines += ["", "`gradviz explain` lists all of them in a terminal.", ""]
+    return "\n".join([*lines, _hidden(f"GV{digit}" for digit in _FAMILIES)])
+
+
+def _hidden(names: Iterable[str]) -> str:
+    """Return what puts pages below this one into the sidebar."""
+    return "```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n"
 
 
 def main() -> int:

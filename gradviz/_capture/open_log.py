@@ -76,12 +76,14 @@ _ENGINES: tuple[Engine, Engine] = ("gradtape", "torch")
 
 
 def imported_engines() -> list[Engine]:
-    """Return the engines that the program has imported under their own names."""
-    return [
-        name
-        for name in _ENGINES
-        if getattr(sys.modules.get(name), "__name__", None) == name
-    ]
+    """Return the engines that the program has imported, each once.
+
+    Where ``torch`` is another name of gradtape, as ``--engine gradtape`` makes it, that
+    is gradtape.
+    """
+    found: list[Engine] = [name for name in _ENGINES if sys.modules.get(name)]
+    aliased = sys.modules.get("torch") is sys.modules.get("gradtape")
+    return found[:1] if aliased else found
 
 
 def packages_of(source: str | bytes) -> set[str]:

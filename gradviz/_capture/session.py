@@ -27,7 +27,7 @@ from gradviz._capture.recorder.live_log import LogSource
 from gradviz._capture.recorder.raw import Keep, Patterns
 from gradviz._capture.recorder.recorder import Recorder
 from gradviz._providers import provided
-from gradviz.errors import CaptureError
+from gradviz.errors import CaptureError, QuestionError
 from gradviz.services import Service
 from gradviz.text.words import counted
 
@@ -367,7 +367,10 @@ class Session:
         ``x`` is a tensor, a parameter, a module, a backward function or an exception,
         or a name: ``"encoder.weight"``, ``"encoder"``, ``"loss"``, ``"error"``.
         """
-        return self.asked().why(x, question)
+        try:
+            return self.asked().why(x, question)
+        except QuestionError as error:
+            raise error.with_traceback(None) from None  # frames of ours say nothing
 
     def asked(self) -> Asked:
         """Return the recording, ready for questions."""

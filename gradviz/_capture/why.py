@@ -8,7 +8,10 @@ from gradviz._capture.session import recorder_of, recordings
 from gradviz.answers.answer import Why
 from gradviz.errors import QuestionError
 
-_NONE = "nothing was recorded yet: run the code in `with gradviz.record():` first"
+_NONE = (
+    "no recording is there to ask: run the code in `with gradviz.record() as "
+    "recorder:` first, and keep `recorder`"
+)
 
 
 def why(thing: Any, question: str | None = None) -> Why:
@@ -28,6 +31,13 @@ def why(thing: Any, question: str | None = None) -> Why:
     >>> gradviz.why(w).verdict
     'w has a gradient: 1 of 1 backward pass reached it.'
     """
+    try:
+        return _answer(thing, question)
+    except QuestionError as error:
+        raise error.with_traceback(None) from None  # the user's line is what matters
+
+
+def _answer(thing: Any, question: str | None) -> Why:
     known = recordings()
     if isinstance(thing, BaseException) and (left := recorder_of(thing)) is not None:
         known = [left]

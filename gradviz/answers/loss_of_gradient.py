@@ -84,7 +84,7 @@ def chain(run: Run, way: Lost, tensor: int) -> list[Step]:
         )
     further = [each for each in way.gates if each not in first]
     for each in further[: _MOST_TOLD - len(first)]:
-        words = f"Behind it, {gate_words(run, each)}."
+        words = f"After it, {gate_words(run, each)}."
         steps.append(run.step("gate", words, each.place, event=each.call))
     if gate is not None and gate.every:
         steps.append(_behind(run, gate, way, tensor))
@@ -112,9 +112,10 @@ def _use(run: Run, way: Lost, gate: Gate | None) -> Step:
     path = graph.way(found, to)
     first = next((e for each in path[1:] if (e := graph.maker(each))), None)
     count = graph.ways(found)
-    ways = "one way" if count == 1 else f"{count} ways" if count < 100 else "many ways"
+    paths = "one path" if count == 1 else f"{count} paths"
+    ways = f"along {paths if count < 100 else 'many paths'}"
     if found.tier & Kind.CONTROL:
-        ways = "the branches that it decides only"
+        ways = "only through the branches that it decides"
     elif found.tier & ~SURE:
         ways = f"{ways}, as far as it can be followed through Python"
     where = "It"
@@ -122,7 +123,7 @@ def _use(run: Run, way: Lost, gate: Gate | None) -> Step:
         where = f"It was used {run.at(first.site)} and"
     return run.step(
         "use",
-        f"{where} influences {run.root_words(way.backward)} on {ways}.",
+        f"{where} influences {run.root_words(way.backward)} {ways}.",
         event=first,
     )
 
@@ -131,8 +132,8 @@ def _behind(run: Run, gate: Gate, way: Lost, tensor: int) -> Step:
     """Say how many parameters share the fate of one."""
     behind = parameters_behind(run, gate) - set(way.backward.leaves) | {tensor}
     everyone = set(run.learnable()) | behind
-    lie = "lies" if len(behind) == 1 else "lie"
-    sentence = f"{len(behind)} of {len(everyone)} parameters {lie} behind it."
+    count = f"{len(behind)} of {len(everyone)}"
+    sentence = f"It keeps the gradient from {count} parameters."
     return run.step("state", sentence)
 
 

@@ -31,7 +31,9 @@ def answer(run: Run, module: Module, question: str) -> Why:
         return Why(name, "module", question, verdict)
     total = counted(len(own), "parameter")
     if not apart:
-        verdict = f"{name} learns: passes reach all of its {total}."
+        few = {1: "its only parameter", 2: "both of its parameters"}
+        every = few.get(len(own), f"all {len(own)} of its parameters")
+        verdict = f"{name} learns: backward passes reach {every}."
         steps = [_shown(run, own[0])]
         return Why(name, "module", question, verdict, tuple(steps))
     verdict = f"{name} does not learn: no gradient comes to its {total}."

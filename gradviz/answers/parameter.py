@@ -402,8 +402,8 @@ def _lesson(run: Run, tensor: int, passes: list[Backward]) -> Step:
     words = run.root_words(last)
     roots = run.graph.roots(last)
     ways = run.graph.gradient_paths(tensor, roots[0]) if roots else 0
-    on = "" if ways == 0 else " on one way" if ways == 1 else f" on {ways} ways"
-    on = on if ways < 100 else " on many ways"
+    on = "" if ways == 0 else " along one path" if ways == 1 else f" along {ways} paths"
+    on = on if ways < 100 else " along many paths"
     return run.step(
         "loss",
         f"It learns from {words}{on} ({counted(len(passes), 'pass')}).",

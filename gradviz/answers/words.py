@@ -8,7 +8,7 @@ from gradviz.dependence.cuts import reason_of
 from gradviz.dependence.graph import Gate
 from gradviz.program import Call, Event, Module, Value
 
-_DETACHED = "{op} in {line} lets the value through and the gradient not"
+_DETACHED = "{op} in {line} lets the value through, but not the gradient"
 _MODE = "{place} switches gradients off, so {call} is computed without a graph"
 _SENTENCES = {
     "detach": _DETACHED,
@@ -41,7 +41,7 @@ def gate_at(run: Run, event: Event, operand: Value) -> Gate:
 def gate_words(run: Run, gate: Gate) -> str:
     """Return what a gate does, without a full stop.
 
-    "`.detach()` in line 10 lets the value through and the gradient not".
+    "`.detach()` in line 10 lets the value through, but not the gradient".
     """
     event = gate.call
     op = event.op if isinstance(event, Call) else "grad"

@@ -52,14 +52,14 @@ def add_findings(run: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=_FAIL_ON,
         default="never",
-        help=f"exit with status {FAILED} if a finding is that grave and the script "
-        "ended with 0; default: never",
+        help=f"exit with status {FAILED} if a finding is that severe or worse and the "
+        "script ended with 0; default: never",
     )
     about.add_argument(
         "--baseline",
         type=Path,
         metavar="FILE",
-        help="findings in FILE are known: they are not told, nothing fails for them",
+        help="findings in FILE are known: they are left out, and fail nothing",
     )
     about.add_argument(
         "--write-baseline",

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from gradviz.running.voice import Voice
 
 _FIX = """\
-Runs SCRIPT with its arguments, recorded as by `gradviz run`, and shows what to write
-instead of the lines to blame, as a unified diff on stderr. Nothing is changed unless
-you say so.
+Runs SCRIPT with its arguments, recorded as by `gradviz run`, and then shows what to
+write instead of the lines to blame, as a unified diff on stderr. Nothing is changed
+unless you say so.
 
   gradviz fix train.py            show every change that a finding proposes
   gradviz fix --try train.py      run the script again with each change, and say what
@@ -475,6 +475,7 @@ def _fix(options: argparse.Namespace) -> Ending | int:
     if options.json is not None:
         options.json = check_target(options.json).absolute()
     voice = Voice()
+    voice.say(f"gradviz: running {program.name}; what it prints comes first.")
     job = _Job(program, options, voice)
     ending = run_program(
         program,

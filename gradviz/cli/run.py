@@ -45,8 +45,11 @@ _ONE_BASELINE = (
     "compare the ranks with `gradviz merge`."
 )
 _STDERR = Path("-")
+_TRACED = "gradviz: what each line assigned (line, name, shape, dtype):"
+_NOTHING_TRACED = "gradviz: no line assigned a tensor."
 _OUTPUTS = {
-    "html": "the page to write; with no output and no --format: the script's name.html",
+    "html": "the page to write; with no output and no --format: SCRIPT's name.html, in "
+    "the current folder",
     "json": "the recording as data, for later",
 }
 
@@ -294,7 +297,7 @@ def _deliver(
         files["baseline"] = partial(dumps, report)
     text = "\n".join(outcome.lines)
     if options.trace == _STDERR:
-        voice.say(text)
+        voice.say(*((_TRACED, "", text) if text else (_NOTHING_TRACED,)), "")
     elif options.trace is not None:
         _written({"trace": lambda: f"{text}\n".encode()}, options, voice)
     written = _written(files, options, voice)

@@ -41,7 +41,7 @@ def add_explain(commands: Any) -> None:
     explain = commands.add_parser(
         "explain", help="what a finding means, by its code", description=_EXPLAIN
     )
-    explain.add_argument("rule", nargs="?", metavar="CODE", help="GV101 or its name")
+    explain.add_argument("rule", nargs="?", metavar="CODE", help="GV101, 101 or a name")
     explain.add_argument(
         "--all", action="store_true", help="the whole manual, as Markdown"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradviz.errors import GradvizError
-from gradviz.extras import missing
+from gradviz.extras import is_installed, missing
 from gradviz.showing import browser
 
 if TYPE_CHECKING:
@@ -22,8 +22,9 @@ def add_demo(commands: Any) -> None:
     demo = commands.add_parser(
         "demo",
         help="train a small network and look at its graph",
-        description="Trains a small CNN on handwritten digits with gradtape, records "
-        "one step of the training, and writes and opens a page that shows it.",
+        description="Trains a small CNN on handwritten digits, with gradtape or, where "
+        "that is not installed, with PyTorch; records one step of the training, and "
+        "writes and opens a page that shows it.",
     )
     demo.add_argument(
         *("-o", "--output"),
@@ -42,7 +43,7 @@ def _demo(options: argparse.Namespace) -> int:
     from gradviz.export import check_target, export_html
     from gradviz.render.html import read_bundle
 
-    if lacks := missing("demo"):
+    if (lacks := missing("demo")) and not is_installed("torch"):
         raise GradvizError(lacks)
     check_target(options.output)  # before the training, not after it
     read_bundle()

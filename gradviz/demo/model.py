@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gradtape import nn
-
-if TYPE_CHECKING:
-    from gradtape import Tensor
+from gradviz.demo.engine import Tensor, nn
 
 
 class Block(nn.Module):

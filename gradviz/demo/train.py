@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tqdm import tqdm
 
-import gradtape as gt
-from gradtape import nn, optim
+from gradviz.demo.engine import Tensor, nn, optim, torch
 from gradviz.demo.model import DigitNet
+from gradviz.extras import is_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
 
-    from gradtape import Tensor
     from gradviz.demo.digits import Digits
 
 _SEED = 0
@@ -43,7 +42,7 @@ class Training:
 
 def start() -> Training:
     """Return an untrained network; the same one on every run."""
-    gt.manual_seed(_SEED)
+    torch.manual_seed(_SEED)
     model = DigitNet()
     optimizer = optim.Adam(model.parameters(), lr=3e-3)
     return Training(model, nn.CrossEntropyLoss(), optimizer)
@@ -53,11 +52,27 @@ def train(digits: Digits, *, progress: bool = True) -> Training:
     """Return a trained network; the same one on every run."""
     training = start()
     steps = list(batches(digits))
-    with tqdm(steps, desc="training", unit="step", disable=not progress) as bar:
-        for images, labels in bar:
-            loss = training.step(images, labels)
-            bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+    with _bar(len(steps), shown=progress) as advance:
+        for images, labels in steps:
+            advance(training.step(images, labels).item())
     return training
+
+
+@contextmanager
+def _bar(total: int, *, shown: bool) -> Generator[Callable[[float], None]]:
+    """Yield what moves a bar on by a step with its loss; none without tqdm."""
+    if not shown or not is_installed("tqdm"):
+        yield lambda _: None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=total, desc="training", unit="step") as bar:
+
+        def advance(loss: float) -> None:
+            bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+            bar.update()
+
+        yield advance
 
 
 def batches(digits: Digits) -> Iterator[tuple[Tensor, Tensor]]:
@@ -68,16 +83,16 @@ def batches(digits: Digits) -> Iterator[tuple[Tensor, Tensor]]:
         for first in range(0, len(order), _BATCH):
             chosen = order[first : first + _BATCH]
             yield (
-                gt.from_numpy(digits.train_images[chosen]),
-                gt.from_numpy(digits.train_labels[chosen]),
+                torch.from_numpy(digits.train_images[chosen]),
+                torch.from_numpy(digits.train_labels[chosen]),
             )
 
 
 def accuracy(model: DigitNet, digits: Digits) -> float:
     """Return the share of the held-out images that the network gets right."""
     model.eval()
-    with gt.no_grad():
-        scores = model(gt.from_numpy(digits.test_images))
+    with torch.no_grad():
+        scores = model(torch.from_numpy(digits.test_images))
     model.train()
-    right = scores.argmax(1) == gt.from_numpy(digits.test_labels)
+    right = scores.argmax(1) == torch.from_numpy(digits.test_labels)
     return right.sum().item() / len(digits.test_labels)

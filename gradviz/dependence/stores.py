@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from gradviz.program import RawSite
 from gradviz.program.places import Places, over_lines
 
-Fate = Literal["unbound", "unread", "overwritten", "last turn", "returned"]
+Fate = Literal["unbound", "unread", "overwritten", "last iteration", "returned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _fate(scope: ast.stmt | ast.Module, statement: ast.stmt, name: str) -> Lost 
     loop = max(around, key=lambda each: each.lineno, default=None)
     if loop is None or known.reads_within(loop, names):
         return None
-    return Lost("last turn", name, loop.lineno)
+    return Lost("last iteration", name, loop.lineno)
 
 
 class _Names:

@@ -97,8 +97,8 @@ def is_code(text: str) -> bool:
 
 
 def find_rule(name: str) -> Rule | Cause:
-    """Return the rule with this code or slug; raise GradvizError for any other name."""
-    wanted = name.lower()
+    """Return the rule with this code, its digits or slug; else raise GradvizError."""
+    wanted = f"gv{name}" if name.isdigit() else name.lower()
     for rule in documented():
         if wanted in (rule.code.lower(), rule.slug):
             return rule

@@ -17,7 +17,7 @@ class JSONLines:
     code, slug, severity, message and fix, or ``{"page": "…"}``. Whoever reads the file
     meanwhile finds whole lines. Raises OSError if it cannot be opened.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> net = torch.nn.Linear(2, 1)
     >>> optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     >>> sink = gradviz.integrations.JSONLines("steps.jsonl")

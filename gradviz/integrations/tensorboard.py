@@ -18,7 +18,7 @@ class TensorBoard:
     ``where`` is a folder, or a ``SummaryWriter`` that you have, which stays open. Tags
     begin with ``gradviz/``. Raises GradvizError where tensorboard is not installed.
 
-    >>> import gradtape as torch, gradviz
+    >>> import torch, gradviz
     >>> net = torch.nn.Linear(2, 1)
     >>> sink = gradviz.integrations.TensorBoard("runs")
     >>> with gradviz.watch(net, page=None, sinks=[sink]):

@@ -53,8 +53,8 @@ def summary(model: Any, *inputs: Any, **named: Any) -> Summary:
     module of PyTorch or gradtape, is scripted or has lazy parameters; what the model
     raises comes through.
 
-    >>> import gradtape as torch, gradviz
-    >>> from gradtape import nn
+    >>> import torch, gradviz
+    >>> from torch import nn
     >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
     >>> found = gradviz.summary(model, torch.randn(16, 4))
     >>> found.total.parameters, found.total.flops, found["0"].outputs

@@ -40,7 +40,7 @@ def assert_same_graph(x: object, path: PathLike, *, factor: float = FACTOR) -> N
     file anew. Where ``CI`` is set in the environment, a file that is missing is an
     error and not written: nobody would see it.
 
-    >>> import gradtape as torch, gradviz, os
+    >>> import torch, gradviz, os
     >>> folder = os.getcwd()
     >>> x = torch.ones(3, requires_grad=True)
     >>> gradviz.assert_same_graph(x.exp().sum(), f"{folder}/loss.gradviz.json")

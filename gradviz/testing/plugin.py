@@ -21,7 +21,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gradviz-fail-on",
         choices=["error", "warning", "never"],
-        help="fail a test with a finding that grave; implies --gradviz. Default: never",
+        help="fail a test with a finding that severe or worse; implies --gradviz. "
+        "Default: never",
     )
     group.addoption(
         "--gradviz-update",

@@ -56,7 +56,7 @@ def _folded(statements: Iterable[Assigned]) -> Iterator[str]:
 
 
 def _more(count: int) -> str:
-    return f"… {counted(count, 'more line')} of turns like those before"
+    return f"… {counted(count, 'more line')} of iterations like those before"
 
 
 def _line(each: Assigned) -> str:

@@ -139,14 +139,15 @@ def merged(row: Row, look: Look) -> None:
 def reader_of(model: Any) -> Reader:
     """Return what reads the tensors of a model; raise CaptureError for no module."""
     torch, gradtape = sys.modules.get("torch"), sys.modules.get("gradtape")
-    if torch is not None and isinstance(model, torch.nn.Module):
-        from gradviz._capture.adapters.pytorch.watch import TorchReader
-
-        return TorchReader()
+    # First: under `--engine gradtape` the name torch leads to it, too.
     if gradtape is not None and isinstance(model, gradtape.nn.Module):
         from gradviz._capture.adapters.gradtape.watch import GradtapeReader
 
         return GradtapeReader()
+    if torch is not None and isinstance(model, torch.nn.Module):
+        from gradviz._capture.adapters.pytorch.watch import TorchReader
+
+        return TorchReader()
     raise CaptureError(
         "expected a module of PyTorch or gradtape to watch, got "
         f"{type(model).__module__}.{type(model).__qualname__}".replace("builtins.", "")

@@ -107,6 +107,7 @@ def test_nothing_heavy_is_imported_at_module_level():
     own = {
         "gradtape._backend._cupy": ("cupy",),
         "gradtape._backend.compiled._jit": ("numba",),
+        "gradviz.demo.engine": ("torch",),
         "gradviz.notebook.magic": ("IPython",),
         "gradviz.notebook.questions": ("IPython",),
         "gradviz.widget": ("anywidget", "ipywidgets"),
@@ -123,7 +124,7 @@ def test_nothing_heavy_is_imported_at_module_level():
 
 # What is imported only once its package is known to be there.
 ASKED_FOR_LATE = (
-    *("gradviz._capture.adapters.gradtape", "gradviz.demo.model", "gradviz.demo.train"),
+    *("gradviz._capture.adapters.gradtape", "gradviz.demo.engine"),
     *("gradviz.notebook.magic", "gradviz.notebook.questions", "gradviz.widget"),
     *("gradviz.mcp", "gradviz.testing"),
 )

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from gradviz.cli import _parser
 from gradviz.diagnosis.manual import documented
 from tests import forked
+from tests.docs.test_readme import README, blocks, commands
 from tools import site
 
 sphinx = pytest.importorskip("sphinx.application")
@@ -44,6 +46,30 @@ def _without_numbers(text: str) -> str:
     return re.sub(r"\d+", "#", text).strip()
 
 
+def test_the_guide_shows_code_that_runs(tmp_path: Path):
+    shown = [each.text for each in blocks(GUIDE) if each.language == "python"]
+    cells = [each for each in shown if not each.startswith("# ")]
+    assert len(cells) == 4
+    code = (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        f"for cell in {cells!r}:\n"
+        "    shell.run_cell(cell, store_history=True).raise_error()\n"
+    )
+    done = forked.run("-c", code, cwd=tmp_path, engine="torch")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "encoder.weight was written" in done.stdout
+
+
+def test_the_first_page_shows_what_the_readme_does():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    told = [each for each in blocks(index) if each.language in ("python", "text")]
+    assert [each.language for each in told] == ["python", "text"]
+    assert all(each in blocks(README) for each in told)
+    for arguments in commands(index, "gradviz"):
+        assert arguments[0].startswith("--") or _parser().parse_args(arguments)
+
+
 def test_the_guide_tells_some_stories():
     assert len(STORIES) >= 4
 
@@ -62,8 +88,11 @@ def test_a_page_shows_its_example_as_it_ran(tmp_path: Path):
     assert (tmp_path / "GV306.svg").read_text().startswith("<svg ")
     listed = (tmp_path / "index.md").read_text(encoding="utf-8")
     for each in documented():
-        assert f"({each.code}.md)" in listed
+        family = each.code[:3]
+        assert f"({family}.md)" in listed
+        assert f"({each.code}.md)" in (tmp_path / f"{family}.md").read_text("utf-8")
         assert (tmp_path / f"{each.code}.md").is_file()
+    assert "is `None` | [unused-submodule](GV601.md), [detach-in-forward]" in listed
 
 
 def test_the_sources_build_without_a_warning(

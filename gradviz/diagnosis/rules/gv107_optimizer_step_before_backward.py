@@ -63,7 +63,7 @@ def _computed(history: History, found: Overwrite) -> Related:
     )
     # One statement may make the loss that the step needs, too: that one has to stay.
     needed = made is not None and site in (made.site, *made.stack)
-    fix = "" if needed else "Move it to after the step."
+    fix = "" if needed else "Move it after the step."
     return Related("computed before the step", site, fix)
 
 

@@ -37,7 +37,7 @@ from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, HookRan, HookRegistered, RawSite, Value
 
-_LATER = "Register the hook behind the write: it then sees the new value's gradient."
+_LATER = "Register the hook after the write: it then sees the new value's gradient."
 
 
 @rule("GV123", "hook-before-inplace", "warning")

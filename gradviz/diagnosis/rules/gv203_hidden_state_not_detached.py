@@ -1,12 +1,12 @@
-"""A loop carries a tensor on with the graph of a turn that is over.
+"""A loop carries a tensor on with the graph of an iteration that is over.
 
 What it does
-    Finds a tensor that a loop carries from one turn to the next together with its
-    graph, where the backward pass of the earlier turn has freed that graph.
+    Finds a tensor that a loop carries from one iteration to the next together with its
+    graph, where the backward pass of the earlier iteration has freed that graph.
 
 Why is this bad
-    The backward pass of the next turn walks on through the carried tensor into the
-    graph of the turn before, and fails there.
+    The backward pass of the next iteration walks on through the carried tensor into the
+    graph of the iteration before, and fails there.
 
 Example
     ::
@@ -44,13 +44,15 @@ from gradviz.diagnosis.rules._lifetime import describe, loop_site
 from gradviz.program import History, RawSite
 
 _ADDING = words("add add_ iadd __add__ __iadd__ radd __radd__")
-_ADD_NUMBERS = "Keep this turn's loss under a name of its own, and add `loss.item()`."
-_TAKE_OVER = "Use `.detach()` of what comes from the turn before."
+_ADD_NUMBERS = (
+    "Keep this iteration's loss under a name of its own, and add `loss.item()`."
+)
+_TAKE_OVER = "Use `.detach()` of what comes from the iteration before."
 
 
 @rule("GV203", "hidden-state-not-detached", "error")
 def check(history: History) -> Iterator[Hit]:
-    """Yield one hit per pass that entered the graph of an earlier turn."""
+    """Yield one hit per pass that entered the graph of an earlier iteration."""
     for found in history.once(second_passes):
         crossing = found.crossing
         if found.reason != "carried" or crossing is None:
@@ -61,22 +63,24 @@ def check(history: History) -> Iterator[Hit]:
         culprit = carried_at(history, crossing, found.second)
         bridged = crossing.bridge
         bridge = None if bridged is None else bridged.site
-        again = "The next turn" if bridge is None else history.line(bridge).capitalize()
+        again = "The next iteration"
+        if bridge is not None:
+            again = history.line(bridge).capitalize()
         use = None if bridged is None else loop_site(history, bridged)
         stored = bridged and stored_at(
             history, culprit, crossing, bridged, found.second
         )
         name, fix = _called(history, crossing, culprit, stored)
         yield Hit(
-            f"{name} comes from an earlier turn of the loop with its graph, which the "
-            f"backward pass in {history.line(found.first.site)} had freed. "
+            f"{name} comes from an earlier iteration of the loop with its graph, which "
+            f"the backward pass in {history.line(found.first.site)} had freed. "
             f"{again} used it, so this pass walked "
-            f"on into {describe(history, found.freed)} of the turn before.",
+            f"on into {describe(history, found.freed)} of the iteration before.",
             culprit,
             fix,
             symptom=found.second.site,
             related=(
-                Related("used in the next turn", bridge),
+                Related("used in the next iteration", bridge),
                 *([Related("taken over", use, _TAKE_OVER)] if stored else []),
                 Related("freed its graph", found.first.site),
                 Related("lost its saved tensors", found.freed.site),
@@ -104,17 +108,17 @@ def _adds_up(found: SecondPass, crossing: Crossing) -> bool:
 
 
 def _of_sum(history: History, found: SecondPass, crossing: Crossing) -> Hit:
-    """Tell of a pass that starts at the sum of all turns, which needs its graph so."""
+    """Tell of a pass that starts at the sum of all iterations, whose graph it needs."""
     assert crossing.bridge is not None
     second, added = found.second, crossing.bridge.site
     name = history.name(second.roots[0], "the sum")
     return Hit(
-        f"`{history.text(second.site)}` starts at {name}, to which each turn adds "
+        f"`{history.text(second.site)}` starts at {name}, to which each iteration adds "
         f"its loss ({history.line(added)}): it walks on into the graphs of the "
-        "turns before, which their own passes have freed.",
+        "iterations before, which their own passes have freed.",
         second.site,
-        "Call `backward()` on the loss of this turn alone, and add that loss to the "
-        "sum as a number, `loss.item()`; or call it once, behind the loop.",
+        "Call `backward()` on the loss of this iteration alone, and add that loss to "
+        "the sum as a number, `loss.item()`; or call it once, after the loop.",
         symptom=second.site,
         related=(
             Related("added up here", added, _ADD_NUMBERS),
@@ -142,10 +146,10 @@ def _called(
         name, code = f"`{kept}`", kept
     if stored:
         return name, (
-            f"Keep `{code}.detach()` in line {stored}: what is stored for later turns "
-            "is to be without its graph."
+            f"Keep `{code}.detach()` in line {stored}: what is stored for later "
+            "iterations is to be without its graph."
         )
     return name, (
-        f"Cut the graph where one turn ends: `{code} = {code}.detach()`, before the "
-        "next turn uses it (of a tuple, each tensor in it)."
+        f"Cut the graph where one iteration ends: `{code} = {code}.detach()`, before "
+        "the next iteration uses it (of a tuple, each tensor in it)."
     )

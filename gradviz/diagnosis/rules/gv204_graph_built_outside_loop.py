@@ -1,12 +1,12 @@
-"""A graph built once, before a loop, is walked in every turn of it.
+"""A graph built once, before a loop, is walked in every iteration of it.
 
 What it does
-    Finds a part of the graph that was computed once, before a loop, and that every turn
-    of the loop runs a backward pass through.
+    Finds a part of the graph that was computed once, before a loop, and that every
+    iteration of the loop runs a backward pass through.
 
 Why is this bad
-    The first turn's pass frees it; the second turn's fails in it. Retaining it is no
-    way out: after an optimizer step it belongs to weights that are gone.
+    The first iteration's pass frees it; the second iteration's fails in it. Retaining
+    it is no way out: after an optimizer step it belongs to weights that are gone.
 
 Example
     ::
@@ -50,11 +50,11 @@ _ANEW = (
     "the result if no gradient should flow through it."
 )
 _RETAIN = (
-    "Give it `retain_graph=True`: every turn asks the same graph, and nothing in it "
-    "changes in between."
+    "Give it `retain_graph=True`: every iteration asks the same graph, and nothing in "
+    "it changes in between."
 )
 _DETACHED = "`.detach()` it here, if it is meant to be a constant."
-_ONCE = "Sum the losses of all turns, and call `backward()` once, after the loop."
+_ONCE = "Sum the losses of all iterations, and call `backward()` once, after the loop."
 
 
 @rule("GV204", "graph-built-outside-loop", "error")

@@ -1,13 +1,14 @@
-"""Graphs are retained in a loop, and each turn's hangs on those before.
+"""Graphs are retained in a loop, and each iteration's hangs on those before.
 
 What it does
     Finds a loop whose backward passes keep their graphs, where each pass walks the
-    graphs of all turns before it: the number of nodes grows from turn to turn.
+    graphs of all iterations before it: the number of nodes grows from iteration to
+    iteration.
 
 Why is this bad
     ``retain_graph=True`` was added to silence an error about a second pass. The tensor
     that caused it still carries its history along, so time and memory grow with every
-    turn, and gradients flow into turns that were done.
+    iteration, and gradients flow into iterations that were done.
 
 Example
     ::
@@ -24,8 +25,8 @@ Use instead
             loss_fn(state, x).backward()
 
 When it stays quiet
-    Where the graph is retained for a second pass over the same turn, where passes are
-    themselves differentiated (``create_graph``), and before the third turn.
+    Where the graph is retained for a second pass over the same iteration, where passes
+    are themselves differentiated (``create_graph``), and before the third iteration.
 
 References
     https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -74,16 +75,16 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
     bridge = None if crossing.bridge is None else crossing.bridge.site
     shown = ", ".join(map(str, counts[:5])) + (", …" if len(counts) > 5 else "")
     return Hit(
-        f"The graph grows in every turn of the loop: {shown} nodes. {name} carries the "
-        "graphs of all turns along, and retain_graph=True in "
+        f"The graph grows in every iteration of the loop: {shown} nodes. {name} "
+        "carries the graphs of all iterations along, and retain_graph=True in "
         f"{history.line(second.site)} keeps their saved tensors alive.",
         culprit,
-        f"Detach {code} where one turn ends (`{code} = {code}.detach()`) and drop "
+        f"Detach {code} where one iteration ends (`{code} = {code}.detach()`) and drop "
         "`retain_graph=True`.",
         symptom=second.site,
         related=(
             Related("retained here", second.site),
-            Related("used in the next turn", bridge),
+            Related("used in the next iteration", bridge),
         ),
         nodes=(crossing.node.key,),
         edit=carried_cut(history, culprit, second, bridge, retained=True),

@@ -1,12 +1,14 @@
-"""A sum over the turns of a loop keeps the graphs of all of them.
+"""A sum over the iterations of a loop keeps the graphs of all of them.
 
 What it does
-    Finds a sum, a running mean or a growing tensor that a loop adds to in every turn
-    and that no backward pass ever starts from: each turn's graph hangs on it.
+    Finds a sum, a running mean or a growing tensor that a loop adds to in every
+    iteration and that no backward pass ever starts from: each iteration's graph hangs
+    on it.
 
 Why is this bad
     The number for the progress bar keeps the nodes, and without a backward pass the
-    activations, of all turns alive: memory grows until the epoch ends, or it does not.
+    activations, of all iterations alive: memory grows until the epoch ends, or it does
+    not.
 
 Example
     ::
@@ -25,8 +27,9 @@ Use instead
             total += loss.item()
 
 When it stays quiet
-    Where a backward pass starts from the sum, in this or another turn, where the loop
-    runs without grad mode, or adds numbers, and for a norm of one pass's gradients.
+    Where a backward pass starts from the sum, in this or another iteration, where the
+    loop runs without grad mode, or adds numbers, and for a norm of one pass's
+    gradients.
 
 References
     https://pytorch.org/docs/stable/notes/faq.html
@@ -85,7 +88,7 @@ def check(history: History) -> Iterator[Hit]:
             continue
         passed = history.once(passed_nodes)
         if any(key in passed for call in calls for key in call.nodes):
-            continue  # what a pass starts from, perhaps in another turn
+            continue  # what a pass starts from, perhaps in another iteration
         place = line_of(chain[-1].site)
         if place not in reported and _in_vain(history, chain):
             reported.add(place)
@@ -172,8 +175,8 @@ def _hit(history: History, chain: list[Call]) -> Hit:
     )
     source = None if other is None else made_at(history, other)
     return Hit(
-        f"{name} holds the graphs of all turns of the loop, {len(chain)} so far and "
-        "one more with each, and no backward pass ever starts from it.",
+        f"{name} holds the graphs of all iterations of the loop, {len(chain)} so far "
+        "and one more with each, and no backward pass ever starts from it.",
         site,
         f"Add it without its graph: `{code}.detach()`, or as a number, "
         f"`{code}.item()`; or put the loop under `torch.no_grad()`.",

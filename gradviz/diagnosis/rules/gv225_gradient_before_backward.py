@@ -6,7 +6,7 @@ What it does
 
 Why is this bad
     ``.grad`` is None until the first backward pass fills it, and None has no
-    ``zero_()``. In a loop that clears first, the first turn fails.
+    ``zero_()``. In a loop that clears first, the first iteration fails.
 
 Example
     ::

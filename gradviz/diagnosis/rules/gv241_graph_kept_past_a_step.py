@@ -2,8 +2,8 @@
 
 What it does
     For a pass that fails because a step changed weights which an old graph had saved,
-    names the line that keeps this graph from turn to turn: what was computed before the
-    loop, or a state that is carried along.
+    names the line that keeps this graph from iteration to iteration: what was computed
+    before the loop, or a state that is carried along.
 
 Why is this bad
     ``retain_graph=True`` silences the error about a freed graph, and the next one comes
@@ -88,5 +88,5 @@ def _kept(history: History, found: Overwrite) -> tuple[RawSite | None, str, str]
     crossing = crossing_into(history, walked[-1], second)
     if crossing is None:
         return None, "", ""
-    fix = "Detach it where one turn ends, and drop retain_graph=True."
-    return carried_at(history, crossing, second), "of an earlier turn", fix
+    fix = "Detach it where one iteration ends, and drop retain_graph=True."
+    return carried_at(history, crossing, second), "of an earlier iteration", fix

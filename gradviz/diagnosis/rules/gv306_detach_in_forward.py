@@ -1,11 +1,11 @@
 """A ``detach()`` or ``.data`` cuts off layers that should learn.
 
 What it does
-    Finds ``detach()`` and ``.data`` on the way to a root where the leaves behind get no
-    gradient in the whole run.
+    Finds ``detach()`` and ``.data`` on the way to a root where the leaves before them
+    get no gradient in the whole run.
 
 Why is this bad
-    Nothing fails. The layers behind the cut stay as they were initialised, and the
+    Nothing fails. The layers before the cut stay as they were initialised, and the
     layers after it learn to live with that.
 
 Example

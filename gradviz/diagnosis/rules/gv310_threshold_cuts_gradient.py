@@ -1,4 +1,4 @@
-"""A comparison decides what reaches the loss, and the scores behind it never learn.
+"""A comparison decides what reaches the loss, and what it compares never learns.
 
 What it does
     Finds comparisons (``>``, ``==``, ``.bool()``) on the way to a root where the leaves

@@ -1,4 +1,4 @@
-"""``round``, ``sign`` or a random draw turns every gradient behind it into zeros.
+"""``round``, ``sign`` or a random draw turns every gradient into zeros.
 
 What it does
     Finds nodes whose derivative is zero everywhere (``round``, ``floor``, ``ceil``,

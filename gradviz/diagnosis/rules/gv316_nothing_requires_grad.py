@@ -70,7 +70,8 @@ def _hits(history: History, backward: Backward) -> Iterator[Hit]:
     )
     no = "" if switch is None else f" `{ast.unparse(switch)}` is no switch of a tensor."
     yield Hit(
-        f"Nothing behind the root requires grad: {shown} did not ask for it.{no}",
+        f"The result depends on no tensor that requires grad: {shown} did not ask for "
+        f"it.{no}",
         slip or makers[-1].site,
         "Create the tensor that is to be learned with `requires_grad=True`, or as "
         "an `nn.Parameter`.",

@@ -1,4 +1,4 @@
-"""A result is wrapped in ``nn.Parameter``, which forgets the graph behind it.
+"""A result is wrapped in ``nn.Parameter``, which forgets how it was computed.
 
 What it does
     Finds parameters that a loss reaches and that were made of a result, or that one was
@@ -52,9 +52,9 @@ def check(history: History) -> Iterator[Hit]:
             passes = "no term of a loss that uses the new leaf"
         where = history.line(found.site)
         what = (
-            f"`nn.Parameter` in {where} makes a new leaf of a result: the graph behind "
-            f"it ends there, and {passes} can reach {names}. The gradient goes to the "
-            "new leaf, which no optimizer knows."
+            f"`nn.Parameter` in {where} makes a new leaf of a result: the graph of "
+            f"the result ends there, and {passes} can reach {names}. The gradient goes "
+            "to the new leaf, which no optimizer knows."
         )
         fix = (
             "Use the result itself, without `nn.Parameter`. Parameters are made once, "
@@ -64,7 +64,7 @@ def check(history: History) -> Iterator[Hit]:
             name = history.name(found.write.inputs[0], "a parameter")
             what = (
                 f"{where.capitalize()} writes a result into {name} as numbers: the "
-                f"graph behind it ends there, and {passes} can reach {names}."
+                f"graph of the result ends there, and {passes} can reach {names}."
             )
             fix = (
                 "Compute with the result itself: `F.linear(x, weight)`, or "

@@ -1,9 +1,9 @@
 """A loss is computed, and no backward pass ever walks it.
 
 What it does
-    Finds single numbers with a graph that nothing takes, in every step or in every turn
-    of a loop but the last: the name was bound to another loss before anything read it,
-    or is never read, or the sum was not bound to a name at all.
+    Finds single numbers with a graph that nothing takes, in every step or in every
+    iteration of a loop but the last: the name was bound to another loss before anything
+    read it, or is never read, or the sum was not bound to a name at all.
 
 Why is this bad
     What this loss was to teach is never learnt, and the other losses hide it: training
@@ -51,8 +51,8 @@ _WORDS = {
     "unbound": "nothing takes its result",
     "unread": "nothing reads `{name}`",
     "overwritten": "line {line} binds `{name}` anew before anything reads it",
-    "last turn": "nothing in the loop of line {line} reads `{name}`: only the loss of "
-    "the last turn is left",
+    "last iteration": "nothing in the loop of line {line} reads `{name}`: only the "
+    "loss of the last iteration is left",
 }
 
 Place = tuple[str, tuple[RawSite | None, ...]]
@@ -77,7 +77,7 @@ def check(history: History) -> Iterator[Hit]:
             continue
         # The last value of a loop alone may be meant where there is one loop.
         again = wanted is not None and passes_of(history, history.backwards[-1]) > 1
-        if again if how.fate == "last turn" else len(calls) == made[place]:
+        if again if how.fate == "last iteration" else len(calls) == made[place]:
             yield _hit(history, site, how, behind)
 
 
@@ -102,8 +102,8 @@ def _hit(history: History, site: RawSite, how: Lost, behind: set[int]) -> Hit:
     root = history.backwards[-1]
     what = _WORDS[how.fate].format(name=how.name, line=how.line)
     fixes = {
-        "last turn": f"Add up over the turns, `total = total + {how.name}`, or call "
-        "`backward()` in the loop.",
+        "last iteration": f"Add up over the iterations, `total = total + {how.name}`, "
+        "or call `backward()` in the loop.",
         "overwritten": f"Add to it: `{how.name} = {how.name} + …`, or give the two "
         "losses two names and add them; if it was a trial, take the line out.",
     }

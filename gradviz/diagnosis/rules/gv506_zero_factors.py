@@ -1,4 +1,4 @@
-"""GV506: two weights that are all 0, one behind the other, never begin to learn.
+"""GV506: two weights that are all 0, one after the other, never begin to learn.
 
 What it does
     Finds weights that are 0 in every element and get a gradient of exactly 0 in every

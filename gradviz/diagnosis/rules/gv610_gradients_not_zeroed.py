@@ -79,7 +79,7 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     if twice is not None:
         return _mistaken(history, twice, leaf, names, _optimizer(history, moment))
     other = None if slip else _cleared(history, mixed)
-    how = "but not in every turn"
+    how = "but not in every iteration"
     if other is None and not slip:
         other, how = _partly_cleared(moment, mixed), "but only for other parameters"
     if other is not None:

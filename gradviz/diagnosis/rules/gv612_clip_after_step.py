@@ -41,7 +41,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.program import Call, Event, History
 
-_BEHIND = "Move it behind the clipping."
+_AFTER = "Move it after the clipping."
 
 
 @rule("GV612", "clip-after-step", "warning", worst="error")
@@ -99,7 +99,7 @@ def _hit(history: History, moment: Moment, leaf: Leaf) -> Hit:
         moment.event.site,
         "Clip between `backward()` and `step()`.",
         symptom=step,
-        related=(Related("applied here, unclipped", step, _BEHIND),),
+        related=(Related("applied here, unclipped", step, _AFTER),),
         edit=moved(moment.event.site, step, safe=True),
         severity="error" if births(history) else None,  # what came of it
     )

@@ -142,8 +142,8 @@ def _hit(
         yield Hit(
             f"`{history.text(once)}` in {history.line(once)} runs once, before the "
             f"loop, and `{history.text(switch.site)}` in {history.line(switch.site)} "
-            f"in it: from the second turn on, {name} is trained in evaluation mode, in "
-            f"which {learning.joined(kinds)} {behave} otherwise.",
+            f"in it: from the second iteration on, {name} is trained in evaluation "
+            f"mode, in which {learning.joined(kinds)} {behave} otherwise.",
             once,
             "Move it into the loop, to the top of it.",
             symptom=step.site,
@@ -163,7 +163,7 @@ def _hit(
             f"{history.line(back)}: {learning.joined(kinds)} {behave} as in "
             "evaluation.",
             way,
-            "Call `.train()` behind it, as at the beginning of the loop.",
+            "Call `.train()` after it, as at the beginning of the loop.",
             symptom=step.site,
             related=(
                 Related("evaluation mode since", switch.site, _AFTER),

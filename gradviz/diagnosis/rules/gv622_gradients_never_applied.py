@@ -82,7 +82,7 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
     culprit, line, slip = or_uncalled(history, culprit, "step")
     return Hit(
         f"The gradients that {history.line(made.site)} computes are thrown away "
-        f"unused, turn after turn: {name} never steps, and nothing is trained.{only}"
+        f"unused, time after time: {name} never steps, and nothing is trained.{only}"
         f"{slip}",
         culprit,
         f"Call `{step}` after `backward()`, with its parentheses.",

@@ -2,11 +2,11 @@
 
 What it does
     Finds schedulers whose first step comes before the first step of their optimizer,
-    in every turn of a loop.
+    in every iteration of a loop.
 
 Why is this bad
     A scheduler sets its first rate as it is made. Stepping it first replaces that rate
-    before anything has used it, and the whole schedule runs one turn early.
+    before anything has used it, and the whole schedule runs one iteration early.
 
 Example
     ::
@@ -64,13 +64,13 @@ def _hit(
         f"its learning rate begins with {then}, and {first}, the first of the "
         "schedule, is never used"
         if first != then
-        else "the schedule runs one turn ahead of the training"
+        else "the schedule runs one iteration ahead of the training"
     )
     return Hit(
         f"`{history.text(early.site)}` comes before {history.line(move.site)} lets the "
         f"optimizer step for the first time: {effect}.",
         early.site,
-        "Step the scheduler after the optimizer, at the end of the turn.",
+        "Step the scheduler after the optimizer, at the end of the iteration.",
         symptom=move.site,
         related=(
             Related("scheduler made here", made.site),

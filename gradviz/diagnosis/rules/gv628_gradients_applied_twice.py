@@ -6,7 +6,8 @@ What it does
 
 Why is this bad
     The same gradients move the parameters twice, along a direction that belongs to
-    where they were before. Two optimizers over the same parameters do so in each turn.
+    where they were before. Two optimizers over the same parameters do so in each
+    iteration.
 
 Example
     ::

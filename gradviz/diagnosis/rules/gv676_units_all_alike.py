@@ -1,7 +1,7 @@
 """The weights of two layers are one number: all units between them stay alike.
 
 What it does
-    Finds two layers, one behind the other, each of whose weights is the same number in
+    Finds two layers, one after the other, each of whose weights is the same number in
     every element when a model is used first, where nothing between them tells its units
     apart.
 

@@ -14,6 +14,9 @@ YES, NO, NONE = "yes", "no", "–"
 
 HEAD = """# Operators
 
+gradtape is gradviz's own engine: PyTorch's tensors and autograd in Python, on NumPy.
+You need these pages only if your program imports it.
+
 Every operator of PyTorch that runs in float64 on the CPU, by the name in PyTorch's own
 table of samples, and whether gradtape agrees with PyTorch on these samples: in values,
 dtypes and shapes forward, in gradients, in the in-place form, with `out=`, and in the

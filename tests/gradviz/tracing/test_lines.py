@@ -106,7 +106,7 @@ def test_turns_of_loops_are_folded_after_three(told: Any):
             v = w + 1
     """) == [
         *["w (2,) float32", "v (2,) float32"] * 3,
-        "4 more lines of turns like those before",
+        "4 more lines of iterations like those before",
         "w (3,) float32",
         "v (3,) float32",
     ]
@@ -117,7 +117,8 @@ def test_lines_that_always_differ_are_bounded_too(told: Any):
         for size in range(1, 40):
             w = torch.zeros(size)
     """)
-    assert found[9:] == ["w (10,) float32", "29 more lines of turns like those before"]
+    more = "29 more lines of iterations like those before"
+    assert found[9:] == ["w (10,) float32", more]
 
 
 def test_very_long_runs_are_cut(told: Any, monkeypatch: pytest.MonkeyPatch):
@@ -148,7 +149,8 @@ def run(folder: Path, *arguments: str) -> Any:
 def test_gradviz_run_tells_lines_on_stderr(tmp_path: Path, arguments: tuple[str, ...]):
     done = run(tmp_path, *arguments)
     assert done.stdout == "12.0\n"
-    assert done.stderr.startswith("script.py:3      x (2, 3) float32\n")
+    head = "gradviz: what each line assigned (line, name, shape, dtype):\n\n"
+    assert done.stderr.startswith(f"{head}script.py:3      x (2, 3) float32\n\n")
     assert (tmp_path / "script.html").exists()
 
 

@@ -98,7 +98,7 @@ CHAINS: dict[str, list[tuple[str, str | None, str, tuple[str, ...]]]] = {
             "does not require",
             ("made distances", "gate nearest!"),
         ),
-        ("encoder", None, "learns: passes reach all", ("loss backward",)),
+        ("encoder", None, "learns: backward passes reach", ("loss backward",)),
     ],
     "language_model": [
         (
@@ -148,7 +148,7 @@ CHAINS: dict[str, list[tuple[str, str | None, str, tuple[str, ...]]]] = {
             "3 of 6 backward passes",
             ("loss backward_a", "pass backward_a", "write step_a"),
         ),
-        ("critic", None, "learns: passes reach all", ("loss backward_c",)),
+        ("critic", None, "learns: backward passes reach", ("loss backward_c",)),
     ],
     "finetune": [
         ("backbone.first.weight", None, "no gradient", ("state freeze!",)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import traceback
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def test_the_newest_recording_that_knows_a_thing_answers(parts):
     with gradviz.record():
         torch.ones(2).sum()
     assert gradviz.why(encoder.weight).decision.site.line == _line_of(".detach()")
-    assert gradviz.why(head).verdict.endswith("all of its 2 parameters.")
+    assert gradviz.why(head).verdict.endswith("reach both of its parameters.")
     assert gradviz.why(features).question == "requires_grad"
     assert gradviz.why(loss).kind == "loss"
     assert gradviz.why(loss.grad_fn).subject == "loss"
@@ -64,8 +65,10 @@ def test_an_exception_is_asked_after_its_recorder_is_gone():
 def test_what_nobody_recorded_is_said(parts):
     with pytest.raises(QuestionError, match="has not met that Tensor"):
         gradviz.why(torch.ones(1))
-    with pytest.raises(QuestionError, match=r"near it are: `encoder\.weight`"):
+    near = r"near it are: `encoder\.weight`"
+    with pytest.raises(QuestionError, match=near) as raised:
         parts[0].why("encoder.wieght")
+    assert len(list(traceback.walk_tb(raised.tb))) == 2  # this line, and one of ours
     with pytest.raises(QuestionError, match="`colour` is no question"):
         parts[0].why("encoder.weight", "colour")
     with pytest.raises(QuestionError, match="say which is meant"):

@@ -125,7 +125,7 @@ PROGRAMS: list[Case] = [
             print(epoch, loss.item())
         """,
         "loss-left-out",
-        says=["only the loss of the last turn is left"],
+        says=["only the loss of the last iteration is left"],
         related=["the loop"],
     ),
     case(

@@ -56,7 +56,7 @@ PROGRAMS: list[Case] = [
         """,
         "hidden-state-not-detached",
         says=["`state`"],
-        related=["used in the next turn"],
+        related=["used in the next iteration"],
     ),
     case(
         "state_in_the_module",

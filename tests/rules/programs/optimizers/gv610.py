@@ -171,7 +171,7 @@ TWO_PLACES: list[Case] = [
                 opt.step()
         """,
         "gradients-not-zeroed",
-        says=["Line 6 does, but not in every turn."],
+        says=["Line 6 does, but not in every iteration."],
     ),
     case(
         "only_the_head_is_cleared",
