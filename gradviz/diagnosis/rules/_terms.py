@@ -14,7 +14,7 @@ from gradviz.program import Backward, History, Value
 
 _LEAST = 2  # passes of one line that must agree
 
-_IN_PART = ["copy", "array", "numbers", "index", "threshold", "cast", "left", "detach"]
+_IN_PART = ["copy", "array", "numbers", "index", "threshold", "cast", "left"]
 """Cuts that may cost a term all that it was to teach."""
 
 Entry = tuple[Account, Term]
