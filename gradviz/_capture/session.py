@@ -355,7 +355,8 @@ class Session:
         hits = [hit for _, hit in diagnosis.hits]
         snapshot = with_cuts(snapshot, run.history, hits)
         snapshot = with_term_shares(snapshot, run.history)
-        return with_answers(with_findings(snapshot, diagnosis), run)
+        snapshot = with_findings(snapshot, diagnosis, run.history.program)
+        return with_answers(snapshot, run)
 
     def diagnose(self) -> Diagnosis:
         """Return the findings, most likely cause first; empty where all is well."""

@@ -140,6 +140,9 @@ class Recorder:
                 "that prepare data, are left out of the events."
             )
         recording.flow = flow.steps_with(graph.nodes)
+        if self.passes > 1:
+            told = [*shown, *passes[-1:]]
+            recording.flow = flow.with_steps_of(recording.flow, told)
         recording.flow_forgotten = flow.forgotten
         recording.flow_unreached = flow.unreached(graph.nodes)
         if self.passes > len(shown):
