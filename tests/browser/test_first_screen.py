@@ -195,7 +195,7 @@ def test_a_recording_of_some_steps_says_which_of_how_many_it_shows(
             net(torch.ones(4, 8)).mean().backward()
             optimizer.step()
     page = opened(recorder)
-    expect(page.get_by_test_id("verdict")).to_have_text("no findings in 4 steps")
+    expect(page.get_by_test_id("verdict")).to_have_text("no findings in 4 backward passes")
     expect(page.get_by_test_id("step")).to_contain_text("step 4 of 4")
     page.keyboard.press("[")
     expect(page.get_by_test_id("step")).to_contain_text("step 3 of 4")

@@ -202,7 +202,9 @@ def test_what_a_picture_shows_outlives_many_steps(monkeypatch: pytest.MonkeyPatc
     assert len(recorder._parts[0].log.program.raw) < 400  # of 2,400
     snapshot = recorder.snapshot()
     assert {node.iteration for node in snapshot.nodes if node.sequence} == {0, 1}
-    assert any("200 steps were recorded; the last 2" in each for each in snapshot.notes)
+    assert any(
+        "200 passes were recorded; the last 2" in each for each in snapshot.notes
+    )
 
 
 def test_losses_are_those_of_a_run_without_a_recording():
