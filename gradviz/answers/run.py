@@ -202,7 +202,7 @@ class Run:
         """Return the first finding about some tensors, and its code."""
         for rule, hit in self.diagnosis.hits:
             about = tensors & set(hit.tensors)
-            told = about and not hit.second and not hit.explains  # that is the error's
+            told = about and not hit.explains  # that is the error's
             if told and rule.code.startswith(codes):
                 return rule.code, hit
         return None
