@@ -1,7 +1,7 @@
 // The tree of modules beside the graph: what is in the program, with one small bar each.
 import { useRef } from "preact/hooks";
 import { goToNode, goToScope, setOutline, toggleScope } from "../state/actions.js";
-import { formatCount } from "../state/format.js";
+import { formatCount, formatPlural } from "../state/format.js";
 import { MEASURE_WORDS, measureFor, type OutlineRow } from "../state/outline.js";
 import { useStore } from "./context.js";
 import { SEVERITY_ICONS } from "./severity.js";
@@ -66,7 +66,12 @@ function Row({ row, isFirst }: { row: OutlineRow; isFirst: boolean }) {
           <span class="unseen">{severity}</span>
         </span>
       )}
-      {dead > 0 && <small class="bad">{`${formatCount(dead)} without gradient`}</small>}
+      {dead > 0 && (
+        <small class="bad" title={`${formatPlural(dead, "module")} in it: no gradient`}>
+          <span aria-hidden="true">{`✕ ${formatCount(dead)}`}</span>
+          <span class="unseen">{`${formatPlural(dead, "module")} without gradient`}</span>
+        </small>
+      )}
       {share === null ? (
         <small>{words}</small>
       ) : (

@@ -61,7 +61,8 @@ function ofFlow({ snapshot }: Tables, id: number): SeriesPoint[] {
   return snapshot.flow
     .filter((point) => point.layer === layer)
     .map(({ step, norm, nans, infs }) => {
-      const number = (rowAt(snapshot.flow_steps, step)?.number ?? step) + 1;
+      const row = rowAt(snapshot.flow_steps, step);
+      const number = (row?.number ?? step) + (row?.rank == null ? 1 : 0);
       return { label: `step ${number}`, norm, bad: nans + infs > 0 };
     });
 }

@@ -177,6 +177,18 @@ test("a step is not compared with one of another loss", () => {
   expect(store.derived.marks.value.size).toBe(0);
 });
 
+test("a step of which a part was heard is not compared with a whole one", () => {
+  const kept = training({ ops: [2, 2] });
+  const enters = kept.events.findLastIndex(({ kind }) => kind === "node_enter");
+  const { store } = opened({ ...kept, events: kept.events.toSpliced(enters, 1) });
+  reportSettled(store);
+  expect(store.derived.steps.value.map(({ isHeard }) => isHeard)).toEqual([
+    true,
+    false,
+  ]);
+  expect(store.derived.news.value).toBeNull();
+});
+
 test("a step of several passes is told by all their numbers", () => {
   const kept = training({ ops: [2, 2], passes: [1, 0] });
   const begun = kept.events.filter(({ kind }) => kind === "backward_begin");

@@ -26,6 +26,9 @@ export interface Step {
   readonly passes: number;
   /** Which lines made the losses that its passes began at, and began the passes. */
   readonly losses: string;
+  /** Its passes were listened to from their roots on: else nothing is known of gradients
+   * that were not told. */
+  readonly isHeard: boolean;
   /** Its passes are here, and have ended. */
   readonly isWhole: boolean;
 }
@@ -151,6 +154,7 @@ function divide(
       },
       passes: (runs[at] ?? []).length,
       losses: lossesOf(snapshot, events),
+      isHeard: isHeard(events),
       isWhole: ended > 0 && ended === begun && (at > 0 || !isTorn(snapshot.events)),
     };
   });
@@ -160,6 +164,23 @@ function lossesOf({ nodes }: Snapshot, events: readonly Event[]): string {
   const begun = events.filter(({ kind }) => kind === "backward_begin");
   const lines = begun.map(({ site, node }) => `${site} ${rowAt(nodes, node)?.site}`);
   return [...new Set(lines)].sort().join(", ");
+}
+
+function isHeard(events: readonly Event[]): boolean {
+  let root: number | null = null;
+  let heard = 0;
+  let passes = 0;
+  for (const { kind, node } of events) {
+    if (kind === "backward_begin") {
+      passes += 1;
+      root = node;
+    } else if (root !== null && node === root) {
+      if (kind !== "node_enter" && kind !== "accumulate") continue;
+      heard += 1;
+      root = null;
+    }
+  }
+  return heard === passes;
 }
 
 interface Walked {
