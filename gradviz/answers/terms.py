@@ -15,6 +15,8 @@ _MOST_TOLD = 6  # terms of one loss
 
 def of_loss(run: Run, backward: Backward, parameters: set[int]) -> list[Step]:
     """Return a step for each term of a loss: which of some parameters it teaches."""
+    if not parameters:
+        return []
     return _told(
         run, backward, lambda account, term: _taught(run, account, term, parameters)
     )
