@@ -130,3 +130,17 @@ def test_a_loss_whose_last_pass_raised_did_teach_before():
     )
     assert why.steps[0].sentence == "2 passes of that line ended as they should."
     assert "2 of 3 backward passes" in recorder.why(weight, "learns").verdict
+
+
+def test_a_step_that_goes_on_in_brief_is_not_known_in_full(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(detail, "_MOST_ASIDE", 20)
+    weight = torch.ones(3, requires_grad=True)
+    rows = torch.ones(3)
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(60):
+            rows = rows * 1.0
+        (weight * rows).sum().backward()
+    (backward,) = recorder.asked().runs[0][1].history.backwards
+    assert not backward.whole
