@@ -313,7 +313,13 @@ class Session:
         recorders = [part.recorder for part in self._parts]
         return max((each.passes for each in recorders if each is not None), default=0)
 
-    def steps_told(self) -> tuple[int, int]:
+    @property
+    def routine_notes(self) -> frozenset[str]:
+        """The notes of the last snapshot that only say how much is kept of a run."""
+        recorders = [part.recorder for part in self._parts if part.recorder is not None]
+        return frozenset(note for each in recorders for note in each.routine)
+
+    def passes_told(self) -> tuple[int, int]:
         """Return how many passes have ended, and how many were looked at in full."""
         details = [(part.passes, part.detail) for part in self._parts]
         full = [d.steps_in_full if d.is_sampled else n for n, d in details]
@@ -355,7 +361,8 @@ class Session:
         hits = [hit for _, hit in diagnosis.hits]
         snapshot = with_cuts(snapshot, run.history, hits)
         snapshot = with_term_shares(snapshot, run.history)
-        return with_answers(with_findings(snapshot, diagnosis), run)
+        snapshot = with_findings(snapshot, diagnosis, run.history.program)
+        return with_answers(snapshot, run)
 
     def diagnose(self) -> Diagnosis:
         """Return the findings, most likely cause first; empty where all is well."""

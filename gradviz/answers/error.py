@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradviz.answers.answer import Step, Why
 from gradviz.answers.run import Run
+from gradviz.diagnosis.rule import Hit
 from gradviz.program import Backward, Call, Raised, Value
 from gradviz.text.words import clip
 
@@ -27,13 +28,33 @@ def answer(run: Run, raised: Raised) -> Why:
     code = ""
     for rule, hit in run.diagnosis.hits[:1]:
         if hit.explains:
-            code = rule.code
-            same = any(s.decision and s.place == run.place(hit.culprit) for s in steps)
-            if not same:
-                steps = [run.undecided(each) for each in steps]
-            words = f"{hit.message} ({code})"
-            steps.append(run.step("finding", words, hit.culprit, decision=not same))
+            steps, code = _explained(run, steps, rule.code, hit)
     return Why(name, "error", "operands", verdict, tuple(steps), code)
+
+
+def pass_raised(run: Run, backward: Backward) -> tuple[list[Step], str]:
+    """Say that a pass raised and gave nothing; what explains that has the last word.
+
+    Returns the steps, and the code of the finding that explains it.
+    """
+    words = f"The backward pass in {run.line(backward.site)} raised before it came."
+    steps = [run.step("pass", words, event=backward, decision=True)]
+    for rule, hit in run.diagnosis.hits[:1]:
+        if hit.explains and hit.symptom == backward.site:
+            return _explained(run, steps, rule.code, hit)
+    return steps, ""
+
+
+def _explained(
+    run: Run, steps: list[Step], code: str, hit: Hit
+) -> tuple[list[Step], str]:
+    """Put the finding that explains an exception behind what is known of it."""
+    same = any(s.decision and s.place == run.place(hit.culprit) for s in steps)
+    if not same:
+        steps = [run.undecided(each) for each in steps]
+    words = f"{hit.message} ({code})"
+    told = run.step("finding", words, hit.culprit, decision=not same)
+    return [*steps, told], code
 
 
 def _failed(run: Run, raised: Raised) -> Call | Backward | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from gradviz.answers import terms
 from gradviz.answers.answer import Step, Why
+from gradviz.answers.error import pass_raised
 from gradviz.answers.loss_of_gradient import parameters_behind, way_lost
 from gradviz.answers.run import Run
 from gradviz.answers.words import gate_words
 from gradviz.dependence import learning
 from gradviz.program import Backward
+from gradviz.text.words import counted
 
 QUESTIONS = ["reach"]
 
@@ -18,6 +20,8 @@ _MOST_TOLD = 4  # gates
 def answer(run: Run, tensor: int, backward: Backward) -> Why:
     """Say which parameters a pass reached, and at which gates others lie behind."""
     name = run.name(tensor, "the loss")
+    if backward.error is not None:
+        return _raised(run, name, backward)
     everyone, reached = set(run.learnable()), set(backward.leaves)
     met, total = len(reached & everyone), len(everyone)
     verdict = f"{name} teaches {met} of {total} parameters."
@@ -27,12 +31,30 @@ def answer(run: Run, tensor: int, backward: Backward) -> Why:
         words = f"The pass in {run.line(backward.site)} reached {listed}."
         steps.append(run.step("pass", words, event=backward))
     steps += terms.of_loss(run, backward, everyone)
-    steps += _missed(run, backward, everyone - reached)
+    steps += _missed(run, run.known_like(backward), everyone - reached)
     return Why(name, "loss", "reach", verdict, tuple(steps))
 
 
-def _missed(run: Run, backward: Backward, missed: set[int]) -> list[Step]:
-    """Return the gates before the parameters that a root depends on and not reaches."""
+def _raised(run: Run, name: str, backward: Backward) -> Why:
+    """Say that a pass gave nothing, and how many of its line did before it."""
+    alike = [each for each in run.history.backwards if each.site == backward.site]
+    over = [each for each in alike if each.error is None]
+    whom = "nobody: its" if not over else "nobody in the end: its last"
+    verdict = f"{name} teaches {whom} backward pass raised."
+    steps, code = pass_raised(run, backward)
+    if over:
+        words = f"{counted(len(over), 'pass')} of that line ended as they should."
+        steps.insert(0, run.step("pass", words, event=over[-1]))
+    return Why(name, "loss", "reach", verdict, tuple(steps), code)
+
+
+def _missed(run: Run, backward: Backward | None, missed: set[int]) -> list[Step]:
+    """Return the gates before the parameters that a root depends on and not reaches.
+
+    Nothing where no pass of the loss is known in full.
+    """
+    if backward is None:
+        return []
     steps: list[Step] = []
     told: set[int] = set()
     for tensor in sorted(missed):

@@ -54,8 +54,14 @@ def _decision(run: Run, tensor: int, gates: list[Gate]) -> Gate | None:
 
 
 def lost(run: Run, tensor: int) -> Lost | None:
-    """Return how a leaf influences the last root that depends on it."""
-    for backward in reversed(run.history.backwards):
+    """Return how a leaf influences the last root that depends on it.
+
+    Passes that are known in full come before those that are not.
+    """
+    known = run.history.known_in_full
+    others = set(run.history.backwards).difference(known)
+    last_first = [*reversed(known), *sorted(others, key=lambda e: -e.index)]
+    for backward in last_first:
         if backward.api != "backward":
             continue
         for root in run.graph.roots(backward):

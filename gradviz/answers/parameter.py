@@ -7,6 +7,7 @@ from statistics import median
 
 from gradviz.answers import terms, turning
 from gradviz.answers.answer import Step, Why
+from gradviz.answers.error import pass_raised
 from gradviz.answers.loss_of_gradient import chain, lost
 from gradviz.answers.run import Run
 from gradviz.answers.words import never_called
@@ -129,15 +130,15 @@ def _none(run: Run, tensor: int, name: str) -> tuple[str, list[Step]]:
     elif way.gates:
         steps = chain(run, way, tensor)
     else:
-        steps = [_walked_only(run, way.backward)]
+        steps = _walked_only(run, way.backward)
     return verdict, [*steps, *_unmoved(run, tensor)]
 
 
-def _walked_only(run: Run, backward: Backward) -> Step:
+def _walked_only(run: Run, backward: Backward) -> list[Step]:
     """Say why a pass that could have given a gradient gave none."""
     if backward.error is not None:
-        words = f"The backward pass in {run.line(backward.site)} raised before it came."
-    elif backward.inputs:
+        return pass_raised(run, backward)[0]
+    if backward.inputs:
         words = (
             f"The backward pass in {run.line(backward.site)} was asked for other "
             "tensors only (`inputs=`)."
@@ -147,7 +148,7 @@ def _walked_only(run: Run, backward: Backward) -> Step:
             f"It influences {run.root_words(backward)}, and the graph of the pass in "
             f"{run.line(backward.site)} does not hold it."
         )
-    return run.step("pass", words, event=backward, decision=True)
+    return [run.step("pass", words, event=backward, decision=True)]
 
 
 def _frozen(run: Run, tensor: int) -> list[Step]:
@@ -170,9 +171,7 @@ def _apart(run: Run, tensor: int, passes: list[Backward]) -> list[Step]:
             "that follows them, and needs no gradient."
         )
         return [run.step("write", words, event=writes[-1])]
-    uses = [
-        each for each in run.history.uses(tensor) if each.outputs and not each.writes
-    ]
+    uses = _uses(run, tensor)
     if not uses:
         if module is not None and not module.calls:
             return [never_called(run, module)]
@@ -193,6 +192,18 @@ def _apart(run: Run, tensor: int, passes: list[Backward]) -> list[Step]:
         "pass began at depends on that."
     )
     return [*steps, run.step("path", words, event=last, decision=True)]
+
+
+def _uses(run: Run, tensor: int) -> list[Call]:
+    """Return the calls that took a parameter in, to their results.
+
+    Those before the last pass that is known in full, if there are such: what became of
+    the results later may not be in the log.
+    """
+    known = run.history.known_in_full
+    before = known[-1].index if known else -1
+    uses = [e for e in run.history.uses(tensor) if e.outputs and not e.writes]
+    return [each for each in uses if each.index < before] or uses
 
 
 def _unmoved(run: Run, tensor: int) -> list[Step]:

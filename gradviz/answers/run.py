@@ -140,6 +140,19 @@ class Run:
 
     # ---- facts ---------------------------------------------------------------------
 
+    def known_like(self, backward: Backward) -> Backward | None:
+        """Return the last pass of the same loss that is known in full.
+
+        None where each was looked at in brief, or raised: what its log does not hold,
+        such as a call that cut the graph, may have been there all the same.
+        """
+        line = self.root_line(backward)
+        for each in reversed(self.history.known_in_full):
+            same = each.site == backward.site and self.root_line(each) == line
+            if same and each.error is None:
+                return each
+        return None
+
     def gradients(self, tensor: int) -> Gradients:
         """Return what passes gave a leaf."""
         return self.history.once(_gradients).get(tensor) or Gradients()
@@ -189,7 +202,7 @@ class Run:
         """Return the first finding about some tensors, and its code."""
         for rule, hit in self.diagnosis.hits:
             about = tensors & set(hit.tensors)
-            told = about and not hit.second and not hit.explains  # that is the error's
+            told = about and not hit.explains  # that is the error's
             if told and rule.code.startswith(codes):
                 return rule.code, hit
         return None
@@ -200,12 +213,17 @@ def _gradients(history: History) -> dict[int, Gradients]:
     for backward in history.backwards:
         if backward.api != "backward":
             continue
-        for leaf in backward.accumulates_into:
-            found[leaf].passes.append(backward)
+        met: set[int] = set()
         for key, summary in backward.at_leaves():
             node = history.node(key)
             if node is not None and node.leaf is not None:
                 found[node.leaf].came.append((backward, summary))
+                met.add(node.leaf)
+        # One that raised gave a gradient to none but those that it had come to by then.
+        is_over = backward.error is None
+        for leaf in backward.accumulates_into:
+            if is_over or leaf in met:
+                found[leaf].passes.append(backward)
     return found
 
 

@@ -171,6 +171,19 @@ def saved_why(snapshot: ir.Snapshot, name: str, question: str | None = None) -> 
     return Why(found, answer.kind, answer.question, verdict, steps, answer.finding)
 
 
+def is_healthy(why: Why) -> bool:
+    """Tell whether an answer is about a parameter or a module that is as it should be.
+
+    >>> is_healthy(Why("w", "parameter", "learns", "w has a gradient."))
+    True
+    >>> is_healthy(Why("w", "parameter", "none", "w has no gradient."))
+    False
+    """
+    if why.kind == "parameter":
+        return why.question == "learns"
+    return why.kind == "module" and why.decision is None and not why.finding
+
+
 def _read(snapshot: ir.Snapshot, step: ir.AnswerStep) -> Step:
     site = None if step.site is None else snapshot.sites[step.site]
     place = "" if site is None else place_of(site, snapshot.sources)

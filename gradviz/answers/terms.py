@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradviz.answers.answer import Step
 from gradviz.answers.run import Run
 from gradviz.dependence import learning
@@ -13,33 +15,43 @@ _MOST_TOLD = 6  # terms of one loss
 
 def of_loss(run: Run, backward: Backward, parameters: set[int]) -> list[Step]:
     """Return a step for each term of a loss: which of some parameters it teaches."""
-    account, terms = _several(run, backward)
-    total = len(parameters)
-    return [
-        _step(run, backward, term, _taught(run, account, term, parameters, total))
-        for term in terms[:_MOST_TOLD]
-    ] + _untold(run, terms)
+    if not parameters:
+        return []
+    return _told(
+        run, backward, lambda account, term: _taught(run, account, term, parameters)
+    )
 
 
 def of_parameter(run: Run, backward: Backward, tensor: int) -> list[Step]:
     """Return a step for each term of a loss: what part of a gradient it gives."""
-    account, terms = _several(run, backward)
-    return [
-        _step(run, backward, term, _given(account, term, tensor))
-        for term in terms[:_MOST_TOLD]
-    ] + _untold(run, terms)
+    return _told(run, backward, lambda account, term: _given(account, term, tensor))
 
 
-def _several(run: Run, backward: Backward) -> tuple[Account, list[Term]]:
-    """Return the account of a pass, and its terms where there is more than one."""
-    account = run.history.once(Accounts).of(backward)
+def _told(
+    run: Run, backward: Backward, words: Callable[[Account, Term], str]
+) -> list[Step]:
+    """Return a step for each term of a loss that has several.
+
+    They are those of the last pass that is known in full; where there is none, nothing
+    is told.
+    """
+    known = run.known_like(backward)
+    if known is None:
+        return []
+    account = run.history.once(Accounts).of(known)
     terms = account.lines()
-    return account, terms if len(terms) > 1 else []
+    if len(terms) < 2:
+        return []
+    steps = [
+        run.step("term", words(account, term), term.site, event=known, value=term.value)
+        for term in terms[:_MOST_TOLD]
+    ]
+    rest = len(terms) - _MOST_TOLD
+    more = [run.step("term", f"{rest} more terms are not told.")] if rest > 0 else []
+    return steps + more
 
 
-def _taught(
-    run: Run, account: Account, term: Term, parameters: set[int], total: int
-) -> str:
+def _taught(run: Run, account: Account, term: Term, parameters: set[int]) -> str:
     if not term.has_graph:
         return f"{account.name(term)} has no graph: as a term it teaches nobody."
     met = account.leaves(term) & parameters
@@ -49,7 +61,8 @@ def _taught(
     if moved is not None and not moved & met:
         return f"The term {account.name(term)} gives nothing but zeros."
     listed = learning.listed(run.history, met)
-    return f"The term {account.name(term)} teaches {len(met)} of {total}: {listed}."
+    taught = f"{len(met)} of {len(parameters)}"
+    return f"The term {account.name(term)} teaches {taught}: {listed}."
 
 
 def _given(account: Account, term: Term, tensor: int) -> str:
@@ -80,12 +93,3 @@ def _percent(share: float) -> str:
     if share < 0.01:
         return "less than 1 %"
     return "more than 99 %" if share > 0.99 else f"{share:.0%}".replace("%", " %")
-
-
-def _step(run: Run, backward: Backward, term: Term, words: str) -> Step:
-    return run.step("term", words, term.site, event=backward, value=term.value)
-
-
-def _untold(run: Run, terms: list[Term]) -> list[Step]:
-    rest = len(terms) - _MOST_TOLD
-    return [run.step("term", f"{rest} more terms are not told.")] if rest > 0 else []

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _WIDTH = 88
 _MOST_NOTES = 12
 _LONGEST_NOTE = 600  # characters
+_SAMPLED = "sampled {:,} of {:,} passes; `--detail full` records all."
 _NOTHING_CALLED = "the script called no operation of PyTorch or gradtape"
 
 
@@ -75,11 +76,16 @@ def closing(
 
 
 def _notes(outcome: Outcome) -> list[str]:
-    """Return what could not be seen, each once; what was said already is left out."""
+    """Return what could not be seen, each once; what was said already is left out.
+
+    How much of the graph is kept is one line; the page tells the rest.
+    """
     told = [*(outcome.diagnosis.notes if outcome.diagnosis is not None else ())]
     told += outcome.snapshot.notes if outcome.snapshot is not None else ()
-    said = {NO_GRADIENTS, RAISED.format(outcome.error)}
+    said = {NO_GRADIENTS, RAISED.format(outcome.error)} | outcome.routine
     notes = [note for note in dict.fromkeys(told) if note not in said]
+    if outcome.snapshot is not None and outcome.in_full is not None:
+        notes.insert(0, _SAMPLED.format(outcome.in_full, outcome.passes))
     lines = [
         fill(f"note: {clean(note, _LONGEST_NOTE)}", _WIDTH, subsequent_indent="  ")
         for note in notes[:_MOST_NOTES]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from gradviz.cli.arguments import RECORDING
 from gradviz.text.words import clean
+
+if TYPE_CHECKING:
+    from gradviz.answers.answer import Why
 
 _WHY = """\
 Says why a parameter, a module or a loss of a recorded run is as it is: a verdict, then
@@ -20,7 +24,7 @@ program runs, `gradviz.why(x, "writes")` answers many more.
 _EXAMPLES = """\
 examples:
   gradviz run train.py --no-open             record; writes train.html
-  gradviz why train.html                     what can be asked, with the verdicts
+  gradviz why train.html                     what is wrong; --all: all that can be asked
   gradviz why train.html encoder.weight      the end of a name will do
   gradviz why train.html model.encoder       a module
   gradviz why train.html loss                whom it teaches, and whom not
@@ -43,7 +47,12 @@ def add_why(commands: Any) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="as the program calls it; without one, lists what can be asked",
+        help="as the program calls it; without one, lists what is wrong",
+    )
+    why.add_argument(
+        "--all",
+        action="store_true",
+        help="without NAME: list also what is as it should be",
     )
     why.add_argument("--json", action="store_true", help="the answer as JSON")
     why.set_defaults(execute=_why)
@@ -60,8 +69,7 @@ def _why(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps([each.to_dict() for each in answers], indent=1))
         else:
-            for each in answers:
-                print(clean(each.verdict))
+            print("\n".join(map(clean, _listed(answers, everything=options.all))))
         return 0
     answer = saved_why(snapshot, options.name or "")
     if options.json:
@@ -70,3 +78,16 @@ def _why(options: argparse.Namespace) -> int:
         for line in str(answer).split("\n"):
             print(clean(line))
     return 0
+
+
+def _listed(answers: list[Why], *, everything: bool) -> Iterator[str]:
+    """Yield the verdicts of what is not as it should be, and how many others there are.
+
+    Exceptions and losses are told in any case.
+    """
+    from gradviz.answers.saved import is_healthy
+
+    told = [each for each in answers if everything or not is_healthy(each)]
+    yield from (each.verdict for each in told)
+    if len(told) < len(answers):
+        yield f"{len(answers) - len(told):,} healthy (--all lists them)"

@@ -13,12 +13,16 @@ from gradviz.program import Program
 _FEW = 8  # nodes of one line that can be looked at together
 
 
-def with_findings(snapshot: ir.Snapshot, diagnosis: Diagnosis) -> ir.Snapshot:
+def with_findings(
+    snapshot: ir.Snapshot, diagnosis: Diagnosis, program: Program | None = None
+) -> ir.Snapshot:
     """Return the snapshot with the findings, their places, and the nodes they are at.
 
     A finding points at the nodes that its lines made, and at the memory of theirs that
-    was overwritten; where they made none, at ghosts beside the graph.
+    was overwritten; where they made none, at ghosts beside the graph. With the log of
+    the run, those that it is about go before those of other turns of a loop.
     """
+    rows = {} if program is None else rows_of_nodes(snapshot, program)
     snapshot, numbers = with_places(snapshot, diagnosis.sites, diagnosis.sources)
     made: dict[int, list[int]] = {}
     for row, node in enumerate(snapshot.nodes):
@@ -26,10 +30,14 @@ def with_findings(snapshot: ir.Snapshot, diagnosis: Diagnosis) -> ir.Snapshot:
             made.setdefault(node.site, []).append(row)
     findings: list[ir.Finding] = []
     first = len(snapshot.replacements)
-    for each in diagnosis.findings:
+    hits = [hit for _, hit in diagnosis.hits]
+    for at, each in enumerate(diagnosis.findings):
         moved = _moved(each, numbers)
         moved = replace(moved, edit=tuple(first + row for row in each.edit))
-        pointing = replace(moved, nodes=_nodes_of(moved, made, snapshot))
+        nodes = _nodes_of(moved, made, snapshot)
+        own = {rows[key] for key in hits[at].nodes if key in rows} if hits else set()
+        nodes = tuple(sorted(nodes, key=lambda row: row not in own))
+        pointing = replace(moved, nodes=nodes)
         findings.append(_with_memory(pointing, snapshot))
     found = replace(
         snapshot,

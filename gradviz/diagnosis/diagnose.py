@@ -68,8 +68,8 @@ class Diagnosis:
 
     @property
     def causes(self) -> int:
-        """How many causes were found: a second line to change is none of its own."""
-        return sum(not hit.second for _, hit in self.hits)
+        """How many causes were found."""
+        return len(self.findings)
 
     @property
     def explains(self) -> bool:
@@ -106,7 +106,6 @@ def diagnose(run: Program | History, rules: Sequence[Rule] | None = None) -> Dia
                 f"{type(error).__name__}: {error}"
             )
     ranked = _without_repeats(_answers(sorted(found, key=_rank)), history)
-    ranked = sorted([*ranked, *_second_place(ranked, history)], key=_rank)
     replacements: list[ir.Replacement] = []
     findings = tuple(
         _with_edit(_finding(rule, hit, history), _edit(hit, history), replacements)
@@ -223,33 +222,6 @@ def _place(hit: Hit, history: History) -> tuple[str, int] | None:
     return hit.culprit[0].co_filename, line
 
 
-def _second_place(
-    ranked: Sequence[tuple[Rule, Hit]], history: History
-) -> list[tuple[Rule, Hit]]:
-    """Return the place to change instead of the first hit's, as a remark."""
-    if not ranked or _severity(*ranked[0]) == "info":
-        return []
-    rule, hit = ranked[0]
-    _, line = _place(hit, history) or ("", 0)
-    blamed = {None, *(_place(each, history) for _, each in ranked)}
-    for each in hit.related:
-        if not each.instead:
-            continue
-        here = history.line(each.site)
-        message = f"{here} ({each.role}) can be changed instead of line {line}."
-        other = Hit(
-            message,
-            each.site,
-            each.instead,
-            symptom=hit.symptom,
-            severity="info",
-            second=True,
-        )
-        if _place(other, history) not in blamed:
-            return [(rule, other)]
-    return []
-
-
 def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:
     related = [each for each in hit.related if each.site is not None]
     related = [*_users_line(history, hit), *related]
@@ -258,7 +230,7 @@ def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:
         slug=rule.slug,
         severity=_severity(rule, hit),
         message=begun_large(_with_unseen(history, hit)),
-        fix=begun_large(hit.fix),
+        fix=begun_large(_with_other_place(history, hit)),
         culprit=_row(history, hit.culprit, hit.line),
         symptom=_row(history, hit.symptom),
         related=tuple(
@@ -298,6 +270,19 @@ def _with_unseen(history: History, hit: Hit) -> str:
     """Return the message, and that the line to blame hides what it does, if so."""
     hidden = history.program.unseen.get(hit.culprit) if hit.culprit else None
     return f"{hit.message} {hidden}" if hidden else hit.message
+
+
+def _with_other_place(history: History, hit: Hit) -> str:
+    """Return the fix, and what may be written in another line instead of it."""
+    place = _place(hit, history)
+    for each in hit.related:
+        site = each.site
+        here = site and (site[0].co_filename, history.places.line(site))
+        if each.instead and here and here != place:
+            where = f"{history.line(site)} ({each.role})"
+            how = "." if each.instead == hit.fix else f": {each.instead}"
+            return f"{hit.fix} Or change {where} instead{how}"
+    return hit.fix
 
 
 def _definition(history: History, raw: RawSite | None) -> int | None:

@@ -14,6 +14,8 @@ from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
 from gradviz.program import Call, History, RawSite, Summary, Value
 from gradviz.text.places import package_of
 
+_SEVERAL = 2  # passes, before it is told which one
+
 _NONFINITE = re.compile(r"\b(nan|inf)\b", re.IGNORECASE)
 
 
@@ -62,17 +64,27 @@ def hit(
     if birth.poisoned is not None:
         related.append(Related("written into parameters here", birth.poisoned.site))
     return Hit(
-        message=f"{message} {consequence(history, birth)}".strip(),
+        message=" ".join(
+            filter(None, [message, consequence(history, birth), when(history, birth)])
+        ),
         culprit=site,
         fix=fix,
         symptom=_symptom(birth),
         related=tuple(each for each in related if each.site not in (None, site)),
-        nodes=(birth.node.key,) if birth.node is not None else (),
+        nodes=_nodes(birth),
         tensors=(birth.value.tensor,) if birth.value is not None else (),
         severity=_severity(birth),
         explains=_raised(history, birth),
         certainty=_certainty(birth),
     )
+
+
+def _nodes(birth: Birth) -> tuple[int, ...]:
+    """Return the node that gave the first bad value, in the very step that did."""
+    if birth.node is not None:
+        return (birth.node.key,)
+    value = birth.value
+    return () if value is None or value.node is None else (value.node,)
 
 
 def _severity(birth: Birth) -> Severity:
@@ -133,6 +145,20 @@ def consequence(history: History, birth: Birth) -> str:
         return ""
     text = ", and ".join(parts)
     return text[0].upper() + text[1:] + "."
+
+
+def when(history: History, birth: Birth) -> str:
+    """Return "First in backward pass 13 of 25."; "" where there was one."""
+    passes = [each for each in history.backwards if each.number]
+    event = birth.backward or birth.call or birth.gradient or birth.root
+    if event is None or not passes:
+        return ""
+    # What was born in a forward belongs to the pass that came next.
+    first = next((each for each in passes if each.index >= event.index), None)
+    last = passes[-1].number
+    if first is None or last < _SEVERAL:
+        return ""
+    return f"First in backward pass {first.number:,} of {last:,}."
 
 
 def kind_of(birth: Birth) -> str:

@@ -21,7 +21,7 @@ class Related:
     """Another place that matters, and why: "saved here", "created here".
 
     ``instead`` is what to write there, where it could be changed in the culprit's
-    stead: of the first finding it becomes a remark of its own.
+    stead: the fix says so.
     """
 
     role: str
@@ -50,7 +50,6 @@ class Hit:
     severity: Severity | None = None  # None: the rule's own
     explains: bool = False
     line: int | None = None
-    second: bool = False  # another line to change for the first hit's cause
     certainty: float = 1.0  # orders hits of one severity: 1 is proof, 0.5 a pattern
     edit: Remedy | None = None  # puts the fix's first proposal into effect
 

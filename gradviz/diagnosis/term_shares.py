@@ -53,7 +53,7 @@ def _with_shares(snapshot: ir.Snapshot, history: History) -> ir.Snapshot:
 
 def _last_parts(history: History) -> tuple[Account, list[_Part]] | None:
     """Return the summands of the last pass that was looked at, if it has some."""
-    passes = (each for each in reversed(history.backwards) if each.whole)
+    passes = reversed(history.known_in_full)
     backward = next((each for each in passes if each.leaves and not each.error), None)
     if backward is None or backward.node_count > MOST_NODES:
         return None

@@ -102,7 +102,8 @@ def flow_of(snapshot: ir.Snapshot, rank: int | None = None) -> Flow:
         return _of_leaves(snapshot)
     ranks = sorted({step.rank for step in snapshot.flow_steps if step.rank is not None})
     wanted = rank if rank is not None or not ranks else ranks[0]
-    rows = [row for row, step in enumerate(snapshot.flow_steps) if step.rank == wanted]
+    told = {point.step for point in snapshot.flow}  # others are known by number alone
+    rows = [row for row in told if snapshot.flow_steps[row].rank == wanted]
     rows.sort(key=lambda row: snapshot.flow_steps[row].number)
     column = {row: place for place, row in enumerate(rows)}
     grid: list[list[ir.FlowPoint | None]] = [

@@ -85,6 +85,7 @@ class Backward(Event):
     results: tuple[Value | None, ...] = ()  # of autograd.grad
     error: str | None = None
     error_node: int | None = None  # the node that was running
+    number: int = 0  # of all passes of the run, from 1; 0: it is none of them
     whole: bool = True  # values were looked at since the pass before
     unusual: bool = False  # a NaN or Inf was noticed in a step that was told in brief
 

@@ -80,6 +80,17 @@ class History:
         """All backward passes, in order."""
         return self.of(Backward)
 
+    @cached_property
+    def known_in_full(self) -> list[Backward]:
+        """The passes before which every call was told, and whose graphs were read.
+
+        Of a step that was looked at in brief, calls without a graph may be missing, and
+        nodes: there nothing can be said of what is not in the log.
+        """
+        nodes = self.program.nodes.keys()
+        whole = (each for each in self.backwards if each.whole and not each.unusual)
+        return [each for each in whole if nodes >= set(each.nodes)]
+
     def at(self, index: int | None) -> Event | None:
         """Return the event with this index, unless the log has dropped it."""
         return self.program.event(index)

@@ -288,6 +288,7 @@ def _backward(
     stale: tuple[StaleSaved, ...],
     freed: tuple[int, ...],
     runs: Runs | None = None,  # which grow while the pass runs
+    number: int = 0,  # of all passes
     losses: tuple[float | None, ...] = (),  # what roots are that hold one number
 ) -> Backward:
     nodes = (
@@ -310,6 +311,7 @@ def _backward(
         stale=stale,
         freed=freed,
         ran=[] if runs is None else runs,
+        number=number,
         whole=not losses,
     )
 

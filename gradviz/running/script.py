@@ -82,6 +82,8 @@ class Outcome:
     error: str | None = None  # "ValueError: …" if it raised
     passes: int = 0  # backward passes that ended
     lines: tuple[str, ...] = ()  # what each line assigned, where that was wanted
+    in_full: int | None = None  # passes looked at in full; None: all of them
+    routine: frozenset[str] = frozenset()  # notes of the graph: how much of it is kept
 
     @property
     def is_empty(self) -> bool:
@@ -255,9 +257,15 @@ class _Recording:
             with self._voice.failures("the lines"):
                 lines = self._lines()
             with self._voice.failures("the report"):
-                passes = self._recorder.passes
+                passes, in_full = self._recorder.passes_told()
                 outcome = Outcome(
-                    snapshot, diagnosis, self._error, passes, tuple(lines)
+                    snapshot,
+                    diagnosis,
+                    self._error,
+                    self._recorder.passes,
+                    tuple(lines),
+                    in_full if in_full < passes else None,
+                    self._recorder.routine_notes,
                 )
                 verdict = deliver(outcome)
         return verdict

@@ -1,4 +1,4 @@
-"""Says on a terminal how many steps a script that runs for long has come to."""
+"""Says on a terminal how many passes a script that runs for long has come to."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class StepsSoFar:
             return
         self._wait = min(2 * self._wait, _MOST)
         self._next = now + self._wait
-        count, in_full = self._recorder.steps_told()
-        words = f"gradviz: {counted(count, 'step')} in {now - self._began:,.0f} s"
+        count, in_full = self._recorder.passes_told()
+        words = f"gradviz: {counted(count, 'pass')} in {now - self._began:,.0f} s"
         if in_full < count:
             words += f", {in_full:,} of them looked at in full, the others in brief"
         self._voice.say(f"{self._fresh_line()}{words}.")

@@ -66,12 +66,12 @@ def test_layers_over_steps_lead_to_the_graph_and_back(
     cells.focus()
     said = flow.get_by_test_id("flow-said")
     page.keyboard.press("ArrowLeft")
-    expect(said).to_contain_text("small, step 6: norm 2e-8")
+    expect(said).to_contain_text("small, step 7: norm 2e-8")
     page.keyboard.press("ArrowUp")
-    expect(said).to_contain_text("large, step 6: norm 14")
+    expect(said).to_contain_text("large, step 7: norm 14")
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("breadcrumb")).to_contain_text("large")
-    expect(flow.get_by_test_id("flow-step")).to_have_text("6")
+    expect(flow.get_by_test_id("flow-step")).to_have_text("7")
     page.screenshot(path=tmp_path / "heat.png")
     assert watched.errors == []
 

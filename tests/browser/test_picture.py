@@ -175,7 +175,7 @@ def test_the_first_line_is_the_verdict_and_a_healthy_run_looks_healthy(
 ):
     page = opened(training())
     verdict = page.get_by_test_id("verdict")
-    expect(verdict).to_have_text("no findings in 3 steps")
+    expect(verdict).to_have_text("no findings in 3 backward passes")
     top = verdict.bounding_box()
     search = page.get_by_test_id("search").bounding_box()
     assert top is not None

@@ -37,7 +37,8 @@ def test_one_step_its_gradients_and_its_modules_are_read_by_keyboard(
     page = watched.page
     lab.open(page, "picture.ipynb")
     run_all(page)
-    expect(page.get_by_test_id("verdict")).to_have_text("no findings in 2 steps")
+    verdict = page.get_by_test_id("verdict")
+    expect(verdict).to_have_text("no findings in 2 backward passes")
     step = page.get_by_test_id("step")
     expect(step).to_contain_text("step 2 of 2")
     graph = page.get_by_test_id("graph")

@@ -51,6 +51,7 @@ class FakeRecorder:
 
     made: list[FakeRecorder]
     passes = 1
+    routine_notes = frozenset[str]()
 
     def __init__(self, *, title: str = "", steps: int = 4, **_: object) -> None:
         self.title = title
@@ -69,6 +70,9 @@ class FakeRecorder:
         trace: TracebackType | None,
     ) -> None:
         self.end(error)
+
+    def passes_told(self) -> tuple[int, int]:
+        return self.passes, self.passes
 
     def begin(self, frame: object) -> None:
         """Start to record."""

@@ -92,7 +92,7 @@ export function FlowHeat({ flow }: { flow: Flow }) {
   };
   const pick = ({ layer, step }: Cell) => {
     pickLayer(store, layer);
-    setFlowStep(store, step === flow.steps.length - 1 ? null : step);
+    setFlowStep(store, step);
   };
   const height = `${ROW * flow.layers.length}px`;
   return (

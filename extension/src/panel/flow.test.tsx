@@ -141,10 +141,10 @@ describe("the gradient flow", () => {
     const { app } = await opened();
     const slider = app.find("gradient-flow").querySelector("input[type=range]");
     await app.type(slider as Element, "0");
-    expect(app.find("flow-step").textContent).toBe("7");
+    expect(app.find("flow-step").textContent).toBe("8");
     expect(app.find("flow-troubles").textContent).toBe("");
     expect(app.find("flow-verdict").textContent).toBe(
-      "Looked at the gradients of 2 parameters at step 7: all are there, and none is " +
+      "Looked at the gradients of 2 parameters at step 8: all are there, and none is " +
         "zero, vanishing, exploding, NaN or Inf.",
     );
   });
@@ -235,7 +235,7 @@ describe("the gradient flow", () => {
     await press("Heat map");
     const cells = app.root.querySelector(".flow-heat-cells") as Element;
     await app.press("ArrowLeft", cells);
-    expect(app.find("flow-said").textContent).toBe("<u>a</u>.weight, step 7: norm 1");
+    expect(app.find("flow-said").textContent).toBe("<u>a</u>.weight, step 8: norm 1");
     await app.press("ArrowDown", cells);
     await app.press("Enter", cells);
     expect(app.view.state?.selected).toBe(1);
@@ -246,7 +246,7 @@ describe("the gradient flow", () => {
     await press("Histograms");
     expect(app.root.querySelectorAll(".flow-histograms section")).toHaveLength(1);
     expect(app.find("gradient-flow").querySelector("h3")?.textContent).toBe(
-      "b.weight step 8",
+      "b.weight step 9",
     );
   });
 

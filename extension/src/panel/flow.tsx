@@ -44,11 +44,10 @@ const NAMED = 3;
 const GUIDE = { at: 1e-3, words: "0.001: a usual share" };
 
 export function FlowPane() {
-  const { ui, derived } = useStore();
+  const { derived } = useStore();
   const flow = derived.flow.value;
   if (flow === null) return <Empty>No gradient was recorded.</Empty>;
-  const last = flow.steps.length - 1;
-  const step = Math.min(last, ui.flowStep.value ?? last);
+  const step = derived.flowStep.value;
   const verdicts = judge(flow, step);
   return (
     <div class="flow">
@@ -101,10 +100,7 @@ function Summary({ flow, step, verdicts }: Parts) {
             max={steps.length - 1}
             value={step}
             aria-valuetext={`Step ${steps[step] ?? 0}`}
-            onInput={(event) => {
-              const to = Number(event.currentTarget.value);
-              setFlowStep(store, to === steps.length - 1 ? null : to);
-            }}
+            onInput={(event) => setFlowStep(store, Number(event.currentTarget.value))}
           />
           <span class="number" data-testid="flow-step">
             {steps[step] ?? 0}

@@ -21,11 +21,8 @@ function Verdict() {
   if (worst === null) {
     const passes = events.filter(({ kind }) => kind === "backward_end").length;
     if (passes === 0) return null;
-    const steps = countSteps(snapshot, []);
-    const looked =
-      steps > 1
-        ? formatPlural(steps, "step")
-        : formatPlural(passes, "backward pass", "backward passes");
+    const all = Math.max(passes, countSteps(snapshot, []));
+    const looked = formatPlural(all, "backward pass", "backward passes");
     return (
       <p class="verdict fine" data-testid="verdict">
         <CheckIcon />

@@ -1,6 +1,7 @@
 // The tree of modules beside the graph: what is in the program, with one small bar each.
 import { useRef } from "preact/hooks";
 import { goToNode, goToScope, setOutline, toggleScope } from "../state/actions.js";
+import { formatCount, formatPlural } from "../state/format.js";
 import { MEASURE_WORDS, measureFor, type OutlineRow } from "../state/outline.js";
 import { useStore } from "./context.js";
 import { SEVERITY_ICONS } from "./severity.js";
@@ -9,7 +10,7 @@ import { Name } from "./text.js";
 function Row({ row, isFirst }: { row: OutlineRow; isFirst: boolean }) {
   const store = useStore();
   const { scope, node, depth, name, kind, isOpen, share, words, isBad } = row;
-  const { severity } = row;
+  const { severity, dead } = row;
   const { value: selection } = store.ui.selection;
   const isSelected =
     selection !== null &&
@@ -64,6 +65,12 @@ function Row({ row, isFirst }: { row: OutlineRow; isFirst: boolean }) {
           <Icon />
           <span class="unseen">{severity}</span>
         </span>
+      )}
+      {dead > 0 && (
+        <small class="bad" title={`${formatPlural(dead, "module")} in it: no gradient`}>
+          <span aria-hidden="true">{`✕ ${formatCount(dead)}`}</span>
+          <span class="unseen">{`${formatPlural(dead, "module")} without gradient`}</span>
+        </small>
       )}
       {share === null ? (
         <small>{words}</small>

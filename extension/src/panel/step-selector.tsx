@@ -15,6 +15,7 @@ export function StepSelector() {
   if (at === null || count === 0) return null;
   const differs = news.value;
   const number = steps.value[at]?.number ?? at + 1;
+  const first = steps.value[at]?.first ?? number;
   const snapshot = store.data.snapshot.value;
   const total = snapshot === null ? count : countSteps(snapshot, steps.value);
   return (
@@ -40,7 +41,8 @@ export function StepSelector() {
         onClick={() => compareSteps(store)}
       >
         <span>
-          step <b>{number}</b> of {total}
+          {first === number ? "step " : "passes "}
+          <b>{first === number ? number : `${first}–${number}`}</b> of {total}
         </span>
         {differs !== null && (
           <span class="muted" data-testid="step-news">

@@ -8,9 +8,12 @@ export function setFlowView({ ui }: Store, view: FlowView): void {
   ui.flowView.value = view;
 }
 
-/** Choose a step by its place; null follows the last one. */
-export function setFlowStep({ ui }: Store, step: number | null): void {
-  ui.flowStep.value = step;
+/** Choose a step by its place; the last one where no other is drawn is followed, as a
+ * training goes on. */
+export function setFlowStep({ ui, derived }: Store, step: number): void {
+  const isLast = step === (derived.flow.value?.steps.length ?? 0) - 1;
+  const isFollowed = isLast && derived.steps.value.length === 0;
+  ui.flowStep.value = isFollowed ? null : step;
 }
 
 /** Choose one of several processes that trained together. */

@@ -43,8 +43,8 @@ export function comparisonOf(
   return { passes, before, after, rows: comparePasses(tables, a, b) };
 }
 
-/** The first other pass that began at the line of one, or the first of all: of a step
- * with two losses, each is compared with its own. */
+/** The first other pass that began at the line of one: of a step with two losses, each is
+ * compared with its own. The first of all where there is none, for whoever asks. */
 function sameLine({ nodes }: Snapshot, passes: readonly Pass[], of: number): number {
   const siteOf = (pass: Pass | undefined) => nodes[pass?.nodes.at(-1) ?? -1]?.site;
   const site = siteOf(passes[of]);

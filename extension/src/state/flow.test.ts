@@ -79,7 +79,7 @@ describe("the tables as matrices", () => {
       ["w", 0],
       ["unused", 1],
     ]);
-    expect([steps, [...norms]]).toEqual([[0], [5, Number.NaN]]);
+    expect([steps, [...norms]]).toEqual([[1], [5, Number.NaN]]);
     expect(histograms[0]?.statistics.count).toBe(3);
     expect(hasFlow(parseSnapshot(bare))).toBe(false);
   });

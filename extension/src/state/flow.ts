@@ -7,7 +7,8 @@ export type Verdict = "" | "none" | "zero" | "vanishing" | "exploding" | "not fi
 
 export interface Flow {
   readonly layers: readonly FlowLayer[];
-  /** The numbers of the steps. */
+  /** The numbers of the steps: of a recording those of its passes, from 1; those that a
+   * watch counts begin at 0, as in its findings. */
   readonly steps: readonly number[];
   /** Per step: its backward pass, where that one raised. */
   readonly failed: readonly (FailedPass | null)[];
@@ -59,8 +60,15 @@ export function flowOf(snapshot: Snapshot, wanted: number | null = null): Flow {
   ranks.sort((a, b) => a - b);
   const isThere = wanted !== null && ranks.includes(wanted);
   const rank = isThere ? wanted : (ranks[0] ?? null);
-  const rows = flow_steps.flatMap((step, row) => (step.rank === rank ? [row] : []));
+  const isRecording = snapshot.nodes.length > 0 && rank === null;
+  // Of other passes of a recording nothing but their numbers is known.
+  const told = new Set(flow.map(({ step }) => step));
+  const rows = flow_steps.flatMap((step, row) =>
+    step.rank === rank && (told.has(row) || !isRecording) ? [row] : [],
+  );
   rows.sort((a, b) => (flow_steps[a]?.number ?? 0) - (flow_steps[b]?.number ?? 0));
+  const from = isRecording ? 1 : 0;
+  const numberOf = (row: number) => (flow_steps[row]?.number ?? 0) + from;
   const column = new Map(rows.map((row, place) => [row, place]));
   const cells = () => new Float64Array(layers.length * rows.length).fill(Number.NaN);
   const [norms, ratios, bad, zeros] = [cells(), cells(), cells(), cells()];
@@ -80,11 +88,11 @@ export function flowOf(snapshot: Snapshot, wanted: number | null = null): Flow {
     }
     const full = point.gradient === null ? undefined : statistics[point.gradient];
     if (full !== undefined && full.histogram.length > 0) {
-      const step = flow_steps[point.step]?.number ?? 0;
+      const step = numberOf(point.step);
       histograms[point.layer] = { step, statistics: full };
     }
   }
-  const steps = rows.map((row) => flow_steps[row]?.number ?? 0);
+  const steps = rows.map(numberOf);
   const passes = failedPasses(snapshot);
   const failed = rows.map((row) => {
     const at = flow_steps[row]?.time_ns ?? 0;
@@ -134,7 +142,7 @@ export function normAt(flow: Flow, layer: number, step: number): number | null {
 
 /** What came to each leaf in a step (its number from 1; null: the last), by its node. */
 export function leafNorms(flow: Flow, number: number | null): Map<number, number> {
-  const found = number === null ? -1 : flow.steps.indexOf(number - 1);
+  const found = number === null ? -1 : flow.steps.indexOf(number);
   const step = found >= 0 ? found : flow.steps.length - 1;
   const norms = new Map<number, number>();
   flow.layers.forEach(({ node }, layer) => {

@@ -55,12 +55,14 @@ function isBad(row: Statistics | undefined): boolean {
 
 /** From the record of a training where there is one: it knows more steps than passes. */
 function ofFlow({ snapshot }: Tables, id: number): SeriesPoint[] {
+  // A recording has its node, and counts passes from 1.
   const layer = snapshot.flow_layers.findIndex(({ node }) => node === id);
   if (layer < 0) return [];
   return snapshot.flow
     .filter((point) => point.layer === layer)
     .map(({ step, norm, nans, infs }) => {
-      const number = rowAt(snapshot.flow_steps, step)?.number ?? step;
+      const row = rowAt(snapshot.flow_steps, step);
+      const number = (row?.number ?? step) + (row?.rank == null ? 1 : 0);
       return { label: `step ${number}`, norm, bad: nans + infs > 0 };
     });
 }

@@ -140,9 +140,9 @@ describe("a gradient over steps", () => {
       flow: [1, 0.1, null].map((norm, at) => ({ ...point, step: at, norm, nans: at })),
     };
     expect(gradientSeries(buildTables(snapshot), 0)).toEqual([
-      { label: "step 3", norm: 1, bad: false },
-      { label: "step 4", norm: 0.1, bad: true },
-      { label: "step 5", norm: null, bad: true },
+      { label: "step 4", norm: 1, bad: false },
+      { label: "step 5", norm: 0.1, bad: true },
+      { label: "step 6", norm: null, bad: true },
     ]);
   });
 

@@ -95,3 +95,23 @@ test("a finding is said in the innermost row that is there", () => {
   expect(severities([])).toEqual([null, null, null, null, null, "error"]);
   expect(severities([0])).toEqual(["error"]);
 });
+
+test("a closed module says how many in it get no gradient", () => {
+  const snapshot = made();
+  const nodes = snapshot.nodes.map((node) =>
+    node.kind === "cut" ? { ...node, scope: 1, flags: ["no gradient"] } : node,
+  );
+  const modules = modulesOf(buildGraph({ ...snapshot, nodes }), {
+    measure: "gradient",
+    norms: new Map(),
+  });
+  const dead = (closed: number[]) =>
+    outlineOf(modules, new Set(closed)).rows.map((row) => [row.name, row.dead]);
+  expect(dead([0])).toEqual([["net", 1]]);
+  expect(dead([1])).toEqual([
+    ["net", 0],
+    ["trunk", 1],
+    ["head", 0],
+  ]);
+  expect(dead([]).filter(([, count]) => count !== 0)).toEqual([]); // its row says it
+});

@@ -42,6 +42,8 @@ export interface OutlineRow {
   readonly isBad: boolean;
   /** The worst finding in it, where no row below says it. */
   readonly severity: Severity | null;
+  /** How many modules in it get no gradient, where no row below says it. */
+  readonly dead: number;
 }
 
 export interface Outline {
@@ -69,6 +71,7 @@ export interface Modules {
   readonly numbers: readonly Measured[];
   readonly tree: ReturnType<typeof treeOf>;
   readonly worst: ReturnType<typeof severities>;
+  readonly dead: ReadonlyMap<number, number>;
 }
 
 export function modulesOf(graph: Graph, { measure, norms }: Wanted): Modules {
@@ -78,12 +81,13 @@ export function modulesOf(graph: Graph, { measure, norms }: Wanted): Modules {
     numbers: measured(graph, measure, norms),
     tree: treeOf(graph),
     worst: severities(graph),
+    dead: deadIn(graph),
   };
 }
 
 /** The open part of the tree, in the order in which the modules ran. */
 export function outlineOf(modules: Modules, collapsed: ReadonlySet<number>): Outline {
-  const { snapshot, measure, numbers, tree, worst } = modules;
+  const { snapshot, measure, numbers, tree, worst, dead } = modules;
   const layers = layersOf(snapshot);
   const names = scopeNames(snapshot);
   const whole = tree.tops.reduce(
@@ -118,6 +122,7 @@ export function outlineOf(modules: Modules, collapsed: ReadonlySet<number>): Out
         isOpen,
         ...describe(scope),
         severity: severity ?? null,
+        dead: isOpen === true ? 0 : (dead.get(scope) ?? 0),
       });
     for (const item of isOpen === true ? inside : []) {
       if (item < 0) addSilent(-1 - item, depth + 1);
@@ -130,7 +135,7 @@ export function outlineOf(modules: Modules, collapsed: ReadonlySet<number>): Out
     const words = flags.join(", ");
     rows.push({
       ...{ scope: null, node, depth, name: call, kind: name, isOpen: null },
-      ...{ share: null, words, isBad: false, severity },
+      ...{ share: null, words, isBad: false, severity, dead: 0 },
     });
   };
   for (const item of tree.tops) {
@@ -263,6 +268,21 @@ export function countModules({ snapshot, scopeSize, shown }: Graph): number {
 function ranAt({ snapshot, incoming, source }: Graph, node: number): number {
   const taken = Array.from(rowOf(incoming, node), (edge) => source[edge] ?? -1);
   return Math.max(-1, ...taken.map((id) => snapshot.nodes[id]?.sequence ?? -1)) + 0.5;
+}
+
+/** Of each scope: how many modules in it ran and no pass came to them. */
+function deadIn({ snapshot, nodeScope, scopeParent, shown }: Graph) {
+  const found = new Map<number, number>();
+  for (const [id, node] of snapshot.nodes.entries()) {
+    const isDead = isSilentModule(node) && node.flags.includes("no gradient");
+    if (!isDead || shown?.[id] === 0) continue;
+    let scope = nodeScope[id] ?? -1;
+    for (let depth = 0; scope >= 0 && depth <= scopeParent.length; depth++) {
+      found.set(scope, (found.get(scope) ?? 0) + 1);
+      scope = scopeParent[scope] ?? -1;
+    }
+  }
+  return found;
 }
 
 const RANK: readonly Severity[] = ["info", "warning", "error"];

@@ -76,6 +76,8 @@ export interface Selectors {
   readonly outline: ReadonlySignal<Outline | null>;
   /** Gradients over steps; null where there are none. */
   readonly flow: ReadonlySignal<Flow | null>;
+  /** The place of the step that it shows: the chosen one, else the one that is drawn. */
+  readonly flowStep: ReadonlySignal<number>;
   /** Whether the tools are folded away, as in a small cell. */
   readonly folded: ReadonlySignal<boolean>;
   /** The layer that is chosen there, or whose node is selected. */
@@ -244,6 +246,13 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const number = steps.value[step.value ?? -1]?.number ?? null;
     return flow.value === null ? new Map() : leafNorms(flow.value, number);
   });
+  const flowStep = computed(() => {
+    const known = flow.value?.steps ?? [];
+    const last = known.length - 1;
+    const number = steps.value[step.value ?? -1]?.number;
+    const drawn = number === undefined ? -1 : known.indexOf(number);
+    return Math.min(last, ui.flowStep.value ?? (drawn >= 0 ? drawn : last));
+  });
   const hasOutline = computed(() => {
     if (graph.value === null || !ui.wide.value || ui.cell.value) return false;
     return countModules(graph.value) >= LEAST_MODULES;
@@ -266,6 +275,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     shown,
     news,
     flow,
+    flowStep,
     folded,
     flowLayer,
     timeline,

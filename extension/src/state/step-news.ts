@@ -20,7 +20,9 @@ function rowsOf(snapshot: Snapshot, a: Step, b: Step): CompareRow[] {
   return comparePasses(buildTables(unfolded(snapshot)), a.pass(), b.pass());
 }
 
-/** What is new at a step; null where the one before is not here as a whole. */
+/** What is new at a step; null where the one before is not here as a whole, was made of
+ * other losses, as those of a critic and its generator in turn, or where of one of the two
+ * only a part of the gradients was seen. */
 export function stepNews(
   snapshot: Snapshot,
   steps: readonly Step[],
@@ -28,6 +30,7 @@ export function stepNews(
 ): StepNews | null {
   const [before, now] = [steps[at - 1], steps[at]];
   if (!before?.isWhole || now === undefined) return null;
+  if (before.losses !== now.losses || before.isHeard !== now.isHeard) return null;
   const rows = rowsOf(snapshot, before, now);
   const count = (kind: CompareRow["kind"]) =>
     rows.filter((row) => row.kind === kind).length;

@@ -3,6 +3,7 @@ import { collapse } from "../graph/collapse.js";
 import { parseSnapshot } from "../ir/parse.js";
 import type { Edge, Event, OpNode, Snapshot } from "../ir/types.js";
 import { receiveSnapshot, reportSettled, selectNode, toggleScope } from "./actions.js";
+import { setFlowStep } from "./actions-flow.js";
 import { compareSteps, followSteps, showStep, stepOn } from "./actions-steps.js";
 import { seek } from "./actions-timeline.js";
 import { newsWords } from "./step-news.js";
@@ -95,10 +96,9 @@ test("one step, or graphs to compare, are one picture", () => {
 });
 
 test("a recording opens at the first finding, else at the last whole step", () => {
-  const finding = { code: "GV1", slug: "x", severity: "error", message: "m" };
-  const found = training({ findings: [{ ...finding, nodes: [3] }] });
+  const found = training({ findings: [{ ...FINDING, nodes: [3] }] });
   expect(firstStep(found, stepsOf(found))).toBe(1);
-  const leaf = training({ findings: [{ ...finding, nodes: [0] }] });
+  const leaf = training({ findings: [{ ...FINDING, nodes: [0] }] });
   expect(firstStep(leaf, stepsOf(leaf))).toBe(2);
   const whole = training({});
   const torn = { ...whole, events: whole.events.slice(0, -2) }; // the last pass runs yet
@@ -160,6 +160,70 @@ test("what differs from the step before is marked, and put side by side on deman
   expect(drawn()).toEqual([0, 5, 6, 7]);
 });
 
+test("a step is not compared with one of another loss", () => {
+  const kept = training({ ops: [2, 3], passes: [0, 1], optimizer: false });
+  const alike = stepsOf(kept).map(({ losses }) => losses);
+  expect(alike[0]).toBe(alike[1]);
+  const begins = kept.events.findLastIndex(({ kind }) => kind === "backward_begin");
+  const root = kept.events[begins]?.node ?? -1;
+  const nodes = kept.nodes.map((node, id) =>
+    id === root ? { ...node, site: 2 } : node,
+  );
+  const { store } = opened({ ...kept, nodes, events: [...kept.events] });
+  reportSettled(store);
+  expect(store.derived.steps.value).toHaveLength(2);
+  expect(store.derived.step.value).toBe(1);
+  expect(store.derived.news.value).toBeNull();
+  expect(store.derived.marks.value.size).toBe(0);
+});
+
+test("a step of which a part was heard is not compared with a whole one", () => {
+  const kept = training({ ops: [2, 2] });
+  const enters = kept.events.findLastIndex(({ kind }) => kind === "node_enter");
+  const { store } = opened({ ...kept, events: kept.events.toSpliced(enters, 1) });
+  reportSettled(store);
+  expect(store.derived.steps.value.map(({ isHeard }) => isHeard)).toEqual([
+    true,
+    false,
+  ]);
+  expect(store.derived.news.value).toBeNull();
+});
+
+test("a step of several passes is told by all their numbers", () => {
+  const kept = training({ ops: [2, 2], passes: [1, 0] });
+  const begun = kept.events.filter(({ kind }) => kind === "backward_begin");
+  const flow_steps = begun.map(({ time_ns }, number) => ({
+    ...EMPTY_FLOW_STEP,
+    number,
+    time_ns,
+  }));
+  const steps = stepsOf({ ...kept, events: [...kept.events], flow_steps });
+  expect(steps.map(({ first, number }) => [first, number])).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+});
+
+test("the gradient flow stands at the step that is drawn", () => {
+  const kept = training({ findings: [{ ...FINDING, nodes: [3, 1] }] });
+  const begun = kept.events.filter(({ kind }) => kind === "backward_begin");
+  const flow_steps = begun.map(({ time_ns }, number) => ({
+    ...EMPTY_FLOW_STEP,
+    number,
+    time_ns,
+  }));
+  const flow = flow_steps.map((_, step) => ({ ...EMPTY_POINT, step }));
+  const flow_layers = [
+    { ...{ name: "w", kind: "", count: 1, node: 0, tensor: null }, ...UNHELD },
+  ];
+  const { store } = opened({ ...kept, flow_steps, flow, flow_layers });
+  expect(store.derived.step.value).toBe(1); // of the first node that is blamed
+  expect(store.derived.flowStep.value).toBe(1);
+  expect(store.derived.flow.value?.steps[1]).toBe(2); // as the step is called
+  setFlowStep(store, 2);
+  expect(store.derived.flowStep.value).toBe(2);
+});
+
 test("what only reads a step's results after its pass is no step", () => {
   const kept = training({ ops: [2, 2] });
   const [root, mean] = [kept.nodes.length - 1, kept.nodes.length];
@@ -192,6 +256,7 @@ test("steps have the numbers of the training, of which not all are kept", () => 
   const [first = 0, second = 0] = begun.map(({ time_ns }) => time_ns);
   const known = flow(first, 1e6, second, 2e6);
   expect(stepsOf(known).map(({ number }) => number)).toEqual([1, 3]);
+  expect(stepsOf(known).map(({ first }) => first)).toEqual([1, 3]);
   expect(countSteps(known, stepsOf(known))).toBe(4);
   const unknown = flow(1e6, 2e6, 3e6);
   expect(stepsOf(unknown).map(({ number }) => number)).toEqual([1, 2]);
@@ -206,4 +271,13 @@ const EMPTY_FLOW_STEP = {
   wait_ns: null,
   learning_rate: null,
   stepped: false,
+};
+
+const FINDING = { code: "GV1", slug: "x", severity: "error", message: "m" };
+
+const UNHELD = { optimizer: "", frozen: false };
+
+const EMPTY_POINT = {
+  ...{ step: 0, layer: 0, norm: 1, largest: null, zeros: 0, nans: 0, infs: 0 },
+  ...{ weight_norm: null, update_norm: null, local_norm: null, gradient: null },
 };

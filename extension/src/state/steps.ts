@@ -11,8 +11,10 @@ import { type Pass, type Run, runsOf, throughEdges } from "./passes.js";
 import { buildTables, rowAt, type Tables } from "./tables.js";
 
 export interface Step {
-  /** Of the training, from 1; steps between may not be kept. */
+  /** Of its last pass in the training, from 1; steps between may not be kept. */
   readonly number: number;
+  /** Of its first pass, likewise; that of the last where passes are not numbered. */
+  readonly first: number;
   /** Positions of the timeline: events from + 1 to to, counted from 1. */
   readonly from: number;
   readonly to: number;
@@ -22,6 +24,11 @@ export interface Step {
    * it is asked for. */
   pass(): Pass;
   readonly passes: number;
+  /** Which lines made the losses that its passes began at, and began the passes. */
+  readonly losses: string;
+  /** Its passes were listened to from their roots on: else nothing is known of gradients
+   * that were not told. */
+  readonly isHeard: boolean;
   /** Its passes are here, and have ended. */
   readonly isWhole: boolean;
 }
@@ -128,7 +135,7 @@ function divide(
   const numbers = numbersOf(snapshot, stretches);
   return stretches.map(({ from, to }, at): Step => {
     const nodes = members[at] ?? new Uint8Array();
-    const number = numbers[at] ?? at + 1;
+    const { first, number } = numbers[at] ?? { first: at + 1, number: at + 1 };
     let pass: Pass | null = null;
     const events = snapshot.events.slice(from, to);
     const count = (wanted: Event["kind"]) =>
@@ -136,6 +143,7 @@ function divide(
     const [begun, ended] = [count("backward_begin"), count("backward_end")];
     return {
       number,
+      first,
       from,
       to,
       nodes,
@@ -145,9 +153,34 @@ function divide(
         return pass;
       },
       passes: (runs[at] ?? []).length,
+      losses: lossesOf(snapshot, events),
+      isHeard: isHeard(events),
       isWhole: ended > 0 && ended === begun && (at > 0 || !isTorn(snapshot.events)),
     };
   });
+}
+
+function lossesOf({ nodes }: Snapshot, events: readonly Event[]): string {
+  const begun = events.filter(({ kind }) => kind === "backward_begin");
+  const lines = begun.map(({ site, node }) => `${site} ${rowAt(nodes, node)?.site}`);
+  return [...new Set(lines)].sort().join(", ");
+}
+
+function isHeard(events: readonly Event[]): boolean {
+  let root: number | null = null;
+  let heard = 0;
+  let passes = 0;
+  for (const { kind, node } of events) {
+    if (kind === "backward_begin") {
+      passes += 1;
+      root = node;
+    } else if (root !== null && node === root) {
+      if (kind !== "node_enter" && kind !== "accumulate") continue;
+      heard += 1;
+      root = null;
+    }
+  }
+  return heard === passes;
 }
 
 interface Walked {
@@ -177,20 +210,25 @@ function isCompared(node: OpNode | undefined, isWalked: boolean): boolean {
   return node.kind === "cut" && !isBeside(node);
 }
 
-/** Of each stretch: which step of the training it was, by the time of its passes; its place
- * where that is not known of all. */
+/** Of each stretch: which passes of the training it holds, by their times; its place where
+ * that is not known of all. */
 function numbersOf(
   { events, flow_steps }: Snapshot,
   stretches: readonly { readonly from: number; readonly to: number }[],
-): number[] {
+): { first: number; number: number }[] {
   const numberAt = new Map(flow_steps.map((step) => [step.time_ns, step.number + 1]));
   const numbers = stretches.map(({ from, to }) => {
     const own = events.slice(from, to);
     const begun = own.filter(({ kind }) => kind === "backward_begin");
-    return begun.flatMap(({ time_ns }) => numberAt.get(time_ns) ?? []).at(-1) ?? 0;
+    const known = begun.flatMap(({ time_ns }) => numberAt.get(time_ns) ?? []);
+    return { first: known[0] ?? 0, number: known.at(-1) ?? 0 };
   });
-  const isKnown = numbers.every((each, at) => each > (numbers[at - 1] ?? 0));
-  return isKnown ? numbers : stretches.map((_, at) => at + 1);
+  const isKnown = numbers.every(
+    ({ number }, at) => number > (numbers[at - 1]?.number ?? 0),
+  );
+  return isKnown
+    ? numbers
+    : stretches.map((_, at) => ({ first: at + 1, number: at + 1 }));
 }
 
 /** How many steps were recorded, kept or not. */

@@ -229,7 +229,7 @@ def assemble_with_rows(recording: Recording) -> tuple[ir.Snapshot, Mapping[int, 
         roots=tuple(
             i for raw in recording.roots if (i := build.known(raw)) is not None
         ),
-        notes=tuple(recording.notes),
+        notes=(*recording.notes, *recording.routine),
         flow_layers=flow.layers,
         flow_steps=flow.steps,
         flow=flow.points,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from gradviz._capture.recorder.engine import RecordedLog
@@ -108,6 +108,23 @@ class FlowOfLog:
             for step in self.steps()
         ]
 
+    def with_steps_of(
+        self, steps: list[RawFlowStep], passes: Iterable[Backward]
+    ) -> list[RawFlowStep]:
+        """Return the steps, with empty ones for passes of which they tell nothing.
+
+        So whoever draws these passes knows which they were.
+        """
+        known = {step.number for step in steps}
+        found = [*steps]
+        for event in passes:
+            number = event.number - self._passes_before - 1
+            if number >= 0 and number not in known:
+                time_ns = self._log.times.get(event.index, 0)
+                found.append(RawFlowStep(time_ns, (), (), number=number))
+                known.add(number)
+        return sorted(found, key=lambda step: step.number or 0)
+
     def _changes(self, step: RawFlowStep) -> list[tuple[float, float] | None]:
         """Return what the optimizers' steps after a pass changed of each leaf."""
         found: Updates = {}
@@ -118,19 +135,26 @@ class FlowOfLog:
     def unreached(self, nodes: Mapping[int, RawNode]) -> list[RawUnreached]:
         """Return the parameters that took in nothing, of what is trained here.
 
-        That is what optimizers were given, and models of which another part learns.
+        That is what optimizers were given, and models of which another part learns. A
+        model may be gone by now, as one that a function made; of those that a loop made
+        anew and that are gone, each name is told once, where none of them had a
+        gradient.
         """
         program = self._log.program
         given = [row.tensors for row in [*program.optimizers.values()]]
-        found: list[RawUnreached] = []
-        for key in dict.fromkeys(chain(*self._of_models(), *given)):
-            facts = program.tensors.get(key)
-            if facts is None or not facts.alive or key in self._reached:
+        known = {key: program.tensors.get(key) for key in self._reached}
+        told = {facts.name for facts in known.values() if facts is not None}
+        found: dict[int, RawUnreached] = {}
+        keys = dict.fromkeys(chain(*self._of_models(), *given))
+        rows = [(key, facts) for key in keys if (facts := program.tensors.get(key))]
+        for key, facts in sorted(rows, key=lambda row: not row[1].alive):
+            gone = not facts.alive and facts.name in told
+            if not facts.name or gone or key in self._reached:
                 continue
-            if facts.name:
-                leaf = nodes.get(-key) or self._bare_leaf(key, facts.name)
-                found.append(RawUnreached(leaf, facts.count, facts.frozen))
-        return found
+            told.add(facts.name)
+            leaf = nodes.get(-key) or self._bare_leaf(key, facts.name)
+            found[key] = RawUnreached(leaf, facts.count, facts.frozen)
+        return [found[key] for key in keys if key in found]
 
     def _of_models(self) -> list[list[int]]:
         """Return the parameters of each model a part of which got a gradient."""

@@ -267,6 +267,7 @@ class Recording:
     roots: list[RawNode]
     events: list[RawEvent] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    routine: list[str] = field(default_factory=list)  # notes of how much is kept
     flow: list[RawFlowStep] = field(default_factory=list)
     flow_forgotten: int = 0
     flow_unreached: list[RawUnreached] = field(default_factory=list)

@@ -59,6 +59,7 @@ class Recorder:
         self.detail = detail or Detail("full")
         self.keep = keep or Keep(on=False)
         self._notes: list[str] = []
+        self.routine: list[str] = []  # of the last snapshot's notes
         self._error = ""  # that left the recorded code
         self._passes_before = 0  # the recording
         self.first = 0  # index of the first event that belongs to the recording
@@ -134,23 +135,27 @@ class Recorder:
         if self._error:
             ended = max([each.time_ns for each in recording.events], default=0)
             recording.events.append(RawEvent("error", ended, text=self._error))
+        self.routine = routine = recording.routine
         if aside >= _MANY:
-            recording.notes.append(
+            routine.append(
                 f"{aside:,} operations that no gradient passes through, such as those "
                 "that prepare data, are left out of the events."
             )
         recording.flow = flow.steps_with(graph.nodes)
+        if self.passes > 1:
+            told = [*shown, *passes[-1:]]
+            recording.flow = flow.with_steps_of(recording.flow, told)
         recording.flow_forgotten = flow.forgotten
         recording.flow_unreached = flow.unreached(graph.nodes)
         if self.passes > len(shown):
-            recording.notes.append(_kept(self.passes, shown, passes))
+            routine.append(_kept(self.passes, shown, passes))
         notes = flow.note(), log.detail.note()
-        recording.notes += [each for each in notes if each is not None]
-        recording.notes += graph.facts.notes(graph.nodes, graph.bare)
+        routine += [each for each in notes if each is not None]
         counts = [raw.count for raw in recording.nodes if raw.count > 1]
         if counts:
             total = sum(raw.count for raw in recording.nodes)
-            recording.notes.append(note_of(total, counts))
+            routine.append(note_of(total, counts))
+        recording.notes += graph.facts.notes(graph.nodes, graph.bare)
         if not recording.nodes:
             recording.notes.append(NO_GRADIENTS)
         return assemble(recording)
@@ -221,7 +226,7 @@ def _kept(count: int, shown: list[Backward], passes: list[Backward]) -> str:
     looked = "that was" if kept == 1 else "that were"
     which = "" if shown == passes[-kept:] else f" {looked} looked at in full"
     last = f"last {kept}{which} are" if kept > 1 else f"last one{which} is"
-    return f"{count:,} steps were recorded; the {last} kept."
+    return f"{count:,} passes were recorded; the {last} kept."
 
 
 def _nodes_of(

@@ -58,7 +58,7 @@ def thumbnails_of(
                 left -= len(row.pixels)
                 count += 1
     if count < len(others):
-        recording.notes.append(
+        recording.routine.append(
             _BUDGET.format(
                 kept=len(made), all=len(found), most=MOST, pixels=MOST_PIXELS
             )

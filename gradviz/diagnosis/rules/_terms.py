@@ -24,12 +24,10 @@ Entry = tuple[Account, Term]
 def accounts(history: History) -> list[Account]:
     """Return the accounts of the first and last passes of each line.
 
-    Of those whose values were looked at, where there are any.
+    Of those that are known in full: a term that is not in the log is no finding.
     """
     known = history.once(Accounts)
-    passes = [each for each in history.backwards if not is_failed(each)]
-    seen = {each.site for each in passes if each.whole}
-    passes = [each for each in passes if each.whole or each.site not in seen]
+    passes = [each for each in history.known_in_full if not is_failed(each)]
     return [known.of(each) for each in sampled(passes)]
 
 

@@ -274,7 +274,7 @@ def test_old_steps_are_forgotten_but_no_leaf_is_lost(bound):
     recorder.end(None)
     snapshot = recorder.snapshot()
     validate(snapshot)
-    assert snapshot.notes == ("50 steps were recorded; the last 5 are kept.",)
+    assert snapshot.notes == ("50 passes were recorded; the last 5 are kept.",)
     names = [node.name for node in snapshot.nodes]
     assert names == ["AccumulateGrad"] + 5 * [
         "MulBackward0",

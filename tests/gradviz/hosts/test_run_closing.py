@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from gradviz import ir
@@ -73,3 +74,18 @@ def test_notes_are_said_once_and_not_without_end():
     assert lines[:2] == ["note: Note 0.", r"note: Of the graph.\x1b[31m"]
     assert len(lines) == 12
     assert text[-2] == "… 3 more notes"
+
+
+def test_how_much_is_kept_is_one_line():
+    kept = "30 passes were recorded; the last 2 are kept."
+    snapshot = replace(GRAPH, notes=(kept, "Something could not be seen."))
+    outcome = Outcome(
+        snapshot, diagnosis(), passes=30, in_full=3, routine=frozenset([kept])
+    )
+    lines = [line for line in said(outcome) if line.startswith("note: ")]
+    assert lines == [
+        "note: sampled 3 of 30 passes; `--detail full` records all.",
+        "note: Something could not be seen.",
+    ]
+    whole = replace(outcome, in_full=None)
+    assert [each for each in said(whole) if each.startswith("note: ")] == lines[1:]

@@ -61,9 +61,9 @@ def test_it_says_how_many_were_looked_at_in_full(
     monkeypatch.setattr(steps_so_far, "_MOST", 0)
     stream = _Terminal()
     _said(torch, stream, 6)
-    assert "gradviz: 2 steps in 0 s." in stream.getvalue()
+    assert "gradviz: 2 passes in 0 s." in stream.getvalue()
     last = stream.getvalue().splitlines()[-1]
-    assert last.startswith("gradviz: 6 steps in 0 s, 2 of them looked at in full")
+    assert last.startswith("gradviz: 6 passes in 0 s, 2 of them looked at in full")
 
 
 def test_its_line_begins_below_what_the_script_has_begun() -> None:
@@ -81,7 +81,7 @@ def test_its_line_begins_below_what_the_script_has_begun() -> None:
             came += seen.read(1_000)
     begun, line = came.decode().split("\r", 1)
     assert begun == "12%|##" + " " * 40  # which a terminal of this width has wrapped
-    assert line.startswith("gradviz: 1 step in 0 s.")
+    assert line.startswith("gradviz: 1 pass in 0 s.")
 
 
 def test_only_a_terminal_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

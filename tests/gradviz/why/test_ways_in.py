@@ -112,6 +112,23 @@ def test_a_file_answers_as_the_recording_does(parts, tmp_path, capsys):
     assert "near it are: `head.weight`" in capsys.readouterr().err
 
 
+def test_a_list_begins_with_what_is_wrong(parts, tmp_path, capsys):
+    path = gradviz.export_json(parts[0].snapshot(), tmp_path / "run.gradviz.json")
+    assert cli.main(["why", str(path)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told == [
+        "loss teaches 2 of 4 parameters.",
+        "encoder.weight has no gradient.",
+        "encoder.bias has no gradient.",
+        "encoder does not learn: no gradient comes to its 2 parameters.",
+        "3 healthy (--all lists them)",
+    ]
+    assert cli.main(["why", str(path), "--all"]) == 0
+    every = capsys.readouterr().out.splitlines()
+    assert len(every) == 7
+    assert set(told[:-1]) < set(every)
+
+
 def test_alike_parameters_share_an_answer(parts):
     answers = parts[0].snapshot().answers
     assert ("encoder.weight", "encoder.bias") in [each.names for each in answers]

@@ -213,6 +213,7 @@ class Passes:
             tuple(stale),
             tuple(freed),
             runs,
+            log.passes_over + len(self._running) + 1,
         )
         self._running[index] = numbers if told else ()
         self._runs.append(runs)

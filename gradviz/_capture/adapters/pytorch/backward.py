@@ -42,7 +42,7 @@ class TorchBackward:
         self.torch, self.own = torch, own
         self.log, self.graph = log, graph
         self.last: Backward | None = None  # the pass that ended last, where it was read
-        self.over = 0  # passes that have ended
+        self.begun = self.over = 0  # passes that have begun; that have ended
         self._peek = torch._C._autograd._get_sequence_nr
         self._patches = Patches()
 
@@ -113,7 +113,7 @@ class TorchBackward:
     def preflight(self, root: Any) -> Backward:
         """Log a pass from this tensor that is not to run."""
         arguments = BackwardArguments("backward", [root], [], [], False, False)
-        event = self._event(arguments, *self.log.place_of_pass())
+        event = self._event(arguments, *self.log.place_of_pass(), 0)
         self.graph.walk([_gradient_node(self.torch, root)], event)
         return event
 
@@ -121,7 +121,7 @@ class TorchBackward:
         self, api: Literal["backward", "grad"], args: Any, kwargs: dict[str, Any]
     ) -> _Pass:
         arguments = BackwardArguments.of(self.torch.Tensor, api, args, kwargs)
-        log = self.log
+        log, self.begun = self.log, self.begun + 1
         site, stack = log.place_of_pass()
         roots = arguments.roots
         number_of = log.program.number_of
@@ -137,7 +137,7 @@ class TorchBackward:
             return entry
         log.meets_new()
         losses = self._losses(arguments, site)
-        event = self._event(arguments, site, stack)
+        event = self._event(arguments, site, stack, self.begun)
         event.roots = with_numbers(event.roots, losses)
         entry = _Pass(arguments, self._peek(), event.index, event)
         reached = self.graph.inspect_pass(nodes, event)
@@ -171,18 +171,18 @@ class TorchBackward:
     ) -> None:
         """Watch over the gradients of a pass, where they are looked at now and then.
 
-        Those of a loss that is not finite are not either: it was noticed before.
+        Those of a loss that is not finite are not either: it was noticed before, and
+        only what comes to leaves is told.
         """
         log, norm = self.log, self.log.nonfinite.norm
         if not (log.samples and log.program.scanned):
             return
         roots = entry.arguments.roots
         known = zip(losses or [None] * len(roots), roots, strict=True)
-        if all(isfinite(norm(root) if loss is None else loss) for loss, root in known):
-            entry.guard = GradientGuard(
-                self.torch, log, self.graph, entry.index, entry.told
-            )
-            entry.guard.install(nodes, self.own)
+        good = all(isfinite(norm(x) if loss is None else loss) for loss, x in known)
+        guard = GradientGuard(self.torch, log, self.graph, entry.index, entry.told)
+        guard.install(nodes, self.own if good else None)
+        entry.guard = guard
 
     def _note(
         self,
@@ -210,6 +210,7 @@ class TorchBackward:
             (),
             (),
             told := LeafGradients(),
+            self.begun,
             losses,
         )
         log.came(index)
@@ -217,7 +218,11 @@ class TorchBackward:
         return _Pass(arguments, self._peek(), index, None, walked, told)
 
     def _event(
-        self, arguments: BackwardArguments, site: RawSite | None, stack: Any
+        self,
+        arguments: BackwardArguments,
+        site: RawSite | None,
+        stack: Any,
+        number: int,
     ) -> Backward:
         value = self.log.program.value
         roots, inputs, gradients = [
@@ -235,6 +240,7 @@ class TorchBackward:
             gradients=gradients,
             retain_graph=arguments.retain,
             create_graph=arguments.create,
+            number=number,
             whole=self.log.whole,
             unusual=self.log.unusual,
         )

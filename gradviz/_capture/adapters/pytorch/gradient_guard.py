@@ -63,11 +63,12 @@ _NO_NORMS = array("d")
 class LeafGradients:
     """What a pass in brief brought to leaves, told as :class:`Runs`: norms alone."""
 
-    __slots__ = ("leaves", "norms")
+    __slots__ = ("bad", "leaves", "norms")
 
     def __init__(self) -> None:
         self.leaves: Leaves = ()
         self.norms = _NO_NORMS  # of the leaves, 8 bytes each: many passes are kept
+        self.bad: dict[int, Summary] = {}  # by number of a leaf: what has NaN or Inf
 
     def __repr__(self) -> str:
         return f"LeafGradients({self.leaves}, {self.norms})"
@@ -85,7 +86,11 @@ class LeafGradients:
     def at_leaves(self) -> list[tuple[int, Summary]]:
         """Return the leaves' nodes, with as much as is known of their gradients."""
         return [
-            (-number, Summary(count, zeros=0 if norm else count, norm=norm))
+            (
+                -number,
+                self.bad.get(number)
+                or Summary(count, zeros=0 if norm else count, norm=norm),
+            )
             for (number, count), norm in zip(self.leaves, self.norms, strict=True)
         ]
 
@@ -105,16 +110,24 @@ class GradientGuard:
         self._index = index  # of the event
         self._told = told  # what the event learns of leaves
         self._event: Backward | None = None  # once something was noticed
+        self._roots: list[Any] = []  # while the pass runs
+        self._watches = True  # over gradients on their way to leaves
         self._on = True
         # Those that the pass reaches, while it runs, and whether they have a gradient.
         self._leaves: list[tuple[Any, bool]] = []
         self._current = torch._C._current_autograd_node
 
-    def install(self, roots: list[Any], own: OwnHook) -> None:
-        """Put a hook on every node behind these that may make a NaN."""
+    def install(self, roots: list[Any], own: OwnHook | None) -> None:
+        """Put a hook on every node behind these that may make a NaN.
+
+        Without ``own``, as where all gradients will be NaN, look at leaves alone.
+        """
         if self._log.nonfinite.is_observed():
             return
-        own.hook = hook = self._hook()
+        self._roots, self._watches = roots, own is not None
+        hook = self._hook()
+        if own is not None:
+            own.hook = hook
         nonfinite, words = self._log.nonfinite, self._log.values.words
         near = nonfinite.near_overflow or self._torch.float16 in words
         harmless, found = (_harmless if near else _bounded), set[Any]()
@@ -130,29 +143,50 @@ class GradientGuard:
                 variable = fn.variable
                 leaves.append((variable, variable.grad is not None))
                 continue
-            if not (harmless[kind] if kind in harmless else _is_harmless(kind, near)):
+            safe = harmless[kind] if kind in harmless else _is_harmless(kind, near)
+            if own is not None and not safe:
                 fn.register_hook(hook)
             for each, _ in fn.next_functions:
                 if each is not None:
                     waiting.append(each)
-        own.hook = None
+        if own is not None:
+            own.hook = None
 
     def remove(self) -> None:
         """Be done. The hooks stay on the nodes, which mostly die with the pass."""
         if self._event is None:
-            norms = self._log.nonfinite.of_leaves([x.grad for x, _ in self._leaves])
-            if self._told is not None:
-                log, number_of = self._log, self._log.tensors.of
-                found = [
-                    (leaf, norm)
-                    for (leaf, had), norm in zip(self._leaves, norms, strict=True)
-                    if norm is not None and not had and math.isfinite(norm)
-                ]
-                leaves = tuple([(number_of(leaf), leaf.numel()) for leaf, _ in found])
-                log.leaves_told = self._told.tell(
-                    leaves, [norm for _, norm in found], log.leaves_told
-                )
-        self._on, self._event, self._leaves = False, None, []
+            self._tell_leaves()
+        else:
+            self._note_leaves(self._event)
+        self._on, self._event, self._leaves, self._roots = False, None, [], []
+
+    def _tell_leaves(self) -> None:
+        """Tell the norms of what came to leaves that had nothing before."""
+        log, told, number_of = self._log, self._told, self._log.tensors.of
+        gradients = [leaf.grad for leaf, _ in self._leaves]
+        norms = log.nonfinite.of_leaves(gradients, notices=self._watches)
+        if told is None:
+            return
+        found = [
+            (leaf, norm)
+            for (leaf, had), norm in zip(self._leaves, norms, strict=True)
+            if norm is not None and not had
+        ]
+        leaves = tuple([(number_of(leaf), leaf.numel()) for leaf, _ in found])
+        log.leaves_told = told.tell(leaves, [n for _, n in found], log.leaves_told)
+        for leaf, norm in found:
+            if not math.isfinite(norm):
+                summary = log.values.summary(leaf.grad)
+                if summary is not None:
+                    told.bad[number_of(leaf)] = summary
+
+    def _note_leaves(self, event: Backward) -> None:
+        """Note what came to leaves of a pass in which something was noticed."""
+        for leaf, had in self._leaves if isinstance(event.ran, list) else ():
+            summary = None if had else self._log.values.summary(leaf.grad)
+            if summary is not None:
+                key = -self._log.tensors.of(leaf)
+                event.runs.append(NodeRun(key, (summary,), ()))
 
     def _hook(self) -> Any:
         norm, finite, look = self._log.nonfinite.norm, math.isfinite, self._look
@@ -195,6 +229,7 @@ class GradientGuard:
         event = log.program.event(self._index)
         if isinstance(event, Backward):
             self._graph.walk([fn])
+            self._graph.outline(self._roots)
             event.whole = event.unusual = True
             event.ran = list[NodeRun]()  # from here on all that runs
             self._event = event

@@ -355,6 +355,7 @@ class TorchLog(TorchFrames):
                 self.look_in_full(False)
         elif is_noted_aside(noted) and not self.detail.passed_by():
             self.look_in_full(False)
+            self.whole = False  # of the step that goes on, not all calls are told
 
     def _drop_old(self) -> None:
         """Drop the older half of the events, and what they made.

@@ -117,8 +117,13 @@ class NonfiniteCheck:
         number: float = tensor.item()
         return number
 
-    def of_leaves(self, gradients: list[Any]) -> list[float | None]:
-        """Look at what leaves have after a pass; return norms, None where not known."""
+    def of_leaves(
+        self, gradients: list[Any], notices: bool = True
+    ) -> list[float | None]:
+        """Look at what leaves have after a pass; return norms, None where not known.
+
+        Without ``notices``, NaN and Inf are what was to be expected.
+        """
         plain, strided, norm = self._torch.Tensor, self._torch.strided, self.norm
         if self.is_observed():
             return [None] * len(gradients)
@@ -134,7 +139,7 @@ class NonfiniteCheck:
             bad = [each for each in known if not math.isfinite(each)]
             if not bad:
                 self.sizes_of_leaves(known)
-            elif self.is_news(("leaves", math.isnan(bad[0]))):
+            elif notices and self.is_news(("leaves", math.isnan(bad[0]))):
                 self._log.notice()
         return norms
 

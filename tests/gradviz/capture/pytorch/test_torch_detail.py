@@ -149,7 +149,9 @@ def test_gradients_that_add_up_are_not_told_as_those_of_one_step():
         for _ in range(20):
             net(torch.randn(4, 8)).sum().backward()
     snapshot = recorder.snapshot()
-    assert [step.number for step in snapshot.flow_steps] == [0, 1]
+    numbers = [step.number for step in snapshot.flow_steps]
+    assert numbers == [0, 1, 19]  # how many there were is known
+    assert {point.step for point in snapshot.flow} == {0, 1}
 
 
 def test_what_a_loop_makes_anew_is_forgotten(monkeypatch: pytest.MonkeyPatch):
@@ -200,7 +202,9 @@ def test_what_a_picture_shows_outlives_many_steps(monkeypatch: pytest.MonkeyPatc
     assert len(recorder._parts[0].log.program.raw) < 400  # of 2,400
     snapshot = recorder.snapshot()
     assert {node.iteration for node in snapshot.nodes if node.sequence} == {0, 1}
-    assert any("200 steps were recorded; the last 2" in each for each in snapshot.notes)
+    assert any(
+        "200 passes were recorded; the last 2" in each for each in snapshot.notes
+    )
 
 
 def test_losses_are_those_of_a_run_without_a_recording():
@@ -464,3 +468,54 @@ def test_passes_of_more_nodes_than_are_hooked_are_watched_at_their_leaves(
     program = recorder._parts[0].log.program
     passes = [each for each in program.raw if isinstance(each, Backward)]
     assert all([*each.at_leaves()] for each in passes)
+
+
+def test_the_step_of_a_birth_is_told_as_others_are():
+    full, brief = [train(LATE + 9, root_of_zero, detail=h) for h in ("full", "auto")]
+    for recorder in (full, brief):
+        snapshot = recorder.snapshot()
+        assert [step.number for step in snapshot.flow_steps] == list(range(LATE + 9))
+        bad = {point.step for point in snapshot.flow if point.nans + point.infs}
+        assert bad == set(range(LATE, LATE + 9))
+        (first, *_) = recorder.diagnose().findings
+        assert f"First in backward pass {LATE + 1} of {LATE + 9}." in first.message
+        begun = [e for e in snapshot.events if e.kind == "backward_begin"]
+        times = {step.time_ns: step.number for step in snapshot.flow_steps}
+        numbers = [times[each.time_ns] for each in begun]
+        assert LATE in numbers
+        assert all(each.node is not None for each in begun)  # graphs have their roots
+        born = numbers.index(LATE)
+        blamed = snapshot.nodes[snapshot.findings[0].nodes[0]]
+        root = snapshot.nodes[begun[born].node]
+        before = snapshot.nodes[begun[born - 1].node].sequence if born else -1
+        assert before < blamed.sequence <= root.sequence
+
+
+def test_passes_that_are_drawn_are_known_though_nothing_is_told_of_them():
+    net, _ = model()
+    with gradviz.record(engine="torch", detail="full") as recorder:
+        for _ in range(30):
+            net(torch.randn(4, 8)).sum().backward()
+    snapshot = recorder.snapshot()
+    times = {step.time_ns: step.number for step in snapshot.flow_steps}
+    begun = [e for e in snapshot.events if e.kind == "backward_begin"]
+    assert [times[each.time_ns] for each in begun] == [26, 27, 28, 29]
+
+
+def test_what_never_had_a_gradient_is_told_of_a_model_that_is_gone():
+    def training() -> None:
+        net = nn.ModuleDict({"body": nn.Linear(8, 1), "spare": nn.Linear(8, 1)})
+        optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
+        for _ in range(5):
+            optimizer.zero_grad()
+            net["body"](torch.randn(4, 8)).sum().backward()
+            optimizer.step()
+
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(3):
+            training()
+    snapshot = recorder.snapshot()
+    met = {point.layer for point in snapshot.flow}
+    layers = enumerate(snapshot.flow_layers)
+    bare = [each.name for row, each in layers if row not in met]
+    assert sorted(bare) == ["spare.bias", "spare.weight"]

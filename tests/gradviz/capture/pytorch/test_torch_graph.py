@@ -163,7 +163,7 @@ def test_a_recording_has_what_the_picture_shows():
     assert all(edge.gradient is not None for edge in snapshot.edges)
     kinds = {event.kind for event in snapshot.events}
     assert {"op", "write", "hook", "accumulate", "optimizer_step"} <= kinds
-    assert snapshot.notes == ("3 steps were recorded; the last 2 are kept.",)
+    assert snapshot.notes == ("3 passes were recorded; the last 2 are kept.",)
     assert snapshot.producer == f"PyTorch {torch.__version__}"
 
 

@@ -226,6 +226,24 @@ class TorchGraph:
                 waiting.append(each)
             self._look(fn, self._read(fn, key, tuple(edges)), [], [])
 
+    def outline(self, roots: list[Any]) -> None:
+        """Read what is not known yet of a graph while a pass walks it.
+
+        What nodes saved is left alone: the pass has freed it, or is about to.
+        """
+        waiting, met = list(roots), set[int]()
+        while waiting:
+            fn = waiting.pop()
+            if fn is None or (key := self.values.node_key(fn)) in met:
+                continue
+            met.add(key)
+            edges: list[tuple[int, int] | None] = []
+            for each, number in fn.next_functions:
+                edges.append(each and (self.values.node_key(each), number))
+                waiting.append(each)
+            if key not in self.nodes:
+                self._read(fn, key, tuple(edges))
+
     def read_living(self) -> None:
         """Read the graphs that tensors still hold; rules look for those never used."""
         if self.log.size.counting:
