@@ -24,10 +24,13 @@ Entry = tuple[Account, Term]
 def accounts(history: History) -> list[Account]:
     """Return the accounts of the first and last passes of each line.
 
-    Of those that are known in full: a term that is not in the log is no finding.
+    Of those that are known in full, where a line has any.
     """
     known = history.once(Accounts)
-    passes = [each for each in history.known_in_full if not is_failed(each)]
+    full = {each.index for each in history.known_in_full}
+    passes = [each for each in history.backwards if not is_failed(each)]
+    seen = {each.site for each in passes if each.index in full}
+    passes = [each for each in passes if each.index in full or each.site not in seen]
     return [known.of(each) for each in sampled(passes)]
 
 
@@ -124,7 +127,7 @@ def _cut(
     known = (learning.wanted(history) or set[int]()) & learning.trained(history)
     for crossing in flow.crossings(term.value, use.index):
         kind, _ = blamed(history, crossing)
-        in_part = kind in _IN_PART or (stepped and _detaches(crossing, kind))
+        in_part = stepped and (kind in _IN_PART or _detaches(crossing, kind))
         if kind != "sample" and not (idle and in_part):
             continue
         lost = (flow.leaves(crossing.source, crossing.call.index) & known) - met
