@@ -13,8 +13,8 @@ Use instead
     Standardised inputs, ``(x - x.mean(0)) / x.std(0)``, and weights of a size that fits
     the number of inputs.
 When it stays quiet
-    Some elements are in the range where the function bends, or were in some passes, as
-    where a critic is sure of its verdict for a while.
+    Some elements are in the range where the function bends, or were in some passes and
+    the others not far from it: a critic may be sure of its verdict for a while.
 References
     LeCun et al., 1998, Efficient BackProp.
 """
@@ -35,13 +35,14 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, History, Node, RawSite, Summary, Value
 
 _FAR = 8.0  # beyond it sigmoid and tanh bend by less than a thousandth
+_VERY_FAR = 50.0  # where no training comes to by the way
+_MOST = 0.9  # of the passes
 _LARGE = 10.0
 _BOUNDS = {"hardtanh": [-1.0, 1.0], "relu6": [0.0, 6.0], "hardsigmoid": [-3.0, 3.0]}
 _FIX = (
     "Standardise the inputs to mean 0 and deviation 1, and scale the initial weights "
     "with `1 / sqrt(number of inputs)`."
 )
-_MOST = 0.9  # of the passes
 _SCALE = "Scale it into the range between the bounds."
 _MILDER = "Bring the operand into the range first, or leave the bound out."
 
@@ -66,8 +67,9 @@ def check(history: History) -> Iterator[Hit]:
         backward, node, clamp, _ = gone[0] if gone else found[0]
         if clamp and len(gone) == len(found) > 1:
             yield from _hit(history, backward, node, 0.0)
-        elif not clamp and len(gone) >= _MOST * len(found):
-            yield from _hit(history, backward, node, _FAR)
+        elif not clamp and gone:
+            often = len(gone) >= _MOST * len(found)
+            yield from _hit(history, backward, node, _FAR if often else _VERY_FAR)
 
 
 def _is_outside(history: History, node: Node) -> bool:
