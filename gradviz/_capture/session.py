@@ -446,7 +446,15 @@ class Session:
 
 
 def _together(found: list[Diagnosis]) -> Diagnosis:
-    """Return the one diagnosis that says something; two engines rarely mix."""
-    best = max(found, key=len)
+    """Return the one diagnosis that says something; two engines rarely mix.
+
+    Of several, that of the engine which did most: any of them saw the exception.
+    """
+
+    def did(each: Diagnosis) -> tuple[bool, int]:
+        seen = each.looked_at
+        return bool(each), 0 if seen is None else seen.operations
+
+    best = max(found, key=did)
     notes = dict.fromkeys(note for each in found for note in each.notes)
     return replace(best, notes=tuple(notes))

@@ -35,8 +35,10 @@ def with_findings(
         moved = _moved(each, numbers)
         moved = replace(moved, edit=tuple(first + row for row in each.edit))
         nodes = _nodes_of(moved, made, snapshot)
+        # Of the log's nodes its own come first; a ghost is none of them, and stays.
         own = {rows[key] for key in hits[at].nodes if key in rows} if hits else set()
-        nodes = tuple(sorted(nodes, key=lambda row: row not in own))
+        others = {*rows.values()} - own
+        nodes = tuple(sorted(nodes, key=lambda row: row in others))
         pointing = replace(moved, nodes=nodes)
         findings.append(_with_memory(pointing, snapshot))
     found = replace(

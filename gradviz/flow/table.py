@@ -101,8 +101,10 @@ def flow_of(snapshot: ir.Snapshot, rank: int | None = None) -> Flow:
     if not snapshot.flow:
         return _of_leaves(snapshot)
     ranks = sorted({step.rank for step in snapshot.flow_steps if step.rank is not None})
-    wanted = rank if rank is not None or not ranks else ranks[0]
     told = {point.step for point in snapshot.flow}  # others are known by number alone
+    known = {snapshot.flow_steps[row].rank for row in told}
+    first = min((each for each in known if each is not None), default=None)
+    wanted = first if rank is None else rank
     rows = [row for row in told if snapshot.flow_steps[row].rank == wanted]
     rows.sort(key=lambda row: snapshot.flow_steps[row].number)
     column = {row: place for place, row in enumerate(rows)}

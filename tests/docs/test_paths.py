@@ -27,7 +27,7 @@ EXAMPLES = {
 }
 BUILT = {"dist", "dist/conda", "gradviz/render/static", "gradviz/labextension"}
 # Their links are the site's: Sphinx checks them.
-OF_THE_SITE = {"docs/index.md", "docs/playground.md"}
+OF_THE_SITE = {"docs/guide.md", "docs/index.md", "docs/playground.md"}
 
 
 @cache

@@ -164,7 +164,7 @@ def test_what_needs_gradtape_says_so(plain: Path, folder: Path, arguments: str):
     done = finished(gradviz(plain), *arguments.split(), cwd=folder)
     command = arguments.split()[0]
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"gradviz {command}: {ON_GRADTAPE}"
+    assert done.stderr.endswith(f"gradviz {command}: {ON_GRADTAPE}")
 
 
 def test_the_demo_runs_on_pytorch(plain: Path, tmp_path: Path):
