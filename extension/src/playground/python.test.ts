@@ -109,3 +109,12 @@ test("what fails is told, and the worker goes", () => {
   expect(heard.at(-1)).toBe("failed: its worker could not be loaded");
   expect(threads).toHaveLength(2);
 });
+
+test("what a callback throws once it has spoken ends nothing", () => {
+  const { python, heard, latest } = playing();
+  python.run("one");
+  latest().says({ kind: "ready", python: "3.14" });
+  latest().onerror?.({ message: "Uncaught NoGilError" } as ErrorEvent);
+  expect(latest().ended).toBe(false);
+  expect(heard.at(-1)).toBe("running");
+});

@@ -33,6 +33,7 @@ export function pythonIn(make: () => Thread, setup: Setup, heard: Heard): Python
   let thread: Thread | undefined;
   let waiting: string | undefined;
   let phase: Phase = "asleep";
+  let spoke = false; // the worker has, so it was loaded
 
   const enter = (next: Phase) => {
     phase = next;
@@ -52,6 +53,7 @@ export function pythonIn(make: () => Thread, setup: Setup, heard: Heard): Python
     thread?.postMessage({ kind: "run", program });
   };
   const hear = (reply: Reply) => {
+    spoke = true;
     if (reply.kind === "progress") heard.progress(reply.text);
     else if (reply.kind === "said") heard.said(reply.text);
     else if (reply.kind === "failed") fail(reply.text);
@@ -75,7 +77,12 @@ export function pythonIn(make: () => Thread, setup: Setup, heard: Heard): Python
       return;
     }
     thread.onmessage = ({ data }) => hear(data);
-    thread.onerror = ({ message }) => fail(message || "its worker could not be loaded");
+    spoke = false;
+    // It tells its own failures. What else is not caught comes of Pyodide's callbacks,
+    // as of a finalizer that meets Python at work, and ends nothing.
+    thread.onerror = ({ message }) => {
+      if (!spoke) fail(message || "its worker could not be loaded");
+    };
     thread.postMessage({ kind: "start", setup });
   };
 

@@ -8,6 +8,12 @@ interface WorkerScope {
   postMessage(reply: Reply): void;
 }
 
+/** The module that runs programs, tools/in_browser.py. */
+interface Driver {
+  warm_up(): void;
+  run(program: string): string;
+}
+
 const scope = globalThis as unknown as WorkerScope;
 const AT_ONCE = 200; // writes that are passed on as they come, in one run
 const TOGETHER_MS = 50; // of more than these, those within so long go in one message
@@ -43,7 +49,7 @@ class Voice {
 }
 
 const voice = new Voice();
-let run: ((program: string) => string) | undefined;
+let driver: Driver | undefined; // held: a proxy that is collected calls Python by itself
 
 async function start(setup: Setup): Promise<void> {
   progress("Loading Python …");
@@ -65,9 +71,8 @@ async function start(setup: Setup): Promise<void> {
   python.setStderr({ write: voice.write });
   python.setStdin({ stdin: () => null });
   python.runPython("import sys; sys.stdout.reconfigure(line_buffering=True)");
-  const driver = python.pyimport("in_browser");
+  driver = python.pyimport("in_browser") as Driver;
   driver.warm_up();
-  run = driver.run;
   const version: string = python.runPython("sys.version.partition(' ')[0]");
   scope.postMessage({ kind: "ready", python: version });
 }
@@ -93,10 +98,10 @@ async function loadPackages(
 }
 
 function answer(program: string): void {
-  if (run === undefined) throw new Error("Python has not started");
+  if (driver === undefined) throw new Error("Python has not started");
   const began = performance.now();
   voice.begin();
-  const came = JSON.parse(run(program)) as Came;
+  const came = JSON.parse(driver.run(program)) as Came;
   voice.flush();
   const seconds = (performance.now() - began) / 1000;
   scope.postMessage({ kind: "came", came, seconds });
