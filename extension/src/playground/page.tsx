@@ -1,11 +1,10 @@
 // The playground: a program on the left, its findings and its graph on the right.
-import { signal } from "@preact/signals";
 import { render } from "preact";
 import { editorIn } from "./editor.js";
 import type { Came, Setup } from "./protocol.js";
-import { type Phase, pythonIn } from "./python.js";
+import { pythonIn } from "./python.js";
 import { hashOf, programIn } from "./share.js";
-import { Bar, type Doing, Findings, Graph, Output, type Seen } from "./view.js";
+import { Bar, type Doing, Findings, Graph, nothingSeen, Output } from "./view.js";
 
 const MOST_SAID = 200_000; // characters of output that are shown
 const CUT = "\n… the rest is not shown.\n";
@@ -42,13 +41,7 @@ function ending(came: Came, seconds: number): string {
 /** Bring the page to life; the site's template has written its parts. */
 export function mountPlayground(): void {
   const setup = absolute(JSON.parse(part("setup").textContent ?? ""));
-  const seen: Seen = {
-    phase: signal<Phase>("asleep"),
-    status: signal(""),
-    said: signal(""),
-    came: signal<Came | null>(null),
-    changed: signal(false),
-  };
+  const seen = nothingSeen();
   const say = (text: string) => {
     const before = seen.said.value;
     if (before.length > MOST_SAID) return;

@@ -1,12 +1,10 @@
 // @vitest-environment jsdom
 /** @jsxImportSource preact */
-import { signal } from "@preact/signals";
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { expect, test, vi } from "vitest";
 import type { Came, Finding } from "./protocol.js";
-import type { Phase } from "./python.js";
-import { Bar, type Doing, Findings, Graph, Output, type Seen } from "./view.js";
+import { Bar, type Doing, Findings, Graph, nothingSeen, Output } from "./view.js";
 
 const FINDING: Finding = {
   code: "GV306",
@@ -26,13 +24,7 @@ const CAME: Came = {
 };
 
 function shown() {
-  const seen: Seen = {
-    phase: signal<Phase>("asleep"),
-    status: signal(""),
-    said: signal(""),
-    came: signal<Came | null>(null),
-    changed: signal(false),
-  };
+  const seen = nothingSeen();
   const doing = {
     run: vi.fn(),
     stop: vi.fn(),

@@ -1,5 +1,5 @@
 // What the playground shows beside its editor: the bar, what was said, found and drawn.
-import type { Signal } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 import { Sentence } from "../panel/sentence.js";
 import type { Came, Finding } from "./protocol.js";
 import type { Phase } from "./python.js";
@@ -13,6 +13,17 @@ export interface Seen {
   readonly came: Signal<Came | null>;
   /** The program is no longer the one that ran. */
   readonly changed: Signal<boolean>;
+}
+
+/** What there is before anything has run. */
+export function nothingSeen(): Seen {
+  return {
+    phase: signal<Phase>("asleep"),
+    status: signal(""),
+    said: signal(""),
+    came: signal<Came | null>(null),
+    changed: signal(false),
+  };
 }
 
 export interface Doing {

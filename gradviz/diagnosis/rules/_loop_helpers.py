@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gradviz.dependence import learning
 from gradviz.diagnosis.rules._gradients import is_failed
+from gradviz.diagnosis.rules._lifetime import first_difference
 from gradviz.program import (
     Backward,
     Call,
@@ -39,6 +40,12 @@ def schedules(history: History) -> dict[int, list[ScheduleCall]]:
     for event in history.of(ScheduleCall):
         found.setdefault(event.scheduler, []).append(event)
     return found
+
+
+def made_anew_at(history: History, first: Optimizer, then: Optimizer) -> RawSite | None:
+    """Return the line that made another optimizer: in a helper, who called it again."""
+    one, other = (history.at(each.made) for each in (first, then))
+    return first_difference(other, one) if one and other else then.site
 
 
 def rate_words(rates: tuple[float, ...]) -> str:

@@ -34,8 +34,12 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.training import scheduled_of
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import first_difference
-from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words, schedules
+from gradviz.diagnosis.rules._loop_helpers import (
+    made_anew_at,
+    moves,
+    optimizer_words,
+    schedules,
+)
 from gradviz.program import History, ScheduleCall, following
 
 _LEAST = 2  # steps of a scheduler that nobody uses
@@ -67,14 +71,12 @@ def _hit(
     used = history.program.optimizers[other]
     mine = history.program.optimizers[made.optimizer]
     name = f"`{used.name}`" if used.name else "it"
-    first, second = (history.at(each.made) for each in (mine, used))
-    taken_over = first_difference(second, first) if first and second else used.site
     return Hit(
         f"The {made.kind} of {history.line(made.site)} changes the learning rate of "
         f"the {mine.kind} made in {history.line(mine.site)}, which "
         f"{'steps no more' if stepped else 'never steps'}: the parameters are stepped "
         f"by {optimizer_words(history, other)}, whose rate no scheduler changes.",
-        taken_over if stepped else made.site,
+        made_anew_at(history, mine, used) if stepped else made.site,
         "Make a new scheduler where the optimizer is made anew, or keep the optimizer "
         "and call `add_param_group()`."
         if stepped

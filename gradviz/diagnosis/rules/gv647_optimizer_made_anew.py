@@ -44,8 +44,11 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import first_difference
-from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
+from gradviz.diagnosis.rules._loop_helpers import (
+    made_anew_at,
+    moves,
+    optimizer_words,
+)
 from gradviz.program import History, Optimizer, OptimizerCall
 
 _LEAST = 3  # optimizers of one line
@@ -82,9 +85,11 @@ def check(history: History) -> Iterator[Hit]:
 def _after_a_load(history: History) -> Iterator[Hit]:
     """Yield a hit per line that makes an optimizer in the place of a loaded one."""
     told, stepped = set[object](), moves(history)
-    for load in history.of(OptimizerCall):
+    loads = [each for each in history.of(OptimizerCall) if each.what == "load"]
+    given = {each.optimizer for each in loads}
+    for load in loads:
         loaded = history.program.optimizers.get(load.optimizer)
-        if load.what != "load" or loaded is None or loaded.key in stepped:
+        if loaded is None or loaded.key in stepped:
             continue
         after = (
             each
@@ -94,14 +99,13 @@ def _after_a_load(history: History) -> Iterator[Hit]:
             and each.kind == loaded.kind
             and not set(each.tensors).isdisjoint(loaded.tensors)
             and each.key in stepped
-            and not _is_loaded(history, each)
+            and each.key not in given
         )
         made = next(after, None)
         if made is None:
             continue
         told.add(made.site)
-        first, second = (history.at(each.made) for each in (loaded, made))
-        culprit = first_difference(second, first) if first and second else made.site
+        culprit = made_anew_at(history, loaded, made)
         yield Hit(
             f"`{history.text(culprit)}` ({history.line(culprit)}) makes another "
             f"{made.kind} of the parameters of {optimizer_words(history, loaded.key)}, "
@@ -115,13 +119,6 @@ def _after_a_load(history: History) -> Iterator[Hit]:
             tensors=made.tensors,
             certainty=0.9,
         )
-
-
-def _is_loaded(history: History, optimizer: Optimizer) -> bool:
-    return any(
-        each.what == "load" and each.optimizer == optimizer.key
-        for each in history.of(OptimizerCall)
-    )
 
 
 def _may_be_meant(history: History, optimizer: Optimizer) -> bool:

@@ -58,10 +58,8 @@ def _hit(
     checked: DerivativeCheck,
     applied: RawSite | None,
 ) -> Hit:
-    if checked.swapped is not None:
-        return _swapped(history, custom, checked.input, checked.swapped, applied)
-    if checked.unmoved:
-        return _unmoved(history, custom, checked.input, applied)
+    if checked.swapped is not None or checked.unmoved:
+        return _not_a_formula(history, custom, checked, applied)
     site, line = _formula(history, custom, checked.input)
     where = f" at {list(checked.index)}" if checked.index else ""
     return Hit(
@@ -80,45 +78,35 @@ def _hit(
     )
 
 
-def _swapped(
+def _not_a_formula(
     history: History,
     custom: CustomFunction,
-    first: int,
-    second: int,
+    checked: DerivativeCheck,
     applied: RawSite | None,
 ) -> Hit:
-    last = max(first, second)
+    """Blame what is returned, and not a line that computes it."""
+    first, second = checked.input, checked.swapped
+    last = first if second is None else max(first, second)
     site, line = return_place(
         history, custom.backward, lambda each: last < len(returned(each))
     )
-    return Hit(
-        f"{custom.name}.backward returns the gradients of its inputs {first} and "
-        f"{second} in the wrong order: each gets the one that belongs to the other, "
-        "and as their shapes are the same, nothing fails.",
-        culprit=site,
-        line=line,
-        fix=f"Return them in the order of the inputs of {custom.name}.forward.",
-        symptom=applied,
-        related=(Related("applied here", applied),),
-        explains=any(failed_checks(history)),
-        certainty=0.95,
-    )
-
-
-def _unmoved(
-    history: History, custom: CustomFunction, index: int, applied: RawSite | None
-) -> Hit:
-    site, line = return_place(
-        history, custom.backward, lambda each: index < len(returned(each))
-    )
-    return Hit(
-        f"What {custom.name}.backward returns for input {index} does not depend on the "
+    message = (
+        f"What {custom.name}.backward returns for input {first} does not depend on the "
         "gradient that it is given: all that comes after the Function in the graph has "
-        "no say in it.",
+        "no say in it."
+        if second is None
+        else f"{custom.name}.backward returns the gradients of its inputs {first} and "
+        f"{second} in the wrong order: each gets the one that belongs to the other, "
+        "and as their shapes are the same, nothing fails."
+    )
+    return Hit(
+        message,
         culprit=site,
         line=line,
         fix="Multiply the derivative by the gradient that backward is given: "
-        "`return grad_output * …`.",
+        "`return grad_output * …`."
+        if second is None
+        else f"Return them in the order of the inputs of {custom.name}.forward.",
         symptom=applied,
         related=(Related("applied here", applied),),
         explains=any(failed_checks(history)),
