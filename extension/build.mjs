@@ -153,17 +153,19 @@ async function writeLabExtension(text, bundle) {
 
 /** The scripts of the site's playground: its page, and the worker that Python runs in. */
 async function playground(folder) {
-  await build({
-    ...common,
-    write: true,
-    format: "esm",
-    outdir: folder,
-    loader: {},
-    plugins: [],
-    entryPoints: ["page.tsx", "worker.ts", "page.css"].map((name) =>
-      join("src", "playground", name),
-    ),
-  });
+  // The page's is no module: opened from a file it runs, and says that it is to be served.
+  const formats = { iife: ["page.tsx", "page.css"], esm: ["worker.ts"] };
+  for (const [format, names] of Object.entries(formats)) {
+    await build({
+      ...common,
+      write: true,
+      format,
+      outdir: folder,
+      loader: {},
+      plugins: [],
+      entryPoints: names.map((name) => join("src", "playground", name)),
+    });
+  }
 }
 
 const asked = process.argv.indexOf("--playground");
