@@ -73,10 +73,9 @@ def pyodide() -> playground.Pyodide:
 
 
 @pytest.fixture(scope="module")
-def address(
+def folder_of_site(
     pyodide: playground.Pyodide, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """Where the site is served."""
+) -> Path:
     folder = tmp_path_factory.mktemp("playground")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(site, "write_generated", lambda folder: None)
@@ -85,7 +84,13 @@ def address(
         build(folder)
     if not pyodide.wheels:
         _without_numpy(folder / "site" / playground.FOLDER / "packages.zip", folder)
-    handler = functools.partial(Quiet, directory=str(folder / "site"))
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def address(folder_of_site: Path) -> Iterator[str]:
+    """Where the site is served."""
+    handler = functools.partial(Quiet, directory=str(folder_of_site))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -213,6 +218,15 @@ def test_an_address_that_is_damaged_says_so(opened: Callable[..., Watched]):
     page = opened("x").page
     page.evaluate("location.hash = '#p=%25'")
     status(page, "The address holds no program that can be read.")
+
+
+def test_opened_from_a_file_it_says_that_it_is_to_be_served(
+    new_page: Callable[..., Watched], folder_of_site: Path
+):
+    page = new_page().page
+    page.goto((folder_of_site / "playground.html").as_uri())
+    page.get_by_role("button", name="Run").click()
+    status(page, "A page opened from a file cannot load Python")
 
 
 def test_it_fits_on_a_phone(opened: Callable[..., Watched]):
