@@ -340,15 +340,19 @@ def overwrite_rule(
     fix: Sentence,
     related: Callable[[History, Overwrite], Related] | None = None,
     edit: Callable[[History, Overwrite], Remedy | None] | None = None,
+    culprit: Callable[[History, Overwrite], RawSite | None] | None = None,
 ) -> Rule:
-    """Make a rule of one kind of overwrite, with the places that they all show."""
+    """Make a rule of one kind of overwrite, with the places that they all show.
+
+    It blames the write, unless told otherwise.
+    """
 
     def check(history: History) -> Iterator[Hit]:
         for found in overwrites(history):
             if found.kind == kind:
                 yield Hit(
                     message(history, found),
-                    _culprit(history, found),
+                    (culprit or written_at)(history, found),
                     fix(history, found),
                     symptom=found.backward.site,
                     related=(
@@ -371,11 +375,11 @@ def unwritten(history: History, found: Overwrite) -> Remedy | None:
     """Return what does without a write, or writes to a copy."""
     if found.kind in ("step", "stale weights"):
         return None
-    site = _culprit(history, found)
+    site = written_at(history, found)
     return first_of(out_of_place(site), copied_first(site))
 
 
-def _culprit(history: History, found: Overwrite) -> RawSite | None:
+def written_at(history: History, found: Overwrite) -> RawSite | None:
     """Return the line to change: of a layer with ``inplace=True``, its construction."""
     if found.call is None or found.site != found.call.site:
         return found.site
@@ -391,7 +395,7 @@ def _related(history: History, found: Overwrite) -> Iterable[Related]:
         made = None if facts is None else facts.made
     if made is not None and made != found.node.site:
         yield Related("created here", made)
-    if found.call is not None and found.call.site != _culprit(history, found):
+    if found.call is not None and found.call.site != written_at(history, found):
         yield Related("written here", found.call.site, _APART)
 
 

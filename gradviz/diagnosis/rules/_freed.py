@@ -13,7 +13,16 @@ from gradviz.diagnosis.rules._lifetime import (
     repeats,
     same_line,
 )
-from gradviz.program import Backward, Call, History, Node, OptimizerCall, RawSite, Value
+from gradviz.program import (
+    Backward,
+    Call,
+    Event,
+    History,
+    Node,
+    OptimizerCall,
+    RawSite,
+    Value,
+)
 
 Reason = Literal["same root", "shared trunk", "carried", "built outside"]
 
@@ -112,10 +121,28 @@ def crossing_into(
 ) -> Crossing | None:
     """Return where the second pass's graph enters the one that the first walked.
 
-    None if nothing of the second graph is younger than the first pass. A tensor that a
-    loop makes anew in every turn is preferred to one that was made once.
+    None if nothing of the second graph is younger than the first pass.
     """
-    old = walked_by(history, first)
+    return _entering(history, first, second, walked_by(history, first))
+
+
+def reused_after(
+    history: History, step: OptimizerCall, second: Backward, node: Node
+) -> Crossing | None:
+    """Return where what ran after a step enters a graph with an older node."""
+    return _entering(history, step, second, {node.key: node})
+
+
+def _entering(
+    history: History,
+    since: Event,
+    second: Backward,
+    old: dict[int, Node],
+) -> Crossing | None:
+    """Return where the part of a graph that is younger than an event enters an old one.
+
+    A tensor that a loop makes anew in every turn is preferred to one made once.
+    """
     found: list[Crossing] = []
     waiting, seen = _root_nodes(second), set[int]()
     while waiting:
@@ -125,12 +152,12 @@ def crossing_into(
             continue
         seen.add(key)
         for below in _computed_below(history, node):
-            if below.key not in old and _younger(below, first):
+            if below.key not in old and _younger(below, since):
                 waiting.append(below.key)
-            elif _younger(node, first) and _leads(history, below.key, old):
+            elif _younger(node, since) and _leads(history, below.key, old):
                 found.append(_crossing(history, node, below))
     for crossing in found:
-        if made_again(history, crossing.node, first, second):
+        if made_again(history, crossing.node, since, second):
             return crossing
     return found[0] if found else None
 
@@ -153,9 +180,9 @@ def _computed_below(history: History, node: Node) -> Iterator[Node]:
             yield below
 
 
-def _younger(node: Node, first: Backward) -> bool:
-    """Tell whether a node was made after a pass, or nobody knows."""
-    return node.call is None or node.call > first.index
+def _younger(node: Node, event: Event) -> bool:
+    """Tell whether a node was made after an event, or nobody knows."""
+    return node.call is None or node.call > event.index
 
 
 def _leads(history: History, key: int, old: dict[int, Node]) -> bool:
@@ -180,8 +207,8 @@ def _crossing(history: History, node: Node, below: Node) -> Crossing:
     return Crossing(below, bridge, value)
 
 
-def made_again(history: History, node: Node, first: Backward, second: Backward) -> bool:
-    """Tell whether the line that made a node ran again between two passes."""
+def made_again(history: History, node: Node, first: Event, second: Event) -> bool:
+    """Tell whether the line that made a node ran again between two events."""
     maker = history.maker(node)
     return any(
         call.nodes

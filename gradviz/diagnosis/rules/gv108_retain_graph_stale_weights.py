@@ -30,11 +30,16 @@ References
 
 from __future__ import annotations
 
-from gradviz.diagnosis._saved_writes import Overwrite, overwrite_rule, saved_words
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
+    saved_words,
+    written_at,
+)
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Related
-from gradviz.diagnosis.rules._freed import built_at, made_again
-from gradviz.diagnosis.rules._lifetime import repeats
+from gradviz.diagnosis.rules._freed import Crossing, built_at, made_again, reused_after
+from gradviz.diagnosis.rules._lifetime import loop_site, repeats
 from gradviz.program import History, RawSite
 
 
@@ -48,6 +53,11 @@ def _message(history: History, found: Overwrite) -> str:
 
 
 def _fix(history: History, found: Overwrite) -> str:
+    if (reused := _reused(history, found)) is not None:
+        return (
+            f"Run {place(history, reused.node.site)} again before this line, with the "
+            "weights that the step leaves, and drop retain_graph=True."
+        )
     built = _built_once(history, found)
     if built is not None:
         return (
@@ -77,11 +87,41 @@ def _built_once(history: History, found: Overwrite) -> RawSite | None:
     return None if site == walked[0].site else site
 
 
+def _reused(history: History, found: Overwrite) -> Crossing | None:
+    """Return where what was computed after the step used what was computed before it.
+
+    None where a loop carries it along, which is another mistake.
+    """
+    if found.step is None:
+        return None
+    crossing = reused_after(history, found.step, found.backward, found.node)
+    if crossing is None or crossing.bridge is None or crossing.node.site is None:
+        return None
+    again = made_again(history, crossing.node, found.step, found.backward)
+    return None if again or _built_once(history, found) else crossing
+
+
+def _culprit(history: History, found: Overwrite) -> RawSite | None:
+    """Return the line that used an old result after the step; without one, the step."""
+    reused = _reused(history, found)
+    if reused is None or reused.bridge is None:
+        return written_at(history, found)
+    return loop_site(history, reused.bridge)
+
+
 def _walked(history: History, found: Overwrite) -> Related:
     site = found.backward.site
+    if _reused(history, found) is not None:
+        return Related("weights changed here", found.site)
     return Related("walks the old graph", site, "Run the forward pass again before it.")
 
 
 RULE = overwrite_rule(
-    "GV108", "retain-graph-stale-weights", "stale weights", _message, _fix, _walked
+    "GV108",
+    "retain-graph-stale-weights",
+    "stale weights",
+    _message,
+    _fix,
+    _walked,
+    culprit=_culprit,
 )

@@ -60,6 +60,28 @@ PROGRAMS: list[Case] = [
         "retain-graph-stale-weights",
     ),
     case(
+        "loss_of_what_the_old_weights_said",
+        """
+        import torch
+        import torch.nn as nn
+
+        gen, disc = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+        opt_d = torch.optim.SGD(disc.parameters(), lr=0.1)
+        opt_g = torch.optim.SGD(gen.parameters(), lr=0.1)
+        for _ in range(2):
+            said = disc(gen(torch.randn(5, 2)))
+            opt_d.zero_grad()
+            (said + 1).pow(2).mean().backward(retain_graph=True)
+            opt_d.step()
+            loss = (said - 1).pow(2).mean()  # CULPRIT
+            opt_g.zero_grad()
+            loss.backward()
+            opt_g.step()
+        """,
+        "retain-graph-stale-weights",
+        says=["again before this line"],
+    ),
+    case(
         "kept_graph_in_epochs",
         """
         import torch
