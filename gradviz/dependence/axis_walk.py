@@ -183,16 +183,20 @@ class _Walk:
         """Return what meets in a call whose result is as large as its operands."""
         shape = call.outputs[0].shape
         operands = [each for each in call.inputs if not each.is_parameter]
-        operands = operands or list(call.inputs)
+        learnt = [each for each in call.inputs if each.is_parameter]
         if name in _COMPARING and len(operands) > 1:
             self._meet(call, name, operands[0], operands[1])
         out: Dims = tuple([() for _ in shape])
-        for each in operands[:8]:
+        for each in [*operands[:8], *learnt]:
             dims = self.get(each)
             lead = len(shape) - len(dims)
             if lead < 0 or not _broadcasts(each.shape, shape[lead:]):
                 return None
-            rest = [joined(a, b) for a, b in zip(out[lead:], dims, strict=True)]
+            pairs = list(zip(out[lead:], dims, strict=True))
+            if each.is_parameter and operands:  # says only what nothing else does
+                rest = [had or dim for had, dim in pairs]
+            else:
+                rest = [joined(had, dim) for had, dim in pairs]
             out = (*out[:lead], *rest)
         taken_again(call, out)
         return out
@@ -236,6 +240,8 @@ class _Walk:
             dim, beside = found.rows
             self._add(Meeting(call, first, beside, ((dim, self.get(beside)[0]),)))
         self._filling.note_part(call, first, index)
+        if len(call.inputs) == 2 and call.inputs[1].shape and self._loaders.ran(call):
+            self.axes.samples.update(axes_in(found.dims[0]))
         for axis in [axis for dim in found.dims for axis in axes_in(dim)]:
             mix = None if axis.parent is None else mixed_in(axis.parent)
             if mix is not None and axis.how == "picked":

@@ -1,11 +1,12 @@
 """Weights sum to 1 over the batch, and weigh something else.
 
 What it does
-    Finds ``softmax`` over dimension 0 whose result weighs a tensor that is then summed
-    over another dimension, or is multiplied as a batch of matrices.
+    Finds ``softmax`` over dimension 0, or over any in which a loader put samples side
+    by side, whose result weighs a tensor that is then summed over another dimension, or
+    is multiplied as a batch of matrices.
 
 Why is this bad
-    Dimension 0 is that of the samples: their weights compete with those of other
+    That is the dimension of the samples: their weights compete with those of other
     samples, and those of one sample do not sum to 1. What the model says of a sample
     depends on what else is in the batch.
 
@@ -21,8 +22,8 @@ Use instead
         weights = torch.softmax(scores, dim=1)
 
 When it stays quiet
-    Where dimension 0 is what is summed, or what is weighed has no such dimension, and
-    for other dimensions: slots and clusters may well compete for what is summed.
+    Where that dimension is what is summed, or what is weighed has no such dimension,
+    and for other dimensions: slots and clusters may well compete for what is summed.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html
@@ -32,6 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.axes import axes_in
+from gradviz.dependence.axis_walk import axes_of, over
 from gradviz.dependence.flow import dimension, name_of, words
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
@@ -50,27 +53,31 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per softmax that does so."""
     told = set[RawSite | None]()
     for call in history.calls:
-        if name_of(call) != "softmax" or not _is_over_first(call) or call.site in told:
+        if name_of(call) != "softmax" or call.site in told or not call.outputs:
             continue
-        found = _weighed(history, call.outputs[0])
-        if found is not None:
+        place = _over_samples(history, call)
+        found = None if place is None else _weighed(history, call.outputs[0], place)
+        if place is not None and found is not None:
             told.add(call.site)
-            yield _hit(history, call, *found)
+            yield _hit(history, call, place, *found)
 
 
-def _is_over_first(call: Call) -> bool:
-    """Return whether a softmax runs over dimension 0 of at least two."""
-    rank = len(call.inputs[0].shape) if call.inputs and call.outputs else 0
-    if rank < 2 or call.inputs[0].shape[0] < 2:
-        return False
-    dim = dimension(call, *_NAMES)
-    if dim is None and rank == 3:
-        return True  # what an unsaid dimension means there
-    return dim in (0, -rank)
+def _over_samples(history: History, call: Call) -> int | None:
+    """Return the dimension of a softmax if samples lie along it, at least two."""
+    given = call.inputs[0] if call.inputs else None
+    if given is None or len(given.shape) < 2:
+        return None
+    place = over(call) % len(given.shape)
+    if given.shape[place] < 2:
+        return None
+    axes = history.once(axes_of)
+    samples = map(axes.of_samples, axes_in(axes.of(given)[place]))
+    return place if place == 0 or any(samples) else None
 
 
-def _weighed(history: History, weights: Value) -> tuple[Call, int] | None:
+def _weighed(history: History, weights: Value, place: int) -> tuple[Call, int] | None:
     """Return the call that adds up what was weighed, and over which dimension."""
+    rank = len(weights.shape)
     for _ in range(_FAR):
         following = None
         for use in history.uses(weights.tensor):
@@ -78,42 +85,47 @@ def _weighed(history: History, weights: Value) -> tuple[Call, int] | None:
             others = [each for each in use.inputs if each.tensor != weights.tensor]
             if name in _BATCHES and len(weights.shape) > 2 and use.outputs:
                 first = use.inputs[0].tensor == weights.tensor
-                return use, len(weights.shape) - (1 if first else 2)
+                summed = len(weights.shape) - (1 if first else 2)
+                return None if summed == place else (use, summed)
             if name in _PRODUCTS and others and use.outputs:
-                return _summed(history, weights, others[0], use.outputs[0])
+                return _summed(history, weights, others[0], use.outputs[0], place)
             if name in _SAME_PLACES and use.outputs:
                 following = use.outputs[0]
-        if following is None or following.shape[:1] != weights.shape[:1]:
+        if following is None or len(following.shape) < rank:
+            return None
+        if following.shape[place] != weights.shape[place]:
             return None
         weights = following
     return None
 
 
 def _summed(
-    history: History, weights: Value, other: Value, product: Value
+    history: History, weights: Value, other: Value, product: Value, place: int
 ) -> tuple[Call, int] | None:
     rank = len(product.shape)
     if not len(weights.shape) == len(other.shape) == rank:
         return None
-    if other.shape[0] != weights.shape[0]:
+    if other.shape[place] != weights.shape[place]:
         return None
     for use in history.uses(product.tensor):
         dim = dimension(use, *_NAMES)
         if name_of(use) == "sum" and dim is not None:
-            place = dim % rank
-            return (use, place) if place and weights.shape[place] > 1 else None
+            summed = dim % rank
+            apart = summed != place and weights.shape[summed] > 1
+            return (use, summed) if apart else None
     return None
 
 
-def _hit(history: History, made: Call, summed: Call, dim: int) -> Hit:
+def _hit(history: History, made: Call, place: int, summed: Call, dim: int) -> Hit:
     given = made.inputs[0].shape
     right = dim if dim < len(given) else len(given) - 1
     chosen = of_setting(history, made, ("Softmax",), 0, ("dim",))
     return Hit(
-        f"`{history.text(made.site)}` gives weights that sum to 1 over dimension 0 of "
-        f"{given}, and `{history.text(summed.site)}` ({history.line(summed.site)}) "
-        f"adds up what they weigh over dimension {dim}: the samples of the batch "
-        "compete for weight, and those of one sample do not sum to 1.",
+        f"`{history.text(made.site)}` gives weights that sum to 1 over dimension "
+        f"{place} of {given}, and `{history.text(summed.site)}` "
+        f"({history.line(summed.site)}) adds up what they weigh over dimension {dim}: "
+        "the samples of the batch compete for weight, and those of one sample do not "
+        "sum to 1.",
         chosen.site,
         f"Write `dim={right}`, the dimension that is added up.",
         symptom=summed.site,

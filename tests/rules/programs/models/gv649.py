@@ -19,4 +19,21 @@ PROGRAMS: list[Case] = [
         "weights-over-the-batch",
         says=["dimension 0 of (4, 5, 1)", "`dim=1`"],
     ),
+    case(
+        "branches_that_compete_over_the_samples_of_a_loader",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        net = nn.ModuleList([nn.Linear(3, 6) for _ in range(2)])
+        gate = nn.Linear(3, 6)
+        weigh = nn.Softmax(dim=1)  # CULPRIT
+        for (x,) in DataLoader(TensorDataset(torch.randn(8, 3)), batch_size=4):
+            made = torch.stack([each(x) for each in net])
+            weights = weigh(torch.stack([gate(x), gate(x) - 1]))
+            (weights * made).sum(0).square().mean().backward()
+        """,
+        "weights-over-the-batch",
+        says=["dimension 1 of (2, 4, 6)", "`dim=0`"],
+    ),
 ]

@@ -1,0 +1,127 @@
+"""What was summed over all samples is put into each of them.
+
+What it does
+    Finds a sum over everything, by ``sum()`` or Python's own ``sum(tensor)``, of values
+    of samples, which is then added to, subtracted from or multiplied with a tensor that
+    has a value for each of these samples.
+
+Why is this bad
+    Each sample gets what belongs to all of them: its value grows with the size of the
+    batch, and a mean afterwards counts it as often as there are samples. Shapes fit by
+    broadcasting, so that nothing fails.
+
+Example
+    ::
+
+        kl = -0.5 * torch.sum(1 + logvar - mu**2 - logvar.exp())
+        loss = (reconstruction + kl).mean()  # reconstruction: (batch,)
+
+Use instead
+    ::
+
+        kl = -0.5 * torch.sum(1 + logvar - mu**2 - logvar.exp(), dim=1)
+        loss = (reconstruction + kl).mean()
+
+When it stays quiet
+    Where the sum is divided by, as in a share or a mean, where it went through
+    something that is no addition or scaling, and where it has no gradient to give.
+
+References
+    https://pytorch.org/docs/stable/notes/broadcasting.html
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradviz.dependence.batches import holds_samples
+from gradviz.dependence.flow import dimension
+from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.calls import unwrapped, with_keyword
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import same_line
+from gradviz.program import Call, History, RawSite, Value
+
+_MEETINGS = ("add", "radd", "sub", "rsub", "mul", "rmul", "multiply", "subtract")
+_LINEAR = (*_MEETINGS, "neg", "negative", "iadd", "isub", "imul")
+_PICKS = ("getitem", "select", "unbind")
+_FAR = 12  # calls between a sum and its use, apart from those of Python's own sum
+
+
+@rule("GV685", "batch-sum-in-each-sample", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that does so."""
+    told = set[tuple[RawSite | None, tuple[int, ...]]]()
+    for call in history.calls:
+        pair = call.inputs
+        if plain(call.op) not in _MEETINGS or len(pair) != 2:
+            continue
+        for number, rows in (pair, pair[::-1]):
+            if number.shape or not number.requires_grad or not rows.shape:
+                continue
+            if (call.site, rows.shape) in told:
+                continue  # the same line does the same in every turn
+            told.add((call.site, rows.shape))
+            found = _summed(history, call, number, rows)
+            if found is not None:
+                yield _hit(history, call, rows, *found)
+
+
+def _summed(
+    history: History, call: Call, number: Value, rows: Value
+) -> tuple[Call, Value] | None:
+    """Return the call that summed what a number came from, and what it summed."""
+    picked, waiting = Counter[int](), [(number, call.index)]
+    left, count = _FAR + 3 * rows.shape[0], rows.shape[0]
+    while waiting and left > 0:
+        left -= 1
+        value, before = waiting.pop()
+        made = history.producer(value, before)
+        if made is None or not made.inputs:
+            continue
+        given, op = made.inputs[0], plain(made.op)
+        if op == "sum" and _is_of_rows(history, given, rows):
+            return (made, given) if dimension(made, "dim", "axis") is None else None
+        if op in _PICKS and _is_of_rows(history, given, rows):
+            picked[given.tensor] += 1
+            if picked[given.tensor] == count and len(given.shape) == 1:
+                return made, given
+        elif op in _LINEAR:
+            parts = [each for each in made.inputs if each.requires_grad]
+            waiting += [(each, made.index) for each in parts if not each.shape]
+    return None
+
+
+def _is_of_rows(history: History, given: Value, rows: Value) -> bool:
+    """Tell whether a tensor has something for each of the samples that rows are of."""
+    both = list(zip(given.shape, rows.shape, strict=False))
+    fits = bool(both) and both[0][0] > 1 and all(one == other for one, other in both)
+    return fits and holds_samples(history, given)
+
+
+def _hit(history: History, call: Call, rows: Value, made: Call, given: Value) -> Hit:
+    count, here = given.shape[0], same_line(made.site, call.site)
+    behind = tuple(range(len(rows.shape), len(given.shape)))
+    dim = behind[0] if len(behind) == 1 else behind
+    where = (
+        "this line"
+        if here
+        else f"`{history.text(call.site)}` ({history.line(call.site)})"
+    )
+    return Hit(
+        f"`{history.text(made.site)}` adds up {tuple(given.shape)}, all {count} "
+        f"samples, to one number, and {where} puts it into each element of "
+        f"{tuple(rows.shape)}: each sample gets what belongs to all {count} of them.",
+        made.site,
+        f"Sum over what belongs to one sample alone: `dim={dim}`."
+        if behind
+        else "Leave out the sum: there is one value per sample already.",
+        symptom=call.site,
+        related=() if here else (Related("put into each sample here", call.site),),
+        tensors=(given.tensor, rows.tensor),
+        certainty=0.75,
+        edit=with_keyword(made.site, "dim", str(dim), of=("sum",))
+        if behind
+        else unwrapped(made.site, ("sum",)),
+    )
