@@ -37,12 +37,12 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.dependence.cuts import is_dead, sampled
-from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.flow import PICKING, name_of, words
 from gradviz.dependence.numbers import numbers_in
 from gradviz.dependence.op_families import of_op, plain
 from gradviz.diagnosis.edits.calls import of_tensors
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import loads
+from gradviz.diagnosis.rules._lifetime import frames, loads
 from gradviz.diagnosis.rules._terms import accounts, walked
 from gradviz.program import Backward, Call, History, RawSite, Value
 
@@ -97,13 +97,18 @@ def _source(history: History, export: Call) -> Value | None:
 
 
 def _reads(history: History, call: Call, export: Call) -> bool:
-    """Return whether a call's statement is that of the number, or reads its name."""
-    if call.site is None or export.site is None or call.site[0] != export.site[0]:
+    """Return whether a call's statement is that of the number, or reads its name.
+
+    So is one that called the function which made the number and returned it.
+    """
+    here = [site for site in frames(export) if call.site and site[0] is call.site[0]]
+    if not here:
         return False
     statement = history.places.statement(call.site)
-    if statement is history.places.statement(export.site):
+    if any(statement is history.places.statement(site) for site in here):
         return True
-    return bool(loads(statement) & set(history.places.targets(export.site)))
+    read = loads(statement)
+    return any(read & set(history.places.targets(site)) for site in here)
 
 
 def _is_asked(history: History, export: Call) -> bool:
@@ -138,7 +143,8 @@ def _is_weight(history: History, export: Call, entry: Call) -> bool:
         return False
     while value is not None and (call := history.producer(value, before)):
         learned = [each for each in call.inputs if each.requires_grad]
-        if any(prod(each.shape) > prod(value.shape) for each in learned):
+        larger = any(prod(each.shape) > prod(value.shape) for each in learned)
+        if larger and plain(call.op) not in PICKING:
             return True
         value, before = learned[0] if len(learned) == 1 else None, call.index
     return False

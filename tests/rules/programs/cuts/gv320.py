@@ -33,4 +33,28 @@ PROGRAMS: list[Case] = [
         """,
         "number-of-a-tensor",
     ),
+    case(
+        "exponential_of_python_in_a_method",
+        """
+        import math
+        import torch
+        from torch import nn
+
+        class Weighed(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.s = nn.Parameter(torch.zeros(2))
+
+            def precision(self, i):
+                return math.exp(-self.s[i])  # CULPRIT
+
+            def forward(self, losses):
+                return sum(self.precision(i) * l + self.s[i] for i, l in losses)
+
+        net, weighed = nn.Linear(2, 2), Weighed()
+        made = net(torch.ones(3, 2)).square().mean(0)
+        weighed([*enumerate(made)]).backward()
+        """,
+        "number-of-a-tensor",
+    ),
 ]
