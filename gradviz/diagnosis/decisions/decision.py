@@ -92,6 +92,38 @@ def of_parameters(history: History, optimizer: Optimizer) -> Decision:
     return _given(history, optimizer.site, stack, 0, ("params",))
 
 
+def of_selection(history: History, optimizer: Optimizer) -> Decision:
+    """Return the line that picked an optimizer's parameters by a condition.
+
+    That of a comprehension, of the groups' first where they are spelt out as a list;
+    without one, the optimizer's own.
+    """
+    made = history.at(optimizer.made)
+    stack = made.stack if isinstance(made, OptimizerCall) else ()
+    where = spot(history, optimizer.site, stack)
+    given = None if where is None else _argument(where, 0, ("params",))
+    if where is None or given is None:
+        return Decision(optimizer.site)
+    last = path(where.at(given))[-1]
+    groups = last.node.elts if isinstance(last.node, ast.List) else [given]
+    for each in groups:
+        found = path((last if each is not given else where).at(_params_in(each)))[-1]
+        node = found.node
+        picks = isinstance(node, ast.ListComp | ast.GeneratorExp) and node.generators
+        if picks and any(of.ifs for of in picks):
+            return _at(history, found, optimizer.site)
+    return Decision(optimizer.site)
+
+
+def _params_in(group: ast.expr) -> ast.expr:
+    """Return what a group of parameters lists under "params"."""
+    if isinstance(group, ast.Dict):
+        for key, value in zip(group.keys, group.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "params":
+                return value
+    return group
+
+
 def _given(
     history: History,
     site: RawSite | None,
@@ -100,18 +132,21 @@ def _given(
     names: Collection[str],
 ) -> Decision:
     where = spot(history, site, stack)
-    if where is None or not isinstance(where.node, ast.Call):
-        return Decision(site)
+    given = None if where is None else _argument(where, place, names)
+    way = [] if where is None or given is None else path(where.at(given))
+    return _at(history, way[-1], site) if len(way) > 1 else Decision(site)
+
+
+def _argument(where: Spot, place: int, names: Collection[str]) -> ast.expr | None:
+    """Return what a call is given, by its place among the arguments or by name."""
     call = where.node
+    if not isinstance(call, ast.Call):
+        return None
     named = [each.value for each in call.keywords if each.arg in names]
     placed = call.args[place : place + 1]
     if any(isinstance(each, ast.Starred) for each in call.args[: place + 1]):
         placed = []
-    for given in (named or placed)[:1]:
-        way = path(where.at(given))
-        if len(way) > 1:
-            return _at(history, way[-1], site)
-    return Decision(site)
+    return next(iter(named or placed), None)
 
 
 def of_setting(

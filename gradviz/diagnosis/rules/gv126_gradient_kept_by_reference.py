@@ -1,8 +1,9 @@
-"""A state of an optimizer is the gradient itself, not a copy of it.
+"""What was kept of a gradient is the gradient itself, not a copy of it.
 
 What it does
-    Finds gradients that are added to themselves in place: what was kept of an earlier
-    pass lies in the same memory as what the next pass gave.
+    Finds gradients that are added to themselves in place, and gradients of two passes
+    that are one tensor by the time a line reads them one after the other: what was kept
+    of an earlier pass lies in the same memory as what the next pass gave.
 
 Why is this bad
     ``backward()`` and ``zero_grad(set_to_none=False)`` write into ``.grad``. A momentum
@@ -32,19 +33,20 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite
+from gradviz.program import Call, History, RawSite, following
 
 _ADDING = words("add sub lerp")
 
 
 @rule("GV126", "gradient-kept-by-reference", "warning")
 def check(history: History) -> Iterator[Hit]:
-    """Yield one hit per line that adds a gradient to itself."""
+    """Yield one hit per line that adds a gradient to itself, or reads two as one."""
     reads: dict[int, list[Call]] = defaultdict(list)
     told = set[RawSite | None]()
     for call in history.calls:
@@ -55,6 +57,44 @@ def check(history: History) -> Iterator[Hit]:
             if found:
                 told.add(call.site)
                 yield _hit(history, call, found)
+    for kept in reads.values():
+        for first, second in pairwise(kept):
+            again = _read_as_two(history, first, second, kept)
+            if again is not None and first.site not in told:
+                told.add(first.site)
+                yield _kept_hit(history, first, again)
+
+
+def _read_as_two(
+    history: History, first: Call, second: Call, reads: list[Call]
+) -> Call | None:
+    """Return the call that reads a gradient once for each of two passes.
+
+    A pass lies between the two times that it was taken from its parameter, and nobody
+    read the earlier one before: it was kept. Then one line reads the tensor twice.
+    """
+    passes = following(history.backwards, first.index)
+    if first.site != second.site or not passes or passes[0].index > second.index:
+        return None
+    gradient = first.outputs[0].tensor
+    taken = {each.index for each in reads}
+    uses = [
+        each
+        for each in history.uses(gradient, first.index)
+        if not each.writes and each.index not in taken
+    ]
+    later = next((each for each in reads if each.index > second.index), None)
+    end = len(history.events) if later is None else later.index
+    if not uses or uses[0].index < second.index:
+        return None
+    met = set[RawSite | None]()
+    for use in uses:
+        if use.index > end:
+            break
+        if use.site in met:
+            return use
+        met.add(use.site)
+    return None
 
 
 def _adds_to_itself(call: Call) -> bool:
@@ -80,4 +120,20 @@ def _hit(history: History, call: Call, reads: list[Call]) -> Hit:
         edit=followed_by(kept[0] if kept else None, ".clone()", safe=True),
         related=(Related("added to itself", call.site),),
         tensors=(reads[0].inputs[0].tensor,),
+    )
+
+
+def _kept_hit(history: History, first: Call, use: Call) -> Hit:
+    name = history.name(first.inputs[0], "a parameter")
+    return Hit(
+        f"`{history.text(first.site)}` is the gradient of {name} itself, no copy: the "
+        "next pass wrote into the same tensor, so that what was kept of the two passes "
+        f"is one gradient by the time {history.line(use.site)} reads both.",
+        first.site,
+        "Keep `p.grad.clone()`.",
+        symptom=use.site,
+        edit=followed_by(first.site, ".clone()", safe=True),
+        related=(Related("both read here", use.site),),
+        tensors=(first.inputs[0].tensor,),
+        certainty=0.7,
     )

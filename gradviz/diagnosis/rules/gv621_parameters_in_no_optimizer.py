@@ -22,9 +22,9 @@ Use instead
 
 When it stays quiet
     Frozen parameters, several optimizers, parameters that the program updates or copies
-    itself. It is an information only where a loss may well pass through what is not to
-    learn: layers of a part of its own, most of a model, or what comes before all that
-    learns.
+    itself, biases alone that learn. It is an information only where a loss may well
+    pass through what is not to learn: layers of a part of its own, most of a model, or
+    what comes before all that learns.
 
 References
     https://pytorch.org/docs/stable/optim.html#constructing-it
@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.decision import of_selection
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
@@ -57,16 +58,20 @@ def check(history: History) -> Iterator[Hit]:
     names = learning.listed(history, before)
     verb = learning.plural(len(before), "gets a gradient", "get gradients")
     pronoun = learning.plural(len(before), "it", "them")
+    chosen = of_selection(history, optimizer)
     yield Hit(
         f"{names} {verb}, but {name} in {history.line(optimizer.site)} was not given "
         f"{pronoun}: no step changes {pronoun}.",
-        optimizer.site,
+        chosen.site,
         "Give the optimizer these parameters too; if they are not meant to learn, "
         "freeze them with `requires_grad_(False)`, which also saves the work.",
         related=(Related("created here", made_at(history, min(before))),),
         tensors=tuple(sorted(before)),
         severity="warning" if _are_forgotten(history, before, known) else None,
-        edit=given(optimizer.site, owners(history, before), beside=True),
+        line=chosen.line,
+        edit=None
+        if chosen.is_elsewhere
+        else given(optimizer.site, owners(history, before), beside=True),
         certainty=0.5,
     )
 
@@ -81,6 +86,8 @@ def _are_forgotten(history: History, left_out: set[int], known: set[int]) -> boo
         return False
     if any(_is_spelt_out(history, key) for key in left_out):
         return True
+    if _are_torn_apart(history, left_out, known):
+        return True
     for model in learning.outermost(history):
         inside = learning.all_parameters(history, model)
         if inside & left_out and not inside & known:
@@ -90,6 +97,22 @@ def _are_forgotten(history: History, left_out: set[int], known: set[int]) -> boo
     learning_from = min([first[key] for key in known if key in first], default=None)
     return learning_from is not None and any(
         first[key] > learning_from for key in left_out if key in first
+    )
+
+
+def _are_torn_apart(history: History, left_out: set[int], known: set[int]) -> bool:
+    """Tell whether a layer learns in part, as where names picked the parameters.
+
+    Where only biases learn, that is meant.
+    """
+    parts = {learning.module_of(history, key) for key in left_out} - {None}
+    torn = any(learning.module_of(history, key) in parts for key in known)
+    return torn and any(
+        len(value.shape) > 1
+        for key in known
+        for call in history.uses(key)[:1]
+        for value in call.inputs
+        if value.tensor == key
     )
 
 

@@ -11,4 +11,45 @@ PROGRAMS: list[Case] = [
         MOMENTUM.replace("KEPT", "p.grad  # CULPRIT"),
         "gradient-kept-by-reference",
     ),
+    case(
+        "gradients_of_two_losses_in_two_lists",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def gradients(loss):
+            opt.zero_grad(set_to_none=False)
+            loss.backward(retain_graph=True)
+            return [p.grad for p in net.parameters()]  # CULPRIT
+
+        for _ in range(3):
+            one, two = net(torch.randn(5, 3)).square().mean(0)
+            kept = gradients(one), gradients(two)
+            a, b = (torch.cat([g.flatten() for g in each]) for each in kept)
+            mixed = a - (a @ b) / (b @ b) * b
+            net.weight.grad = mixed[:6].view(2, 3)
+            opt.step()
+        """,
+        "gradient-kept-by-reference",
+        says=["one gradient"],
+    ),
+    case(
+        "gradients_looked_for_before_a_pass_and_read_twice_after",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        norm = lambda: sum(p.grad.norm() for p in net.parameters())
+        for step in range(3):
+            if step:
+                assert all(p.grad is not None for p in net.parameters())
+            opt.zero_grad(set_to_none=False)
+            net(torch.randn(5, 3)).square().mean().backward()
+            print(norm() > 1, norm() > 2)
+            opt.step()
+        """,
+    ),
 ]
