@@ -235,6 +235,15 @@ def listed_once(history: History, site: RawSite | None) -> Edit:
     raise NoEditError("the name is bound elsewhere")
 
 
+@remedy
+def walked_again(history: History, site: RawSite | None) -> Edit:
+    """Keep what the iterator at a site gives as a list, which can be walked again."""
+    found = place(history, site)
+    if not isinstance(found.node, ast.Call | ast.GeneratorExp):
+        raise NoEditError("no expression makes the iterator there")
+    return Draft(found.source).wrap(found.node, "list(", ")").edit(safe=False)
+
+
 def carried_cut(
     history: History,
     made: RawSite | None,

@@ -1,0 +1,136 @@
+"""Iterators that can be walked once, and the loops that walk them again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradviz.diagnosis.decisions.bindings import definition, own_nodes
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.frames import UNKNOWN, Function, Spot, last_name
+
+_ONCE = ("zip", "map", "filter", "iter", "enumerate", "reversed")
+"""What Python has that gives an iterator; so does a function that yields."""
+
+_THROUGH = (*_ONCE, "tqdm", "islice", "chain")
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UsedUp:
+    """An iterator that was made before a loop, in each turn of which another walks it.
+
+    ``walk`` is the inner loop; ``again`` the one whose second turn finds nothing left.
+    """
+
+    made: Spot
+    walk: ast.For
+    again: ast.stmt
+
+
+def used_up(where: Spot) -> UsedUp | None:
+    """Return the iterator that the loops around a spot, in its frames, walk again.
+
+    None where a loop ends early, as it may go on from there, and where the iterator
+    never ends.
+    """
+    levels = list(_levels(where))
+    for place, level in enumerate(levels):
+        for loop in _loops(level):
+            if not isinstance(loop, ast.For) or _ends_early(loop):
+                continue
+            made = _made_once(level.at(loop.iter))
+            if made is None:
+                continue
+            for outer in levels[place:]:
+                again = _around(outer, made.node, loop)
+                if again is not None:
+                    return UsedUp(made, loop, again)
+    return None
+
+
+def _levels(where: Spot) -> Iterator[Spot]:
+    """Yield a spot, then the call of its function, and so on outwards."""
+    level = where
+    while True:
+        yield level
+        frame = level.frame
+        if frame.call is None or frame.source is None:
+            return
+        level = Spot(frame.source, frame.call, frame.outer or UNKNOWN)
+
+
+def _loops(level: Spot) -> Iterator[ast.stmt]:
+    """Yield the loops around a spot in its function, from the inside out."""
+    for each in level.source.around(level.node):
+        if isinstance(each, Function):
+            return
+        if isinstance(each, _LOOPS):
+            yield each
+
+
+def _around(level: Spot, made: ast.AST, walk: ast.For) -> ast.stmt | None:
+    """Return the loop of a level that runs again what walks, and not what made."""
+    source = level.source
+    if source.scope(made) is not level.scope:
+        return None
+    outside = {id(each) for each in source.around(made)}
+    for loop in _loops(level):
+        if loop is not walk and id(loop) not in outside:
+            return loop
+    return None
+
+
+def _ends_early(loop: ast.For) -> bool:
+    return any(isinstance(each, ast.Break | ast.Return) for each in ast.walk(loop))
+
+
+def _made_once(where: Spot) -> Spot | None:
+    """Return the expression that made an iterator which something walks."""
+    way = path(where)
+    if _is_iterator(way[-1]):
+        kinds = ast.Call | ast.GeneratorExp
+        made = next((each for each in way if isinstance(each.node, kinds)), None)
+        if made is not None and made.node is not where.node:
+            return made
+    node = way[-1].node
+    if isinstance(node, ast.Call) and last_name(node.func) in _THROUGH:
+        found = (_made_once(way[-1].at(each)) for each in node.args)
+        return next((each for each in found if each is not None), None)
+    return None
+
+
+def _is_iterator(where: Spot) -> bool:
+    """Tell whether an expression is an iterator that comes to an end."""
+    node = where.node
+    if isinstance(node, ast.GeneratorExp):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    if last_name(node.func) in _ONCE:
+        return isinstance(node.func, ast.Name) and not _is_endless(node)
+    function = definition(where.source, last_name(node.func))
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        return False
+    own = list(own_nodes(function))
+    yields = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own)
+    return yields and not any(map(_runs_on, own)) and not _is_endless(node)
+
+
+def _runs_on(node: ast.AST) -> bool:
+    """Tell whether a loop has no end of its own."""
+    test = node.test if isinstance(node, ast.While) else None
+    return isinstance(test, ast.Constant) and bool(test.value)
+
+
+def _is_endless(call: ast.Call) -> bool:
+    """Tell whether a call is given something that counts or repeats for ever.
+
+    Or something that it may call again and again: ``iter(queue.get, None)``.
+    """
+    inner = [each for each in ast.walk(call) if isinstance(each, ast.Call)]
+    endless = any(
+        last_name(each.func) in ("cycle", "count", "repeat") for each in inner
+    )
+    return endless or (last_name(call.func) == "iter" and len(call.args) > 1)
