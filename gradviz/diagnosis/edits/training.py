@@ -236,6 +236,19 @@ def listed_once(history: History, site: RawSite | None) -> Edit:
 
 
 @remedy
+def compared_with_zero(history: History, site: RawSite | None) -> Edit:
+    """Let the branch around a statement ask whether a remainder is 0."""
+    found = place(history, site)
+    for each in found.source.around(found.node):
+        match each:
+            case ast.If(ast.BinOp(_, ast.Mod()) as remainder):
+                return Draft(found.source).wrap(remainder, "", " == 0").edit(safe=False)
+            case _:
+                pass
+    raise NoEditError("no branch asks for a remainder")
+
+
+@remedy
 def walked_again(history: History, site: RawSite | None) -> Edit:
     """Keep what the iterator at a site gives as a list, which can be walked again."""
     found = place(history, site)

@@ -1,0 +1,124 @@
+"""Gradients are to add up over N passes, and a step follows on all but each N-th.
+
+What it does
+    Finds optimizers whose steps follow on one pass each, but regularly on two, where
+    the condition of the step is what is left of a division: ``if batch % N:``.
+
+Why is this bad
+    ``batch % N`` is 0, and so false, for each N-th batch, and true for all others. The
+    step is taken where it was to wait, and left out where it was to be taken.
+
+Example
+    ::
+
+        if (batch + 1) % 4:
+            optimizer.step()
+            optimizer.zero_grad()
+
+Use instead
+    ::
+
+        if (batch + 1) % 4 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+When it stays quiet
+    Where the steps of a run do not follow on one pass, one pass, ..., two passes.
+
+References
+    https://pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.decision import site_at
+from gradviz.diagnosis.decisions.frames import Spot, spot
+from gradviz.diagnosis.edits.training import compared_with_zero
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._gradients import is_failed
+from gradviz.program import History, OptimizerCall, RawSite
+
+_LEAST = 2  # steps that were left out
+
+
+@rule("GV688", "condition-turned-round", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per condition that leaves out each N-th step."""
+    steps: dict[int, list[OptimizerCall]] = {}
+    for each in learning.steps(history):
+        if each.optimizer in history.program.optimizers:
+            steps.setdefault(each.optimizer, []).append(each)
+    for key, taken in steps.items():
+        every = _left_out(_passes_before(history, key, taken))
+        where = spot(history, taken[0].site, taken[0].stack) if every else None
+        condition = None if where is None else _remainder(where)
+        if every and condition is not None:
+            yield _hit(history, taken[0], every, condition)
+
+
+def _passes_before(history: History, key: int, taken: list[OptimizerCall]) -> list[int]:
+    """Return how many passes gave an optimizer gradients before each of its steps."""
+    mine = set(history.program.optimizers[key].tensors)
+    passes = [
+        each.index
+        for each in history.backwards
+        if each.api == "backward" and not is_failed(each) and mine & set(each.leaves)
+    ]
+    counts, seen = list[int](), 0
+    for step in taken:
+        before = seen
+        while seen < len(passes) and passes[seen] < step.index:
+            seen += 1
+        counts.append(seen - before)
+    return counts
+
+
+def _left_out(counts: list[int]) -> int:
+    """Return N where each N-th of some passes has no step of its own; 0 else.
+
+    >>> _left_out([1, 1, 2, 1, 2, 1, 2]), _left_out([1, 1, 1, 2, 2, 2])
+    (3, 0)
+    """
+    twice = [place for place, count in enumerate(counts) if count == 2]
+    if not set(counts) <= {1, 2} or len(twice) < _LEAST:
+        return 0
+    apart = {b - a for a, b in pairwise(twice)}
+    return apart.pop() + 1 if len(apart) == 1 and min(apart) > 1 else 0
+
+
+def _remainder(where: Spot) -> ast.expr | None:
+    """Return the remainder that a branch around a step asks for as it is."""
+    for each in where.source.around(where.node):
+        match each:
+            case ast.If(ast.BinOp(_, ast.Mod()) as test):
+                return test
+            case ast.If(ast.Compare(ast.BinOp(_, ast.Mod()), [ast.NotEq()])):
+                return each.test
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return None
+            case _:
+                pass
+    return None
+
+
+def _hit(history: History, step: OptimizerCall, every: int, test: ast.expr) -> Hit:
+    culprit: RawSite | None = site_at(history, step.site, test.lineno)
+    text = " ".join(ast.unparse(test).split())
+    return Hit(
+        f"`{text}` is false for each {every}th pass and true for the others: "
+        f"`{history.text(step.site)}` ({history.line(step.site)}) follows on each pass "
+        f"alone, and is left out at each {every}th, where the gradients of several "
+        "were to be applied.",
+        culprit,
+        f"Write `if {text.removesuffix(' != 0')} == 0:`.",
+        symptom=step.site,
+        line=test.lineno,
+        related=(Related("left out each time", step.site),),
+        edit=compared_with_zero(step.site),
+        certainty=0.85,
+    )
