@@ -10,7 +10,7 @@ from types import CodeType
 from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.bindings import definition, of_name
-from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.choice import method_called, path
 from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
 from gradviz.program import (
     Call,
@@ -291,11 +291,7 @@ def called_function(history: History, where: Spot) -> ast.FunctionDef | None:
         return found
     made = path(where.at(function))[-1]
     name = last_name(made.node.func) if isinstance(made.node, ast.Call) else ""
-    of = definition(where.source, name)
-    for each in of.body if isinstance(of, ast.ClassDef) else ():
-        if isinstance(each, ast.FunctionDef) and each.name in ("forward", "__call__"):
-            return each
-    return None
+    return method_called(definition(where.source, name))
 
 
 # ---- from syntax back to sites -------------------------------------------------------
