@@ -42,20 +42,24 @@ from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
 from gradviz.diagnosis.edits.numbers import divided_exactly
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._terms import in_all_passes
-from gradviz.program import Call, History
+from gradviz.program import Call, History, RawSite
 
 _CUTTING = ("int", "round", "floor", "trunc")
-_FAR = 4  # calls from where a term begins back to the product
+_FAR = 16  # calls from where a term begins back to the product
 
 
 @rule("GV689", "weight-cut-to-zero", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per term that is weighed so."""
-    for account, term in in_all_passes(history, _is_off):
+    told = set[RawSite | None]()
+    for _, term in in_all_passes(history, _is_off):
         product = _product(history, term)
-        found = None if product is None else _cut(history, product)
-        if product is not None and found is not None:
-            yield _hit(history, account, term, product, found)
+        if product is None or product.site in told:
+            continue
+        told.add(product.site)
+        found = _cut(history, product)
+        if found is not None:
+            yield _hit(history, product, found)
 
 
 def _is_off(account: Account, term: Term) -> bool:
@@ -96,19 +100,18 @@ def _cut(history: History, product: Call) -> Spot | None:
     return None
 
 
-def _hit(
-    history: History, account: Account, term: Term, product: Call, found: Spot
-) -> Hit:
+def _hit(history: History, product: Call, found: Spot) -> Hit:
     text = " ".join(found.source.of(found.node).split())
     site = site_of(history, found)
     return Hit(
-        f"The term {account.name(term)} has the weight 0 in all passes: `{text}` "
-        f"(line {found.line}) gives a whole number, and that is 0. It teaches nothing.",
+        f"`{history.text(product.site)}` ({history.line(product.site)}) multiplies "
+        "with 0 in all passes, so this term of the loss changes nothing: "
+        f"`{text}` (line {found.line}) gives a whole number, and that is 0.",
         site,
         "Divide with `/`, and do not cut the number.",
         symptom=product.site,
         related=(Related("weighed here", product.site),),
-        tensors=() if term.value is None else (term.value.tensor,),
+        tensors=tuple(each.tensor for each in product.inputs),
         edit=divided_exactly(site),
         certainty=0.85,
     )
