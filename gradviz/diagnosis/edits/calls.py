@@ -313,3 +313,26 @@ def listed_anew(history: History, site: RawSite | None) -> Edit:
             case _:
                 pass
     raise NoEditError("no list is multiplied here")
+
+
+@remedy
+def bound_now(history: History, site: RawSite | None, name: str) -> Edit:
+    """Give the function that a statement defines a default: ``name=name``."""
+    found = place(history, site)
+    made = [
+        each.args
+        for each in ast.walk(found.statement)
+        if isinstance(each, ast.Lambda | ast.FunctionDef) and _reads(each, name)
+    ]
+    if len(made) != 1:
+        raise NoEditError("there is not exactly one such function")
+    args, draft = made[0], Draft(found.source)
+    if args.vararg or args.kwonlyargs or args.kwarg or not args.args:
+        raise NoEditError("its parameters are not a plain list")
+    where = found.source.range((args.defaults or args.args)[-1])
+    end = where._replace(line=where.end_line, column=where.end_column)
+    return draft.put(end, f", {name}={name}").edit(safe=True)
+
+
+def _reads(function: ast.AST, name: str) -> bool:
+    return any(isinstance(e, ast.Name) and e.id == name for e in ast.walk(function))

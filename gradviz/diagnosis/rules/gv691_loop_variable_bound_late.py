@@ -1,0 +1,137 @@
+"""Functions that a loop makes all use the last value of its variable.
+
+What it does
+    Finds functions defined in a loop that read the loop's variable, and ran after the
+    loop was over.
+
+Why is this bad
+    A function looks its names up when it is called. By then the variable has its last
+    value, and so for all of the functions: every task has the last task's target, every
+    hook the last layer's name.
+
+Example
+    ::
+
+        for column, name in enumerate(tasks):
+            losses[name] = lambda out, y: F.mse_loss(out, y[:, column])
+
+Use instead
+    ::
+
+        for column, name in enumerate(tasks):
+            losses[name] = lambda out, y, column=column: F.mse_loss(out, y[:, column])
+
+When it stays quiet
+    Where the function runs inside of the loop, as a closure of an optimizer does, and
+    where the variable is a parameter of it.
+
+References
+    https://docs.python.org/3/faq/programming.html#why-do-lambdas-defined-in-a-loop-with-different-values-all-return-the-same-result
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.diagnosis.decisions.bindings import own_nodes
+from gradviz.diagnosis.decisions.decision import site_at
+from gradviz.diagnosis.decisions.frames import Function, Spot, parameters, spot
+from gradviz.diagnosis.edits.calls import bound_now
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import frames, line_of
+from gradviz.program import Call, History, RawSite
+
+
+@rule("GV691", "loop-variable-bound-late", "warning")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per function that was made so."""
+    told = set[object]()
+    for call in history.calls:
+        site = call.site
+        if site is None or site[0] in told or site[0].co_name == "<module>":
+            continue
+        told.add(site[0])  # what one call shows, all of them do
+        where = spot(history, site)
+        made = None if where is None else _loop_around(where)
+        if where is None or made is None:
+            continue
+        loop, late = made
+        if late and not _runs_inside(history, call, where, loop):
+            yield _hit(history, call, where.scope, late)
+
+
+def _loop_around(where: Spot) -> tuple[ast.For, list[str]] | None:
+    """Return the loop that a function is defined in, and what it reads of its own."""
+    function, source = where.scope, where.source
+    if not isinstance(function, Function):
+        return None
+    outer = source.scope(function)
+    for each in source.around(function):
+        if each is outer:
+            return None
+        if isinstance(each, ast.For) and function is not each.iter:
+            late = _late(function, each)
+            again = {name for node in own_nodes(outer) for name in _set_by(node, each)}
+            return each, [name for name in late if name not in again]
+    return None
+
+
+def _set_by(node: ast.AST, but: ast.For) -> list[str]:
+    """Return the variables that another statement than a loop sets."""
+    if isinstance(node, ast.For) and node is not but:
+        targets: list[ast.AST] = [node.target]
+    else:
+        targets = list(node.targets) if isinstance(node, ast.Assign) else []
+    names = [each for target in targets for each in ast.walk(target)]
+    return [each.id for each in names if isinstance(each, ast.Name)]
+
+
+def _late(function: Function, loop: ast.For) -> list[str]:
+    """Return the loop's variables that a function looks up when it runs."""
+    inside = function.body if isinstance(function.body, list) else [function.body]
+    read = [
+        each.id
+        for part in inside
+        for each in ast.walk(part)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+    ]
+    own = {*parameters(function), *(each.arg for each in function.args.kwonlyargs)}
+    own |= {
+        each.id
+        for each in own_nodes(function)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    turned = [each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)]
+    return [name for name in turned if name in read and name not in own]
+
+
+def _runs_inside(history: History, call: Call, where: Spot, loop: ast.For) -> bool:
+    """Tell whether a call of a function came from the loop that defines it."""
+    outer = where.source.scope(where.scope)
+    for site in frames(call)[1:]:
+        file, line = line_of(site)
+        around = history.places.function(site[0]) or where.source.tree
+        if file != where.source.file or around is not outer:
+            continue
+        if loop.lineno <= line <= (loop.end_lineno or line):
+            return True
+    return False
+
+
+def _hit(history: History, call: Call, function: ast.AST, late: list[str]) -> Hit:
+    line: int = function.lineno  # type: ignore[attr-defined]
+    made: RawSite | None = site_at(history, call.site, line)
+    name = late[0]
+    return Hit(
+        f"The function in line {line} looks `{name}` up when it is called, and it is "
+        f"called after the loop that sets `{name}` is over: all functions that the "
+        "loop made use its last value.",
+        made,
+        f"Bind it as a default, `{name}={name}`, among the function's parameters.",
+        symptom=call.site,
+        line=line,
+        related=(Related("runs here, with the last value", call.site),),
+        edit=bound_now(made, name),
+        certainty=0.9,
+    )

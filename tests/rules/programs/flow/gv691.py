@@ -1,0 +1,46 @@
+"""GV691: loop-variable-bound-late."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "targets_of_lambdas_made_in_a_loop",
+        """
+        import torch
+        from torch import nn
+
+        def criteria():
+            found = {}
+            for column, name in enumerate("ab"):
+                found[name] = lambda o, y: (o - y[:, column]).norm()  # CULPRIT
+            return found
+
+        net, losses = nn.Linear(3, 2), criteria()
+        out, y = net(torch.randn(4, 3)), torch.randn(4, 2)
+        sum(losses[k](out[:, i], y) for i, k in enumerate("ab")).backward()
+        """,
+        "loop-variable-bound-late",
+        says=["column=column"],
+    ),
+    case(
+        "closures_and_lambdas_that_run_in_the_loop",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        kept = []
+        for x in torch.randn(3, 4, 3):
+            def closure():
+                opt.zero_grad()
+                loss = net(x).square().mean()
+                loss.backward()
+                return loss
+            opt.step(closure)
+            kept.append(lambda v, scale=float(x.std()): v * scale)
+        sum(each(net(x)).mean() for each in kept).backward()
+        """,
+    ),
+]
