@@ -40,7 +40,7 @@ from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._freed import Crossing, built_at, made_again, reused_after
 from gradviz.diagnosis.rules._lifetime import loop_site, repeats
-from gradviz.program import History, RawSite
+from gradviz.program import History, OptimizerCall, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -57,6 +57,11 @@ def _fix(history: History, found: Overwrite) -> str:
         return (
             f"Run {place(history, reused.node.site)} again before this line, with the "
             "weights that the step leaves, and drop retain_graph=True."
+        )
+    if not _is_needed(history, found):
+        return (
+            f"Step after {history.line(found.backward.site)}, or `.detach()` what it "
+            "takes from this graph, whose parameters that pass is not to train."
         )
     built = _built_once(history, found)
     if built is not None:
@@ -90,15 +95,35 @@ def _built_once(history: History, found: Overwrite) -> RawSite | None:
 def _reused(history: History, found: Overwrite) -> Crossing | None:
     """Return where what was computed after the step used what was computed before it.
 
-    None where a loop carries it along, which is another mistake.
+    None where a loop carries it along, which is another mistake, and where the pass
+    does not train what is behind it.
     """
-    if found.step is None:
+    if found.step is None or not _is_needed(history, found):
         return None
     crossing = reused_after(history, found.step, found.backward, found.node)
     if crossing is None or crossing.bridge is None or crossing.node.site is None:
         return None
     again = made_again(history, crossing.node, found.step, found.backward)
     return None if again or _built_once(history, found) else crossing
+
+
+def _is_needed(history: History, found: Overwrite) -> bool:
+    """Tell whether the way to what a pass trains leads through the old graph.
+
+    The pass is for the optimizer whose gradients were cleared for it.
+    """
+    cleared = [
+        each
+        for each in history.of(OptimizerCall)
+        if each.what == "zero_grad"
+        and found.step is not None
+        and found.step.index < each.index < found.backward.index
+    ]
+    trained = history.program.optimizers.get(cleared[-1].optimizer) if cleared else None
+    if trained is None:
+        return True
+    reached = history.reach([found.node.key]).values()
+    return not {node.leaf for node in reached}.isdisjoint(trained.tensors)
 
 
 def _culprit(history: History, found: Overwrite) -> RawSite | None:

@@ -82,6 +82,28 @@ PROGRAMS: list[Case] = [
         says=["again before this line"],
     ),
     case(
+        "step_before_a_pass_that_trains_another_model",
+        """
+        import torch
+        import torch.nn as nn
+
+        gen = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 3))
+        disc = nn.Linear(3, 1)
+        opt_d = torch.optim.SGD(disc.parameters(), lr=0.1)
+        opt_g = torch.optim.SGD(gen.parameters(), lr=0.1)
+        for _ in range(2):
+            said = disc(gen(torch.randn(5, 2)))
+            opt_g.zero_grad()
+            (said - 1).pow(2).mean().backward(retain_graph=True)
+            opt_g.step()  # CULPRIT
+            opt_d.zero_grad()
+            (said + 1).pow(2).mean().backward()
+            opt_d.step()
+        """,
+        "retain-graph-stale-weights",
+        says=["Step after", "not to train"],
+    ),
+    case(
         "kept_graph_in_epochs",
         """
         import torch
