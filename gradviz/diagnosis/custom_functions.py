@@ -66,12 +66,17 @@ def return_place(
     code: CodeType | None,
     wanted: Callable[[ast.Return], bool] = lambda _: True,
 ) -> tuple[RawSite | None, int | None]:
-    """Return site and line of the wanted return statement, else of the last one."""
+    """Return site and line of the wanted return statement, else of the last one.
+
+    Without any, of the last statement, behind which it is missing.
+    """
     if code is None:
         return None, None
     found = returns(history, code)
     if not found:
-        return (code, 0), None
+        function = history.places.function(code)
+        body = function.body if isinstance(function, ast.FunctionDef) else []
+        return place(history, code, body[-1].lineno) if body else ((code, 0), None)
     best = [each for each in found if wanted(each)] or found
     return place(history, code, best[-1].lineno)
 

@@ -26,19 +26,22 @@ class LookedAt:
     passes: int
     operations: int
     optimizers: int
-    whole: bool = True  # False: the log has dropped what came before
+    of_passes: int = 0  # that the run had, where the log has dropped some
 
     def __bool__(self) -> bool:
         return bool(self.passes or self.operations or self.optimizers)
 
     def __str__(self) -> str:
+        passes = counted(self.passes, "backward pass")
+        if self.of_passes > self.passes:
+            passes = f"{self.passes:,} of {counted(self.of_passes, 'backward pass')}"
         parts = [
-            *([counted(self.passes, "backward pass")] if self.passes else []),
+            *([passes] if self.passes else []),
             counted(self.operations, "operation"),
             *([counted(self.optimizers, "optimizer")] if self.optimizers else []),
         ]
         none = "" if self.passes else " and no backward pass"
-        return f"{'' if self.whole else 'the last '}{', '.join(parts)}{none}"
+        return f"{', '.join(parts)}{none}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +151,11 @@ def _with_edit(
 
 
 def _looked_at(history: History) -> LookedAt:
-    events = history.events
     return LookedAt(
         passes=len(history.backwards),
         operations=len(history.calls),
         optimizers=len(history.program.optimizers),
-        whole=not events or events[0].index == 0,
+        of_passes=max((each.number for each in history.backwards), default=0),
     )
 
 

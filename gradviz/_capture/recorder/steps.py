@@ -64,16 +64,21 @@ def next_step(events: Sequence[Any], start: int) -> int:
 
 
 def outlasting(
-    events: Sequence[Any], start: int, wanted: Set[int]
+    events: Sequence[Any], start: int, first: Backward | None, wanted: Set[int]
 ) -> tuple[int, list[Any]]:
     """Return where to cut a log that drops its older events, and which outlast that.
 
-    It is cut where a step begins behind ``start``. The steps of the wanted passes
-    stay, unless they are most of what was to go.
+    It is cut where a step begins behind ``start``. The first pass stays with all that
+    came before it, as models are made there, and so do the steps of the wanted passes,
+    unless they are most of what was to go.
     """
     end = next_step(events, start)
-    kept = of_passes(events[:end], wanted)
-    return end, kept if len(kept) <= end // 2 else []
+    begun = set[int]() if first is None else {first.index}
+    for each in (wanted | begun, wanted):
+        kept = of_passes(events[:end], each)
+        if len(kept) <= end // 2:
+            return end, kept
+    return end, []
 
 
 def last_passes(passes: Sequence[Backward], count: int) -> list[Backward]:

@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.choice import choice
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.edits.training import into_loop, trained_again
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -174,12 +175,13 @@ def _hit(
             certainty=0.9 if sure else 0.5,
         )
         return
+    asked = _asked_for(history, switch)
     yield Hit(
-        f"{name} is in evaluation mode since `{history.text(switch.site)}` in "
-        f"{history.line(switch.site)} and was trained so in "
+        f"{name} is in evaluation mode since `{history.text(asked)}` in "
+        f"{history.line(asked)} and was trained so in "
         f"{history.line(call.site)}: {learning.joined(kinds)} in it {behave} as in "
         "evaluation.",
-        switch.site,
+        asked,
         "Call `.train()` when the evaluation is over, or at the top of each epoch.",
         symptom=step.site,
         related=(Related("trained in evaluation mode", call.site, _BACK),),
@@ -187,6 +189,19 @@ def _hit(
         edit=trained_again(switch.site, call.site),
         certainty=0.9 if sure else 0.5,
     )
+
+
+def _asked_for(history: History, switch: TrainingSwitched) -> RawSite | None:
+    """Return the line that asked for evaluation: ``set_mode("eval", net)``.
+
+    A helper that switches to the mode that it is told has decided nothing.
+    """
+    where = spot(history, switch.site, switch.stack)
+    asked = None if where is None else choice(where)
+    if asked is None or not isinstance(asked.node, ast.Constant):
+        return switch.site
+    told = asked.source.file, asked.line
+    return next((s for s in switch.stack if line_of(s) == told), switch.site)
 
 
 def _called_from(

@@ -29,7 +29,7 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.bindings import returned
-from gradviz.diagnosis.decisions.choice import function_at
+from gradviz.diagnosis.decisions.choice import choice, function_at
 from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.frames import Function, call_in, spot
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -82,13 +82,32 @@ def _faded(history: History) -> Iterator[Hit]:
             yield _faint_hit(history, cause[key], found, len(steps[key]))
 
 
+def _made(history: History, cause: ScheduleCall) -> ScheduleCall:
+    """Return the event in which a scheduler was made, if it was seen."""
+    mine = [e for e in history.of(ScheduleCall) if e.scheduler == cause.scheduler]
+    return next((each for each in mine if each.what == "init"), cause)
+
+
+def _given_as_nothing(history: History, cause: ScheduleCall) -> RawSite | None:
+    """Return the line that made a scheduler, where its factor is given as 0."""
+    made = _made(history, cause)
+    where = spot(history, made.site, made.stack) if made is not cause else None
+    call = None if where is None else call_in(where)
+    for each in () if call is None or where is None else call.keywords:
+        chosen = choice(where.at(each.value)).node
+        nothing = isinstance(chosen, ast.Constant) and chosen.value == 0
+        if nothing and each.arg in ("gamma", "factor"):
+            return made.site
+    return None
+
+
 def _factor(history: History, cause: ScheduleCall) -> tuple[RawSite | None, bool]:
     """Return where the function that a scheduler was given makes 0, and if by ``//``.
 
     Of one that does so from the first step on: later, 0 may be the end of a schedule.
     """
+    made = _made(history, cause)
     mine = [e for e in history.of(ScheduleCall) if e.scheduler == cause.scheduler]
-    made = next((each for each in mine if each.what == "init"), cause)
     early = cause is made or cause in [e for e in mine if e.what == "step"][:1]
     where = spot(history, made.site, made.stack) if early else None
     call = None if where is None else call_in(where)
@@ -123,6 +142,21 @@ def _faint_hit(
 
 def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
     begins = "begins with" if cause.what == "init" else "has come to"
+    nothing = _given_as_nothing(history, cause)
+    if nothing is not None:
+        return Hit(
+            f"The {cause.kind} {begins} a learning rate of 0, as "
+            f"`{history.text(nothing)}` ({history.line(nothing)}) multiplies it with "
+            f"0. {history.line(step.site)} goes on stepping, and these steps change no "
+            "parameter.",
+            nothing,
+            "Give it a factor above 0; with 1, the rate stays as it is.",
+            symptom=step.site,
+            related=(
+                Related("rate of 0 from here on", cause.site),
+                Related("steps without effect", step.site),
+            ),
+        )
     factor, divides = _factor(history, cause)
     if factor is not None:
         how = "divides without remainder, which is 0 below the divisor"

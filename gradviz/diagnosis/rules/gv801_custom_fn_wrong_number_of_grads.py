@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradviz.diagnosis.custom_functions import named, return_place, returned
+from gradviz.diagnosis.custom_functions import named, return_place, returned, returns
 from gradviz.diagnosis.edits.leaves import returns_none
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import CustomFunction, History
@@ -45,10 +45,14 @@ def check(history: History) -> Iterator[Hit]:
             history, custom.backward, lambda each, got=got: len(returned(each)) == got
         )
         forward = (custom.forward, 0) if custom.forward is not None else None
+        ends = custom.backward is not None and not returns(history, custom.backward)
+        gave = (
+            "ends without a return" if ends else f"returned {_count(got, 'gradient')}"
+        )
         yield Hit(
             f"{custom.name}.forward takes {_inputs(custom, expected)}, but "
-            f"{custom.name}.backward returned {_count(got, 'gradient')}. It must "
-            f"return one per input, in their order.",
+            f"{custom.name}.backward {gave}. It must return one per input, in their "
+            "order.",
             culprit=site,
             line=line,
             fix=f"Return {expected} values, one per input of forward, with None for "

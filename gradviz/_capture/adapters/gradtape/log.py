@@ -193,7 +193,7 @@ class GradtapeLog(Log):
         self.passes.finish()
         odd = first_unusual(self._passes_noted())
         wanted = set[int]() if odd is None else {odd.index}
-        half, steps = outlasting(raw, half, wanted)
+        half, steps = outlasting(raw, half, next(self._passes_noted(), None), wanted)
         oldest, kept = index_of(raw[half]), set(map(index_of, steps))
         self.program.drop(half, steps)
         self.size.forgot(self.reader.forget(oldest))

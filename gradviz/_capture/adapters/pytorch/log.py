@@ -362,7 +362,7 @@ class TorchLog(TorchFrames):
 
         Where most of them are calls that no gradient concerns, only those go: a data
         loader is not to drive the passes out. Nor are steps in brief to drive out the
-        last that were looked at in full.
+        first and the last that were looked at in full.
         """
         self.forget_facts()
         raw = self.program.raw
@@ -374,13 +374,14 @@ class TorchLog(TorchFrames):
         if self.size.counting:  # the beginning of a step tells more than its middle
             self.program.drop(half, raw[: half // 2])
             return
-        half, steps = outlasting(raw, half, self._lasting())
-        first = index_of(raw[half])
+        first = next((each for each in raw if isinstance(each, Backward)), None)
+        half, steps = outlasting(raw, half, first, self._lasting())
+        oldest = index_of(raw[half])
         self.program.drop(half, steps)
         older = set(map(index_of, steps))
-        self.graph.forget(first, older)
+        self.graph.forget(oldest, older)
         times = self.times.items()
-        self.times = {at: ns for at, ns in times if at >= first or at in older}
+        self.times = {at: ns for at, ns in times if at >= oldest or at in older}
 
     def _lasting(self) -> set[int]:
         """Return the passes that outlive others: those told in full, the first odd.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -184,7 +185,10 @@ def test_memory_of_a_long_loop_is_bounded(
             assert len(log.program.raw) <= 200
         assert len(log.program.left) <= 200
     events = log.program.events
-    assert [each.index - events[0].index for each in events] == list(range(len(events)))
+    # The first step stays, as the model was made there; behind it are the last ones.
+    gaps = [b.index - a.index for a, b in pairwise(events) if b.index != a.index + 1]
+    assert events[0].index == 0
+    assert len(gaps) == 1
     assert sys.getsizeof(log.program.nodes) < 100_000
 
 

@@ -43,4 +43,27 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-wrong-number-of-grads",
     ),
+    case(
+        "backward_that_ends_without_a_return",
+        """
+        import torch
+
+        class Times(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, w):
+                ctx.save_for_backward(x, w)
+                return x * w
+
+            @staticmethod
+            def backward(ctx, grad):
+                x, w = ctx.saved_tensors
+                grad_x = grad * w
+                grad_w = grad * x  # CULPRIT
+
+        x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+        Times.apply(x, w).sum().backward()
+        """,
+        "custom-fn-wrong-number-of-grads",
+        says=["ends without a return"],
+    ),
 ]

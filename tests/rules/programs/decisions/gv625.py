@@ -26,4 +26,21 @@ PROGRAMS: list[Case] = [
         "zero-learning-rate",
         says=["divides without remainder"],
     ),
+    case(
+        "factor_of_nothing",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        plan = torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0)  # CULPRIT
+        for _ in range(8):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).square().mean().backward()
+            opt.step()
+            plan.step()
+        """,
+        "zero-learning-rate",
+        says=["multiplies it with 0"],
+    ),
 ]

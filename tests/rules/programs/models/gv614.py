@@ -112,4 +112,34 @@ PROGRAMS: list[Case] = [
         """,
         "eval-mode-left-on",
     ),
+    case(
+        "helper_that_was_told_to_evaluate",
+        """
+        import torch
+        from torch import nn
+
+        def set_mode(mode, nets):
+            for net in nets:
+                if mode == "train":
+                    net.train()
+                else:
+                    net.eval()
+
+        def check(net, x):
+            set_mode("eval", [net])  # CULPRIT
+            with torch.no_grad():
+                return net(x).mean().item()
+
+        net = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        set_mode("train", [net])
+        for step in range(6):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).square().mean().backward()
+            opt.step()
+            if step == 2:
+                check(net, torch.randn(4, 3))
+        """,
+        "eval-mode-left-on",
+    ),
 ]
