@@ -99,7 +99,7 @@ def _find(history: History) -> Iterator[Cut]:
     trained = learning.trained(history) - learning.starved(history)
     copies = learning.copies(history)
     derivatives = {each.backward for each in history.program.functions}
-    for backward in sampled(history.backwards):
+    for backward in sampled(history):
         dead = is_dead(backward)
         groups: dict[object, list[tuple[Crossing, _Found]]] = defaultdict(list)
         for root in backward.roots:
@@ -133,16 +133,23 @@ def _behind(flow: Flow, crossings: Iterable[Crossing]) -> set[int]:
     }
 
 
-def sampled(passes: Iterable[Backward]) -> list[Backward]:
-    """Return the first and last passes of each line: a loop repeats itself."""
+@once
+def sampled(history: History) -> list[Backward]:
+    """Return the first and last passes of each line: a loop repeats itself.
+
+    Of those that are known in full, where a line has any, and of those that failed.
+    """
+    full = {each.index for each in history.known_in_full}
     by_site: dict[RawSite | None, list[Backward]] = defaultdict(list)
-    for each in passes:
+    for each in history.backwards:
         by_site[each.site].append(each)
-    chosen = {
-        each.index: each
-        for group in by_site.values()
-        for each in (*group[:_PER_SITE], *group[-_PER_SITE:])
-    }
+    chosen = dict[int, Backward]()
+    for group in by_site.values():
+        told = [each for each in group if each.index in full] or group
+        odd = [each for each in group if each.error is not None or is_dead(each)]
+        for some in (told, odd):
+            ends = (*some[:_PER_SITE], *some[-_PER_SITE:])
+            chosen |= {each.index: each for each in ends}
     return [chosen[index] for index in sorted(chosen)]
 
 

@@ -22,16 +22,9 @@ Entry = tuple[Account, Term]
 
 @learning.once
 def accounts(history: History) -> list[Account]:
-    """Return the accounts of the first and last passes of each line.
-
-    Of those that are known in full, where a line has any.
-    """
+    """Return the accounts of the first and last passes of each line."""
     known = history.once(Accounts)
-    full = {each.index for each in history.known_in_full}
-    passes = [each for each in history.backwards if not is_failed(each)]
-    seen = {each.site for each in passes if each.index in full}
-    passes = [each for each in passes if each.index in full or each.site not in seen]
-    return [known.of(each) for each in sampled(passes)]
+    return [known.of(each) for each in sampled(history) if not is_failed(each)]
 
 
 def in_all_passes(

@@ -51,7 +51,7 @@ _JOINS = {"add", "add_", "radd", "iadd", "sub", "sub_", "rsub", "stack"}
 
 @rule("GV314", "gradient-penalty-no-create-graph", "warning")
 def check(history: History) -> Iterator[Hit]:
-    for grad in sampled(history.backwards):
+    for grad in sampled(history):
         after = following(history.backwards, grad.index)
         constant = _constants(history, grad) if after else []
         if not constant:

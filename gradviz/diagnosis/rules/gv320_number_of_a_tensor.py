@@ -56,7 +56,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose number reached a loss."""
     found = list(_entered(history))
     told: set[RawSite | None] = set()
-    for backward in sampled(history.backwards) if found else ():
+    for backward in sampled(history) if found else ():
         behind = history.behind(backward.roots, backward.index)
         for export, entry in found:
             # Of what was detached a constant is meant, but for a term that is lost.

@@ -57,7 +57,7 @@ def check(history: History) -> Iterator[Hit]:
     if not any(name_of(call) in _SPLITS for call in history.calls):
         return
     flow, reported = history.once(Flow), set[int]()
-    for backward in sampled(history.backwards):
+    for backward in sampled(history):
         if is_failed(backward) or is_dead(backward):
             continue
         for root in backward.roots:

@@ -93,7 +93,9 @@ def _given_as_nothing(history: History, cause: ScheduleCall) -> RawSite | None:
     made = _made(history, cause)
     where = spot(history, made.site, made.stack) if made is not cause else None
     call = None if where is None else call_in(where)
-    for each in () if call is None or where is None else call.keywords:
+    if where is None or call is None:
+        return None
+    for each in call.keywords:
         chosen = choice(where.at(each.value)).node
         nothing = isinstance(chosen, ast.Constant) and chosen.value == 0
         if nothing and each.arg in ("gamma", "factor"):

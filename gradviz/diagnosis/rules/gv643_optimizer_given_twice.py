@@ -154,7 +154,7 @@ def _signs(
     found: dict[int, set[int]] = {key: set() for key in keys}
     applied = applied_by(history)
     calls = [each for each in history.of(ModuleCall) if each.module == module]
-    for backward in sampled(history.backwards):
+    for backward in sampled(history):
         incoming = {run.node: run.incoming for run in backward.runs}
         for call in calls:
             made = history.call_at((call.left or 0) - 1)

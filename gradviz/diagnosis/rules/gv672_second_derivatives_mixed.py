@@ -56,7 +56,7 @@ _APART = words("getitem select narrow split chunk unbind sum trace diagonal")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that differentiates a whole gradient so."""
     told = set[RawSite | None]()
-    for outer in sampled(history.backwards):
+    for outer in sampled(history):
         if outer.site in told or len(outer.inputs) != 1 or len(outer.roots) != 1:
             continue
         gradient = _summed(history, outer)

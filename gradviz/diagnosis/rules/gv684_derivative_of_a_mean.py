@@ -43,7 +43,7 @@ from gradviz.program import Backward, Call, History, RawSite, Value
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that differentiates a mean by data."""
     told = set[RawSite | None]()
-    for each in sampled(history.backwards):
+    for each in sampled(history):
         mean = None if each.site in told else _mean(history, each)
         for given, result in zip(each.inputs, each.results, strict=False):
             if mean is None or result is None or not _is_data(history, each, given):

@@ -53,7 +53,7 @@ def check(history: History) -> Iterator[Hit]:
     if len(drawn) < 2:
         return
     told = set[RawSite | None]()
-    roots = [each.roots for each in sampled(history.backwards)]
+    roots = [each.roots for each in sampled(history)]
     behind = history.behind([each for some in roots for each in some])
     for draw in drawn:
         uses = history.uses(draw.outputs[0].tensor) if draw.outputs else []
