@@ -25,6 +25,10 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
+# The collector looks less often, also while tests are collected: what that makes stays,
+# and would be walked again and again.
+gc.set_threshold(500_000, 50, 10)
+
 # Whoever has no PyTorch tests gradtape alone.
 HAS_TORCH = find_spec("torch") is not None
 collect_ignore_glob = (
@@ -40,9 +44,8 @@ collect_ignore_glob = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark everything in tests/browser, and skip what wants a PyTorch not there."""
-    browser = ROOT / "tests" / "browser"
     for item in items:
-        if item.path.is_relative_to(browser):
+        if item.nodeid.startswith("tests/browser/"):
             item.add_marker(pytest.mark.browser)
         if not HAS_TORCH and _wants_torch(item):
             item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
@@ -73,11 +76,10 @@ def _one_thread() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _collector_looks_less_often() -> None:
-    """Spare the collector what was there before, and most of what tests soon drop."""
+def _collector_forgets_what_was_there() -> None:
+    """Spare the collector what collecting tests left."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(500_000, 50, 10)
 
 
 @pytest.fixture(autouse=True, scope="module")

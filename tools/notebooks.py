@@ -13,9 +13,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import nbclient
-import nbformat
-
 from tools import frontend
 
 ROOT = frontend.ROOT
@@ -27,9 +24,18 @@ MAX_NBYTES = 100_000  # of a stored notebook: a diff that a reviewer can still o
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
+def read(path: Path) -> Any:
+    """Return a notebook as it is stored."""
+    import nbformat  # late, as everything of Jupyter's: it takes more than a second
+
+    return nbformat.read(path, as_version=4)
+
+
 def executed(path: Path, folder: Path) -> Any:
     """Return a notebook with the outputs of a run from top to bottom in a folder."""
-    notebook = nbformat.read(path, as_version=4)
+    import nbclient
+
+    notebook = read(path)
     environment = os.environ | {
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'engine'}",
         "IPYTHONDIR": str(folder / "ipython"),
@@ -69,6 +75,8 @@ def reduce(notebook: Any) -> None:
 
 
 def _reduced(output: Any, failed: bool) -> list[Any]:
+    from nbformat import from_dict
+
     if output.output_type == "error":
         output.traceback = [_last_line(output)]
     elif output.output_type == "stream":
@@ -79,7 +87,7 @@ def _reduced(output: Any, failed: bool) -> list[Any]:
             forms = [TEXT, SVG]  # of two forms of one output a host shows the picture
         told = {"metadata": {}}
         return [
-            nbformat.from_dict({**output, **told, "data": {form: output.data[form]}})
+            from_dict({**output, **told, "data": {form: output.data[form]}})
             for form in forms
         ]
     return [output]
@@ -93,6 +101,8 @@ def _last_line(error: Any) -> str:
 
 def main() -> int:
     """Run every notebook of the tour, and write it back with its outputs."""
+    import nbformat
+
     for path in TOUR:
         with tempfile.TemporaryDirectory() as folder:
             notebook = executed(path, Path(folder))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import (
@@ -27,6 +28,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+ColorScheme = Literal["light", "dark"]
+Motion = Literal["no-preference", "reduce"]
 PATIENCE_MS = 30_000  # for a busy machine; every wait ends as soon as it can
 
 
@@ -75,27 +78,108 @@ class Watched:
     errors: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda message: self._read(message.type, message.text))
+        self._heard: dict[str, Callable[[Any], None]] = {
+            "request": lambda request: self.requests.append(request.url),
+            "pageerror": lambda error: self.errors.append(str(error)),
+            "console": lambda message: self._read(message.type, message.text),
+        }
+        listen: Any = self.page.on
+        for event, hear in self._heard.items():
+            listen(event, hear)
 
     def _read(self, kind: str, text: str) -> None:
         if kind == "error":
             self.errors.append(text)
 
+    def leave(self) -> None:
+        """Watch the page no more."""
+        for event, hear in self._heard.items():
+            self.page.remove_listener(event, hear)
+
+
+class Windows:
+    """Windows that stay open: one costs more than all that most tests do in theirs.
+
+    Nothing in them but a window's first page outlives a test; our pages store nothing.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._free: dict[frozenset[Any], list[BrowserContext]] = defaultdict(list)
+        self._taken: list[tuple[frozenset[Any], BrowserContext]] = []
+
+    def take(self, **options: Any) -> BrowserContext:
+        """Return one with such options in which this test has no page."""
+        kind = frozenset(options.items())
+        window = self._free[kind].pop() if self._free[kind] else self._open(options)
+        self._taken.append((kind, window))
+        return window
+
+    def _open(self, options: dict[str, Any]) -> BrowserContext:
+        window = self._browser.new_context(**options)
+        window.set_default_timeout(PATIENCE_MS)
+        window.new_page()
+        return window
+
+    def give_back(self) -> None:
+        """Undo what the test did to those that it took."""
+        while self._taken:
+            kind, window = self._taken.pop()
+            first, *others = window.pages
+            for page in others:
+                page.close()
+            if first.url != "about:blank":
+                first.goto("about:blank")
+            window.unroute_all()
+            window.set_offline(False)
+            window.clear_permissions()
+            window.clear_cookies()
+            self._free[kind].append(window)
+
+
+@pytest.fixture(scope="session")
+def windows(browser: Browser) -> Windows:
+    """The windows of the Chromium of all tests."""
+    return Windows(browser)
+
 
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[..., Watched]]:
-    """Open watched pages, each in a context of its own; close them after the test."""
-    contexts: list[BrowserContext] = []
+def new_page(windows: Windows) -> Iterator[Callable[..., Watched]]:
+    """Open watched pages, each new and in a window without others."""
 
-    def open_page(*, width: int = 1280, height: int = 900, **options: Any) -> Watched:
-        size = ViewportSize(width=width, height=height)
-        context = browser.new_context(viewport=size, **options)
-        context.set_default_timeout(PATIENCE_MS)
-        contexts.append(context)
-        return Watched(context.new_page())
+    def open_page(
+        *,
+        width: int = 1280,
+        height: int = 900,
+        color_scheme: ColorScheme = "light",
+        reduced_motion: Motion = "no-preference",
+        **options: Any,
+    ) -> Watched:
+        page = windows.take(**options).new_page()
+        page.set_viewport_size(ViewportSize(width=width, height=height))
+        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
+        return Watched(page)
 
     yield open_page
-    for context in contexts:
-        context.close()
+    windows.give_back()
+
+
+@pytest.fixture
+def lab_page(windows: Windows) -> Iterator[Callable[..., Watched]]:
+    """Open a watched page that showed JupyterLab before: its code is compiled.
+
+    What it shows is loaded anew. Who adds scripts, listeners or handlers to a page, to
+    which they stick, takes a new one.
+    """
+    opened: list[Watched] = []
+
+    def open_page(*, width: int = 1280, height: int = 900) -> Watched:
+        page = windows.take().pages[0]
+        page.set_viewport_size(ViewportSize(width=width, height=height))
+        opened.append(Watched(page))
+        return opened[-1]
+
+    yield open_page
+    for watched in opened:
+        watched.leave()
+    windows.give_back()

@@ -9,12 +9,15 @@ import secrets
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPResponse
 from pathlib import Path
+from socket import create_connection
 from threading import Thread
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import nbformat
@@ -73,7 +76,9 @@ def want_no_kernel(page: Page) -> None:
 def command(page: Page, name: str, arguments: object = None) -> None:
     """Execute a command of JupyterLab and wait until it is done."""
     page.evaluate(
-        "([name, arguments]) => jupyterapp.commands.execute(name, arguments)",
+        """async ([name, arguments]) => {
+            await jupyterapp.commands.execute(name, arguments);
+        }""",  # what it returns may be a widget with all that it holds
         [name, arguments or {}],
     )
 
@@ -141,8 +146,10 @@ def _environment(state: Path, *, plugin: bool) -> dict[str, str]:
     config.mkdir(parents=True)
     disabled = ["@jupyterlab/apputils-extension:announcements"]  # asks a server
     disabled += [] if plugin else ["gradviz"]
-    names = ", ".join(f'"{name}": true' for name in disabled)
-    (config / "page_config.json").write_text(f'{{"disabledExtensions": {{{names}}}}}')
+    page = {"disabledExtensions": dict.fromkeys(disabled, True)}
+    # Else each page has Node asked whether JupyterLab is to be built anew.
+    page_config = json.dumps(page | {"buildCheck": False})
+    (config / "page_config.json").write_text(page_config)
     return os.environ | {
         "JUPYTER_CONFIG_DIR": str(state / "config"),
         "JUPYTER_DATA_DIR": str(state / "data"),
@@ -162,8 +169,19 @@ def _wait_for_address(process: subprocess.Popen[str]) -> str:
         log.append(line)
         if found := _ADDRESS.search(line):
             Thread(target=process.stderr.read, daemon=True).start()
+            _wait_until_it_listens(process, found[1])
             return found[1]
     raise RuntimeError("JupyterLab did not start:\n" + "".join(log))
+
+
+def _wait_until_it_listens(process: subprocess.Popen[str], address: str) -> None:
+    """Knock until somebody opens: the log is ahead of the server."""
+    parts = urlsplit(address)
+    while process.poll() is None:
+        with suppress(ConnectionRefusedError):
+            create_connection((parts.hostname, parts.port), timeout=30).close()
+            return
+        time.sleep(0.02)
 
 
 def _end_kernels(lab: Lab) -> None:

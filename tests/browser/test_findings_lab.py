@@ -45,10 +45,10 @@ def read_card(page: Page) -> None:
 
 
 def test_a_failing_cell_gets_a_card_that_leads_to_the_line(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("follow.ipynb", f"{LOAD}\n%gradviz on", SHIFT, STEP)
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     lab.open(watched.page, "follow.ipynb")
     run_all(watched.page)
     read_card(watched.page)
@@ -71,10 +71,14 @@ def test_a_failing_cell_gets_a_card_that_leads_to_the_line(
 
 
 def test_a_recorded_cell_that_fails_shows_the_card_and_then_its_graph(
-    lab: Lab, other_lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab,
+    other_lab: Lab,
+    lab_page: Callable[..., Watched],
+    new_page: Callable[..., Watched],
+    tmp_path: Path,
 ):
     lab.write("fail.ipynb", LOAD, SHIFT, f"%%gradviz --title step\n{STEP}")
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     page = watched.page
     lab.open(page, "fail.ipynb")
     run_all(page)
@@ -98,10 +102,10 @@ def test_a_recorded_cell_that_fails_shows_the_card_and_then_its_graph(
 
 
 def test_without_the_plugin_the_widget_shows_the_card(
-    plain_lab: Lab, new_page: Callable[..., Watched]
+    plain_lab: Lab, lab_page: Callable[..., Watched]
 ):
     plain_lab.write("card.ipynb", LOAD, SHIFT, f"%%gradviz\n{STEP}")
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     plain_lab.open(watched.page, "card.ipynb")
     run_all(watched.page)
     read_card(watched.page)

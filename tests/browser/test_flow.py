@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 import gradtape as torch
 import gradviz
+from tests.browser.axe import grave_violations
 from tests.browser.conftest import PATIENCE_MS, Watched
-from tests.browser.test_accessibility import grave_violations
 
 pytestmark = pytest.mark.slow
 

@@ -42,11 +42,15 @@ def expected_nodes() -> int:
 
 
 def test_a_recorded_cell_shows_its_graph_and_so_does_the_saved_notebook(
-    lab: Lab, other_lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab,
+    other_lab: Lab,
+    lab_page: Callable[..., Watched],
+    new_page: Callable[..., Watched],
+    tmp_path: Path,
 ):
     count = f"{expected_nodes()} nodes"
     lab.write("step.ipynb", LOAD, f"%%gradviz --title step\n{PROGRAM}hidden.shape")
-    live = new_page()
+    live = lab_page()
     lab.open(live.page, "step.ipynb")
     run_all(live.page)
     expect(live.page.get_by_test_id("node-count")).to_have_text(count)
@@ -72,10 +76,10 @@ def test_a_recorded_cell_shows_its_graph_and_so_does_the_saved_notebook(
 
 
 def test_every_view_is_its_own_and_a_cell_that_runs_again_has_one(
-    lab: Lab, new_page: Callable[..., Watched]
+    lab: Lab, lab_page: Callable[..., Watched]
 ):
     lab.write("views.ipynb", LOAD, PROGRAM, "%gradviz loss", "%gradviz hidden * 2")
-    watched = new_page(height=1700)
+    watched = lab_page(height=1700)
     lab.open(watched.page, "views.ipynb")
     run_all(watched.page)
     counts = watched.page.get_by_test_id("node-count")
@@ -91,10 +95,10 @@ def test_every_view_is_its_own_and_a_cell_that_runs_again_has_one(
 
 
 def test_the_view_follows_the_theme_of_jupyterlab(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("theme.ipynb", LOAD, f"%%gradviz\n{PROGRAM}")
-    watched = new_page()
+    watched = lab_page()
     lab.open(watched.page, "theme.ipynb")
     run_all(watched.page)
     expect(watched.page.get_by_test_id("box-count")).to_be_visible()
@@ -113,10 +117,10 @@ def test_the_view_follows_the_theme_of_jupyterlab(
 
 
 def test_a_click_on_a_place_selects_the_expression_in_its_cell(
-    lab: Lab, new_page: Callable[..., Watched]
+    lab: Lab, lab_page: Callable[..., Watched]
 ):
     lab.write("reveal.ipynb", LOAD, f"%%gradviz\n{PROGRAM}", "'the last cell'")
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     lab.open(watched.page, "reveal.ipynb")
     run_all(watched.page)
     watched.page.get_by_test_id("search").click()
@@ -140,12 +144,12 @@ def test_a_click_on_a_place_selects_the_expression_in_its_cell(
 
 @pytest.mark.parametrize("which", ["lab", "plain_lab"])
 def test_a_living_view_follows_its_widget(
-    request: pytest.FixtureRequest, new_page: Callable[..., Watched], which: str
+    request: pytest.FixtureRequest, lab_page: Callable[..., Watched], which: str
 ):
     server: Lab = request.getfixturevalue(which)
     view = "from gradviz.widget import GradvizWidget\nview = GradvizWidget(loss)"
     server.write("living.ipynb", LOAD, PROGRAM, f"{view}\nview", "view.snapshot = w")
-    watched = new_page()
+    watched = lab_page()
     server.open(watched.page, "living.ipynb")
     run_all(watched.page)
     expect(watched.page.get_by_test_id("node-count")).to_have_text("1 node")
@@ -157,10 +161,10 @@ def test_a_living_view_follows_its_widget(
 
 
 def test_nothing_is_cut_off_in_an_output_of_forty_characters(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("narrow.ipynb", LOAD, f"%%gradviz\n{PROGRAM}")
-    watched = new_page(width=500)
+    watched = lab_page(width=500)
     lab.open(watched.page, "narrow.ipynb")
     command(watched.page, "application:toggle-left-area")
     run_all(watched.page)

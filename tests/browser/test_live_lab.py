@@ -38,12 +38,12 @@ BLOCK = TRAINING.format(
 
 @pytest.fixture(params=[CELL, BLOCK], ids=["cell", "block"])
 def running(
-    request: pytest.FixtureRequest, lab: Lab, new_page: Callable[..., Watched]
+    request: pytest.FixtureRequest, lab: Lab, lab_page: Callable[..., Watched]
 ) -> Watched:
     """A page whose second cell trains until the file `stop` is there."""
     (lab.folder / "stop").unlink(missing_ok=True)
     lab.write("live.ipynb", LOAD, request.param)
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     lab.open(watched.page, "live.ipynb")
     wait_for_kernel(watched.page)
     watched.page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
@@ -107,11 +107,11 @@ def test_numbers_change_while_the_cell_runs_and_the_last_ones_are_right(
 
 
 def test_what_was_shown_stays_when_the_kernel_dies(
-    lab: Lab, new_page: Callable[..., Watched]
+    lab: Lab, lab_page: Callable[..., Watched]
 ):
     (lab.folder / "stop").unlink(missing_ok=True)
     lab.write("dies.ipynb", LOAD, CELL)
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     page = watched.page
     lab.open(page, "dies.ipynb")
     wait_for_kernel(page)

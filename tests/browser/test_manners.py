@@ -109,10 +109,10 @@ SCROLLED = "document.querySelector('.jp-WindowedPanel-outer').scrollTop"
 
 
 def test_in_jupyterlab_the_wheel_is_the_notebooks_until_the_view_is_clicked(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("wheel.ipynb", LOAD, f"%%gradviz\n{PROGRAM}", MANY)
-    watched = new_page(height=1000)
+    watched = lab_page(height=1000)
     page = watched.page
     lab.open(page, "wheel.ipynb")
     run_all(page)
@@ -147,10 +147,10 @@ def test_in_jupyterlab_the_wheel_is_the_notebooks_until_the_view_is_clicked(
 
 
 def test_in_a_small_cell_the_tools_fold_away_and_come_by_key(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("small.ipynb", LOAD, f"%%gradviz\n{PROGRAM}")
-    watched = new_page(width=520)
+    watched = lab_page(width=520)
     page = watched.page
     lab.open(page, "small.ipynb")
     command(page, "application:toggle-left-area")

@@ -32,10 +32,10 @@ def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 def test_a_recorded_cell_shows_its_graph_and_leads_to_its_code(
-    notebook7: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    notebook7: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     notebook7.write("step.ipynb", LOAD, f"%%gradviz\n{PROGRAM}", "%gradviz hidden")
-    watched = new_page(height=1700)
+    watched = lab_page(height=1700)
     page = watched.page
     notebook7.open(page, "step.ipynb")
     run_all(page)
@@ -62,10 +62,10 @@ def test_a_recorded_cell_shows_its_graph_and_leads_to_its_code(
 
 
 def test_the_panel_opens_beside_the_notebook(
-    notebook7: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    notebook7: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     notebook7.write("panel.ipynb", LOAD, PROGRAM, "hidden")
-    watched = new_page(width=1500)
+    watched = lab_page(width=1500)
     page = watched.page
     notebook7.open(page, "panel.ipynb")
     run_all(page)

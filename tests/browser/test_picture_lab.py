@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import grave_violations
 from tests.browser.conftest import PATIENCE_MS, Watched
 from tests.browser.lab import Lab, run_all
-from tests.browser.test_accessibility import AXE, grave
 
 pytestmark = pytest.mark.slow
 
@@ -30,10 +30,10 @@ for step in range(2):
 
 
 def test_one_step_its_gradients_and_its_modules_are_read_by_keyboard(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("picture.ipynb", LOAD, TRAINING)
-    watched = new_page(width=1600, height=1200)
+    watched = lab_page(width=1600, height=1200)
     page = watched.page
     lab.open(page, "picture.ipynb")
     run_all(page)
@@ -62,6 +62,5 @@ def test_one_step_its_gradients_and_its_modules_are_read_by_keyboard(
     expect(table.get_by_role("row", name="0.weight")).to_be_visible()
     page.screenshot(path=tmp_path / "picture.png")
     view = page.locator("[data-lm-suppress-shortcuts]").first
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert grave(view.evaluate("view => axe.run(view)")) == []
+    assert grave_violations(page, view) == []
     assert watched.errors == []

@@ -22,8 +22,8 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 import gradviz
+from tests.browser.axe import is_grave, violations
 from tests.browser.conftest import Watched
-from tests.browser.test_accessibility import AXE, GRAVE
 from tests.gradviz import samples
 from tools import playground, site
 
@@ -150,9 +150,7 @@ def test_nothing_is_fetched_before_somebody_asks(opened: Callable[..., Watched])
     expect(page.get_by_text("What is fetched:")).to_be_visible()
     expect(editor(page)).to_contain_text("shown = STORED")
     assert [each for each in watched.requests if "pyodide" in each] == []
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run()")["violations"]
-    assert [each["id"] for each in found if each["impact"] in GRAVE] == []
+    assert [each["id"] for each in violations(page) if is_grave(each)] == []
 
 
 @pytest.mark.slow

@@ -69,10 +69,10 @@ def panel(page: Page) -> Locator:
 
 
 def test_the_cursor_on_a_line_lights_up_its_nodes(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("cursor.ipynb", LOAD, f"%%gradviz\n{PROGRAM}")
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     page = watched.page
     lab.open(page, "cursor.ipynb")
     run_all(page)
@@ -90,13 +90,13 @@ def test_the_cursor_on_a_line_lights_up_its_nodes(
 
 
 def test_a_link_opens_the_file_and_marks_the_expression(
-    lab: Lab, new_page: Callable[..., Watched]
+    lab: Lab, lab_page: Callable[..., Watched]
 ):
     (lab.folder / "scaling.py").write_text(MODULE)
     program = "from scaling import normalize\nloss = normalize(torch.ones(3, 2, "
     program += "requires_grad=True)).sum()"
     lab.write("files.ipynb", LOAD, f"%%gradviz\n{program}")
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     page = watched.page
     lab.open(page, "files.ipynb")
     run_all(page)
@@ -119,10 +119,10 @@ def test_a_link_opens_the_file_and_marks_the_expression(
 
 
 def test_the_palette_shows_a_variable_beside_the_notebook(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("panel.ipynb", LOAD, PROGRAM, "hidden")
-    watched = new_page(width=1500)
+    watched = lab_page(width=1500)
     page = watched.page
     lab.open(page, "panel.ipynb")
     run_all(page)
@@ -140,13 +140,13 @@ def test_the_palette_shows_a_variable_beside_the_notebook(
 
 
 def test_the_palette_records_a_cell_and_switches_cards(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     failing = (
         "y = torch.ones(2, requires_grad=True).exp()\ny.add_(1)\ny.sum().backward()"
     )
     lab.write("record.ipynb", "import gradtape as torch", PROGRAM, failing)
-    watched = new_page(width=1500, height=1200)
+    watched = lab_page(width=1500, height=1200)
     page = watched.page
     lab.open(page, "record.ipynb")
     run_all(page)
@@ -167,10 +167,13 @@ def test_the_palette_records_a_cell_and_switches_cards(
 
 
 def test_a_page_can_be_saved_from_the_notebook(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab,
+    lab_page: Callable[..., Watched],
+    new_page: Callable[..., Watched],
+    tmp_path: Path,
 ):
     lab.write("save.ipynb", LOAD, f"%%gradviz --title saved\n{PROGRAM}")
-    watched = new_page()
+    watched = lab_page()
     page = watched.page
     lab.open(page, "save.ipynb")
     run_all(page)
@@ -189,10 +192,10 @@ def test_a_page_can_be_saved_from_the_notebook(
 
 
 def test_a_view_stays_usable_when_its_kernel_is_gone(
-    lab: Lab, new_page: Callable[..., Watched]
+    lab: Lab, lab_page: Callable[..., Watched]
 ):
     lab.write("gone.ipynb", LOAD, f"%%gradviz\n{PROGRAM}")
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     page = watched.page
     lab.open(page, "gone.ipynb")
     run_all(page)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import grave_violations
 from tests.browser.conftest import PATIENCE_MS, Watched
 from tests.browser.lab import Lab, command, wait_for_kernel
-from tests.browser.test_accessibility import AXE, grave
 
 pytestmark = pytest.mark.slow
 
@@ -33,11 +33,11 @@ def run_cell(page: Page, number: int) -> None:
 
 
 def test_gradients_arrive_node_by_node(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     """By the bar's buttons, by its keys and from a cell; the view follows them all."""
     lab.write("walk.ipynb", LOAD, PROGRAM, "walk.step()", "assert x.grad is None")
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     page = watched.page
     lab.open(page, "walk.ipynb")
     wait_for_kernel(page)
@@ -68,8 +68,7 @@ def test_gradients_arrive_node_by_node(
     checked = page.get_by_test_id("checked")
     expect(checked).to_have_text("The derivative agrees with finite differences.")
     page.screenshot(path=tmp_path / "bar.png")
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert grave(bar.evaluate("(bar) => axe.run(bar)")) == []
+    assert grave_violations(page, bar) == []
     run_cell(page, 2)
     expect(where).to_contain_text("3 of 4AccumulateGradof x")
     expect(where).to_contain_text("norm above 1000")

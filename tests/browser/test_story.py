@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 import gradviz
 from gradviz import ir
 from gradviz.diagnosis.ghosts import NO_NODE
+from tests.browser.axe import grave_in_light_and_dark, grave_violations
 from tests.browser.conftest import PATIENCE_MS, Watched
-from tests.browser.test_accessibility import grave_violations
 from tests.browser.test_drawn import picture, words
 from tests.rules.harness import Case, case, recorded
 from tests.rules.tables import cases_in
@@ -167,16 +167,11 @@ def test_what_made_no_node_is_drawn_as_a_ghost(
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_a_story(
-    opened: Callable[..., Watched], width: int, scheme: str
-):
-    page = opened(
-        recorded(cases_in("cuts.gv306")[0]), width=width, color_scheme=scheme
-    ).page
+def test_axe_finds_nothing_in_a_story(opened: Callable[..., Watched], width: int):
+    page = opened(recorded(cases_in("cuts.gv306")[0]), width=width).page
     page.keyboard.press("w")
     stop_of(page, 1)
-    assert grave_violations(page) == []
+    assert grave_in_light_and_dark(page) == []
 
 
 def test_a_stop_stands_in_the_address(opened: Callable[..., Watched]):

@@ -41,7 +41,8 @@ def page(new_page: Callable[..., Watched], tmp_path: Path) -> Page:
     with gradviz.record(title="thumbnails") as recorder:
         net(torch.rand(4, 3, 12, 12)).sum().backward()
     path = gradviz.export_html(recorder, tmp_path / "page.html")
-    page = new_page(width=1400).page
+    # The camera is at once where it goes: the pointer comes to what stays under it.
+    page = new_page(width=1400, reduced_motion="reduce").page
     page.goto(path.as_uri())
     expect(page.get_by_test_id("box-count")).to_contain_text("shown")
     return page

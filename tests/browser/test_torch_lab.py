@@ -66,11 +66,11 @@ def find(page: Page, name: str, view: int) -> None:
 
 
 def test_a_pytorch_graph_is_shown_finished_and_recorded(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     finished, recorded = expected_nodes()
     lab.write("torch.ipynb", LOAD, MODEL, "gradviz.show(loss)", f"%%gradviz\n{STEP}")
-    watched = new_page(height=1700)
+    watched = lab_page(height=1700)
     page = watched.page
     lab.open(page, "torch.ipynb")
     run_all(page)
@@ -95,7 +95,7 @@ def test_a_pytorch_graph_is_shown_finished_and_recorded(
 
 
 def test_a_pytorch_cell_that_fails_gets_a_card(
-    lab: Lab, new_page: Callable[..., Watched]
+    lab: Lab, lab_page: Callable[..., Watched]
 ):
     lab.write(
         "fails.ipynb",
@@ -103,7 +103,7 @@ def test_a_pytorch_cell_that_fails_gets_a_card(
         "%%gradviz\nw = torch.ones(3, requires_grad=True)\ny = w.exp()\ny += 1\n"
         "y.sum().backward()",
     )
-    watched = new_page(height=1200)
+    watched = lab_page(height=1200)
     lab.open(watched.page, "fails.ipynb")
     run_all(watched.page)
     card = watched.page.get_by_role("article", name="Why it failed")

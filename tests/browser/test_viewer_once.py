@@ -137,11 +137,14 @@ PROGRAM = "x = torch.ones(2, requires_grad=True)\nloss = (x * 2.0).exp().sum()"
 
 
 def test_jupyterlab_saves_it_once_and_shows_all_without_a_kernel(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab,
+    lab_page: Callable[..., Watched],
+    new_page: Callable[..., Watched],
+    tmp_path: Path,
 ):
     shows = ["%gradviz loss", "%gradviz loss * 2", "%gradviz loss + x.sum()"]
     lab.write("thrice.ipynb", LOAD, PROGRAM, *shows)
-    watched = new_page(height=2200)
+    watched = lab_page(height=2200)
     lab.open(watched.page, "thrice.ipynb")
     run_all(watched.page)
     expect(watched.page.get_by_test_id("box-count")).to_have_count(3)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import grave_violations
 from tests.browser.conftest import PATIENCE_MS, Watched
 from tests.browser.lab import Lab, wait_for_kernel
-from tests.browser.test_accessibility import AXE, grave
 from tests.browser.test_stepping_lab import run_cell
 
 pytestmark = pytest.mark.slow
@@ -47,10 +47,10 @@ def find(page: Page, name: str, heading: str = "") -> None:
 
 
 def test_a_cut_is_taken_away_a_gradient_scaled_and_a_value_shown(
-    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+    lab: Lab, lab_page: Callable[..., Watched], tmp_path: Path
 ):
     lab.write("what.ipynb", LOAD, PROGRAM, CHECK)
-    watched = new_page(height=1600)
+    watched = lab_page(height=1600)
     page = watched.page
     lab.open(page, "what.ipynb")
     wait_for_kernel(page)
@@ -75,15 +75,14 @@ def test_a_cut_is_taken_away_a_gradient_scaled_and_a_value_shown(
     field.press("Enter")
     expect(table).to_contain_text("head10.51")
     expect(table).to_contain_text("encoder0.31.81")
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert grave(asked.evaluate("(asked) => axe.run(asked)")) == []
+    assert grave_violations(page, asked) == []
     page.screenshot(path=tmp_path / "scaled.png")
 
     numbers = page.get_by_test_id("live-values")
     numbers.get_by_label("Numbers at").fill("0")
     numbers.get_by_label("Numbers at").press("Enter")
     expect(numbers.locator("pre")).to_have_text("float32 ()\n1.")
-    assert grave(numbers.evaluate("(numbers) => axe.run(numbers)")) == []
+    assert grave_violations(page, numbers) == []
     numbers.scroll_into_view_if_needed()
     page.screenshot(path=tmp_path / "numbers.png")
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-
-pytest.importorskip("nbclient")
 
 from tools import notebooks
 from tools.notebooks import SVG, TOUR, executed
+
+pytestmark = pytest.mark.skipif(
+    find_spec("nbclient") is None, reason="notebooks are run by nbclient"
+)
 
 SNAPSHOT = "application/vnd.gradviz+json"
 
@@ -70,12 +72,14 @@ def test_a_notebook_of_the_tour_runs_and_shows_what_it_tells(
     )
     assert [word for word in TEXTS.get(path.stem, []) if word not in text] == []
     notebooks.reduce(notebook)
-    assert kinds(notebook) == kinds(nbformat.read(path, as_version=4))
+    assert kinds(notebook) == kinds(notebooks.read(path))
 
 
 @pytest.mark.parametrize("path", TOUR, ids=lambda path: path.stem)
 def test_a_notebook_of_the_tour_is_stored_with_what_a_code_host_shows(path: Path):
-    notebook = nbformat.read(path, as_version=4)
+    import nbformat
+
+    notebook = notebooks.read(path)
     nbformat.validate(notebook)
     assert any(SVG in each for cell in kinds(notebook) for each in cell)
     assert path.stat().st_size < notebooks.MAX_NBYTES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,23 +29,26 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "thin"),
+    ("operands", "thin"),
     [
-        (normal(16, 512), normal(512, 512).T, True),
-        (normal(64, 784), normal(512, 784).T, True),
-        (normal(16, 512), normal(512, 512), False),  # as it is, BLAS reads it well
-        (normal(512, 16).T, normal(512, 512).T, False),
-        (normal(1, 4096), normal(4096, 4096).T, False),  # a vector
-        (normal(65, 512), normal(512, 512).T, False),
-        (normal(32, 100), normal(4096, 100).T, False),  # wide: much to turn back
-        (normal(16, 64), normal(64, 64).T, False),  # small
-        (normal(16, 512)[:, ::2], normal(512, 512).T[::2], False),
-        (normal(16, 512).astype("d"), normal(512, 512).astype("d").T, False),
+        (lambda: (normal(16, 512), normal(512, 512).T), True),
+        (lambda: (normal(64, 784), normal(512, 784).T), True),
+        # As it is, BLAS reads it well.
+        (lambda: (normal(16, 512), normal(512, 512)), False),
+        (lambda: (normal(512, 16).T, normal(512, 512).T), False),
+        (lambda: (normal(1, 4096), normal(4096, 4096).T), False),  # a vector
+        (lambda: (normal(65, 512), normal(512, 512).T), False),
+        # Wide: much to turn back.
+        (lambda: (normal(32, 100), normal(4096, 100).T), False),
+        (lambda: (normal(16, 64), normal(64, 64).T), False),  # small
+        (lambda: (normal(16, 512)[:, ::2], normal(512, 512).T[::2]), False),
+        (lambda: (normal(16, 512).astype("d"), normal(512, 512).astype("d").T), False),
     ],
 )
 def test_few_rows_and_a_transposed_matrix_are_turned(
-    left: Any, right: Any, thin: bool
+    operands: Callable[[], tuple[Any, Any]], thin: bool
 ) -> None:
+    left, right = operands()
     assert is_thin(left, right) is thin
     found = turned(left, right)
     assert found.flags.c_contiguous

@@ -10,7 +10,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from gradviz import ir
@@ -38,10 +37,14 @@ def official() -> dict[str, Any]:
 
 
 def check_sarif(log: object) -> None:
+    import jsonschema  # late: it takes more than a second
+
     jsonschema.Draft4Validator(official()).validate(log)
 
 
 def check_json(document: object) -> None:
+    import jsonschema
+
     schema = json.loads((ROOT / "docs/findings.schema.json").read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(document)
@@ -54,6 +57,8 @@ def test_json_is_as_its_schema_says(text: str):
 
 
 def test_the_schema_notices_what_is_wrong(checkout: Path):
+    import jsonschema
+
     document = found(CUT)
     document["findings"][0]["culprit"]["line"] = "10"
     with pytest.raises(jsonschema.ValidationError):
