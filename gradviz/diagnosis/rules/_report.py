@@ -104,7 +104,7 @@ def make(
         explains=explains,
         line=words.line,
         edit=words.edit,
-        certainty=0.6 if _is_usual(history, cut) else _certainty(cut, lost),
+        certainty=0.6 if _is_usual(history, cut) else _certainty(history, cut, lost),
     )
 
 
@@ -132,10 +132,19 @@ def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
     )
 
 
-def _certainty(cut: Cut, lost: Collection[int]) -> float:
+def _certainty(history: History, cut: Cut, lost: Collection[int]) -> float:
     guessed = any(each.detour and not each.detour.seen for each in cut.crossings)
     share = len(lost) / (len(lost) + len(cut.backward.leaves))
-    return (0.6 if guessed else 0.8) + 0.2 * share
+    meant = _SAID.get(cut.kind, 0)
+    less = any(
+        _SAID.get(other.kind, 0) < meant and cut.lost <= other.lost
+        for other in cuts(history)
+    )
+    return (0.6 if guessed or less else 0.8) + 0.2 * share
+
+
+_SAID: dict[Kind, int] = {"detach": 1, "block": 2}
+"""What says that a gradient is to end: of several cuts, that is meant most likely."""
 
 
 def _is_usual(history: History, cut: Cut) -> bool:
