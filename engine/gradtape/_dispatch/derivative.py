@@ -20,6 +20,7 @@ from .._graph.op import Formula, Op, saving_order
 from .._modes.grad_mode import mode
 from .._saved.hooks import Packing, unpack_array
 from .._saved.slots import FREED
+from .._storage.storage import Storage
 from .._tensor.tensor import Tensor
 from .specialise import specialised
 from .templates import GIVEN, Picker, bound, picker, template
@@ -102,6 +103,10 @@ def unpack_kept(node: Any, F: Any, at: int) -> Any:
         if F.raw and (memory is None or not memory.version):
             return kept._data
         return F.unpack(node, node.saved[at])
+    if kind is Storage:
+        if F.raw and not kept.version:
+            return kept.owner
+        return F.unpack(node, node.saved[at])
     if kind is SavedTensor:
         memory = kept.memory
         if F.raw and memory is not None and memory.version == kept.version:
@@ -162,11 +167,13 @@ def run_kept(self: Any, F: Any, grad: Any) -> Gradients:
     v1: Any = None
     if second_first:
         v1 = unpack_kept(self, F, 1)
-    # A bare tensor was saved at version 0: see _saved/slots.py.
+    # A bare tensor, or memory, was saved at version 0: see _saved/slots.py.
     kind = type(v0)
     if kind is Tensor and raw and (v0._memory is None or not v0._memory.version):
         v0 = v0._data
-    elif kind is Tensor or kind is SavedTensor:
+    elif kind is Storage and raw and not v0.version:
+        v0 = v0.owner
+    elif kind is Tensor or kind is SavedTensor or kind is Storage:
         v0 = unpack_kept(self, F, 0)
     if two_kept and not second_first:
         v1 = self.kept1

@@ -14,7 +14,7 @@ import numpy
 from numpy import ndarray
 
 from .._common.compiled import frames
-from .._graph.node import Node, new_object, save_input, save_output
+from .._graph.node import Node, new_object, save_input, save_output, shared
 from .._graph.observe import OpCalled, notify, observers
 from .._graph.op import Check, Op
 from .._modes.grad_mode import Switches, mode
@@ -64,6 +64,7 @@ pick: Callable[[tuple[Any, ...]], Any] | None = GIVEN  # of what is noted per op
 pair: bool = GIVEN  # there are two operands, and both have one
 savings: tuple[Saving, ...] = GIVEN
 metas: tuple[tuple[int, Callable[[Any], Any]], ...] = GIVEN  # what reads them
+only_metas: bool = GIVEN  # there are no options besides
 
 
 # ---- the templates -----------------------------------------------------------------
@@ -152,12 +153,13 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         ):
             node = node_type()
             if pick is None:
-                node.nodes, node.numbers = (first,), (x._nr,)
+                node.nodes, node.numbers = (first,), shared((x._nr,))
             elif pair:
-                node.nodes, node.numbers = (first, second), (x._nr, second_nr)
+                node.nodes = (first, second)
+                node.numbers = shared((x._nr, second_nr))
             else:
                 node.nodes = pick((first, second, third))
-                node.numbers = pick((x._nr, second_nr, third_nr))
+                node.numbers = shared(pick((x._nr, second_nr, third_nr)))
             nodes = node.nodes
             node.saved = tuple(
                 [
@@ -174,7 +176,11 @@ def of_few(_op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
                 ]
             )
             node.params = (
-                (*params, *[of(args[at]) for at, of in metas]) if metas else params
+                shared(tuple([of(args[at]) for at, of in metas]))
+                if only_metas
+                else (*params, *[of(args[at]) for at, of in metas])
+                if metas
+                else params
             )
             place(node, result, now)
             if several:
@@ -314,6 +320,7 @@ def bind_apply(op: Op) -> Execute:
         "saved_of": bound(saved_of, "saved_of", {}),
         "savings": _savings(op),
         "metas": tuple([(at, _reader(op, at, kind)) for at, kind in op.meta_reads]),
+        "only_metas": bool(op.metas) and not op.options,
     }
     few = op.listed is None and len(op.tensors) < 4
     whole = of_few if few else of_many if op.listed is None else of_sequence

@@ -13,7 +13,7 @@ import numpy
 from numpy import ndarray
 
 from .._common.compiled import frames, maker_of
-from .._graph.node import SavedTensor, new_object
+from .._graph.node import new_object, shared
 from .._graph.observe import OpCalled, notify, observers
 from .._graph.op import Op
 from .._graph.registry import FUNCTIONS
@@ -102,19 +102,15 @@ def unary(input: Any, *, out: Any = None) -> Any:
         if first is not None:
             node = node_type()
             node.nodes = (first,)
-            node.numbers = (0,) if input._nr == 0 else (input._nr,)
+            node.numbers = (0,) if input._nr == 0 else shared((input._nr,))
             if keeps_operands:
                 memory = input._memory
                 if type(input) is Tensor and (memory is None or not memory.version):
                     node.kept0 = input  # a bare tensor: see _saved/slots.py
                 else:
                     node.kept0 = save_operand(input, first)
-            elif keeps_result:  # as save_output() does
-                node.kept0 = saved = new_object(SavedTensor)
-                saved.held = data
-                saved.memory = result._memory = new_storage(data)
-                saved.version = 0
-                saved.tensor = None
+            elif keeps_result:  # bare memory: see _saved/slots.py
+                node.kept0 = result._memory = new_storage(data)
             else:
                 node.saved = ()
             node.params = (a.shape,) if keeps_shape else ()
@@ -178,13 +174,13 @@ def binary(input: Any, other: Any, *, out: Any = None) -> Any:
             node = node_type()
             if not both_edges:
                 node.nodes = (first,)
-                node.numbers = (input._nr,)
+                node.numbers = shared((input._nr,))
             else:
                 node.nodes = (first, second)
                 if input._nr == 0 and (second is None or other._nr == 0):
                     node.numbers = (0, 0)
                 else:
-                    node.numbers = (input._nr, other._nr if paired else 0)
+                    node.numbers = shared((input._nr, other._nr if paired else 0))
             if keeps_operands:  # each only if the formula that asks for it will run
                 kept = None
                 if first_asks_first or second is not None:

@@ -292,6 +292,24 @@ class Node:
         return values
 
 
+def shared(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return one tuple for all that are equal, of whole numbers or of such tuples.
+
+    The garbage collector counts every tuple of a graph: nodes that have the same share
+    one.
+    """
+    found = _shared.get(value)
+    if found is None:
+        if len(_shared) >= _SHARED_KEPT:
+            _shared.clear()
+        found = _shared[value] = value
+    return found
+
+
+_shared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+_SHARED_KEPT = 65_536
+
+
 def save_input(tensor: TensorLike) -> SavedTensor:
     """Keep an input, with the version of its storage now."""
     saved = new_object(SavedTensor)
@@ -382,6 +400,7 @@ def _new_accumulator(leaf: TensorLike, extra: Any) -> AccumulateGrad:
 _making = threading.Lock()
 
 
+shared = compiled(shared)
 save_input = compiled(save_input)
 save_output = compiled(save_output)
 accumulator_of = compiled(accumulator_of)

@@ -2,9 +2,9 @@
 
 Long chains of such ops grow to millions of nodes, and every Python object in them costs
 memory and the garbage collector's time. So these nodes have no tuple of saved values,
-and an input that nobody wrote is kept as the bare tensor: at version 0, with nothing to
-remember. All other code asks for ``node.saved`` and sees a tuple of SavedTensors, made
-when it looks.
+and what nobody wrote is kept bare, at version 0 and with nothing to remember: an input
+as the tensor, a result as its memory. All other code asks for ``node.saved`` and sees a
+tuple of SavedTensors, made when it looks.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from .._common.compiled import compiled
 from .._graph.node import SavedTensor, new_object
+from .._storage.storage import Storage
 from .._tensor.tensor import Tensor
 
 
@@ -36,7 +37,7 @@ def _one(node: Any) -> tuple[Any, ...] | None:
     kept = node.kept0
     if kept is FREED:
         return None
-    if type(kept) is Tensor:
+    if type(kept) is Tensor or type(kept) is Storage:
         node.kept0 = kept = _as_saved(kept)
     return (kept,)
 
@@ -68,11 +69,13 @@ def _free_two(node: Any) -> None:
     node.kept0 = node.kept1 = FREED
 
 
-def _as_saved(kept: Tensor) -> SavedTensor:
+def _as_saved(kept: Tensor | Storage) -> SavedTensor:
     saved: SavedTensor = new_object(SavedTensor)
-    saved.memory = kept._memory
     saved.version = 0
-    saved.tensor = kept
+    if isinstance(kept, Tensor):
+        saved.memory, saved.tensor = kept._memory, kept
+    else:
+        saved.memory, saved.tensor, saved.held = kept, None, kept.owner
     return saved
 
 

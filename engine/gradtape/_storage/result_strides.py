@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._backend import backend_of
+from .._common.compiled import compiled
 from .._sparse.array import SparseArray
 
 
@@ -153,3 +154,6 @@ def _compare(
         if shape[a] > shape[b]:
             return 1
     return 0
+
+
+laid_out = compiled(laid_out)

@@ -9,12 +9,19 @@ import numpy as np
 import pytest
 
 import gradtape as gt
-from gradtape.ops._kernels.denormals import FAINT, MANY, multiply
+from gradtape.ops._kernels.denormals import FAINT, MANY, minds, multiply
 
 torch = pytest.importorskip("torch")
 
 QUANTUM = 2.0**-149
 """What denormal numbers of float32 are multiples of."""
+
+
+@pytest.fixture(autouse=True)
+def slow_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the processor be one that takes long for denormal numbers."""
+    monkeypatch.setattr(minds, "measured", True)
+
 
 PROGRAMS: dict[str, Callable[..., Any]] = {
     "mm": lambda t, a, b: t.mm(a, b),
@@ -74,6 +81,33 @@ def test_only_faint_products_are_computed_in_double() -> None:
     few = left[:4] * np.float32(1e-39), right[:, :4]
     assert kinds_used(*few) == {"float32"}
     assert kinds_used(left.astype("float16"), right.astype("float16")) == {"float16"}
+
+
+def test_a_processor_that_does_not_mind_multiplies_them_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left, right = matrices(1e-39)
+    monkeypatch.setattr(minds, "measured", False)
+    assert kinds_used(left, right) == {"float32"}
+
+
+def test_the_first_large_product_asks_the_processor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(minds, "measured", None)
+    left, right = matrices(1e-39)
+    kinds_used(left[:4], right[:, :4])
+    assert minds.measured is None
+    assert kinds_used(left, right) == {"float64" if minds.measured else "float32"}
+
+
+def test_measuring_the_processor_raises_no_floating_point_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(minds, "measured", None)
+    with np.errstate(all="raise"):
+        minds.denormals()
+    assert minds.measured is not None
 
 
 def test_rows_of_padding_do_not_hide_the_rest() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import gradtape as gt
 from gradtape.ops._kernels import gemm as _gemm
+from gradtape.ops._kernels.denormals import minds
 from gradtape.ops._kernels.gemm import added_to_rows, is_thin, turned
 
 torch = pytest.importorskip("torch")
@@ -93,12 +94,18 @@ def test_a_bias_is_added_by_blas_only_where_it_has_one_thread(
     assert added_to_rows(bias, left, right) is None
 
 
-def test_a_bias_is_added_apart_where_blas_would_not_do(one_thread: None) -> None:
+def test_a_bias_is_added_apart_where_blas_would_not_do(
+    one_thread: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     left, right, bias = normal(200, 100), normal(100, 100), normal(100)
     assert added_to_rows(bias, left[:4], right) is None  # small
     assert added_to_rows(bias, left[::2], right) is None  # BLAS would need a copy
     assert added_to_rows(bias, left.astype("d"), right.astype("d")) is None
-    assert added_to_rows(bias, left * np.float32(1e-40), right) is None  # slow there
+    faint = left * np.float32(1e-40)
+    monkeypatch.setattr(minds, "measured", False)
+    assert added_to_rows(bias, faint, right) is not None
+    monkeypatch.setattr(minds, "measured", True)
+    assert added_to_rows(bias, faint, right) is None  # slow there
 
 
 def test_nan_and_infinity_come_through(one_thread: None) -> None:

@@ -1,16 +1,20 @@
-"""Matrix products of numbers near zero, which processors multiply in slow motion.
+"""Matrix products of numbers near zero, which some processors multiply in slow motion.
 
-Terms below 1.2e-38 are denormal in float32, and each costs the processor an assist: a
-product of 32 x 512 x 128 takes 5 ms then, 100 times as long. Vanishing gradients of a
-long sequence get there: nine tenths of the backward of a long LSTM went on them.
-In float64 the same terms are ordinary numbers, and the product takes 0.11 ms. What
-comes out is rounded once, so it is at least as exact.
+Terms below 1.2e-38 are denormal in float32, and each costs Intel's processors an
+assist: a product of 32 x 512 x 128 takes 5 ms then, 100 times as long. Vanishing
+gradients of a long sequence get there: nine tenths of the backward of a long LSTM went
+on them. In float64 the same terms are ordinary numbers, and the product takes 0.11 ms.
+What comes out is rounded once, so it is at least as exact.
+
+Other processors do not mind, AMD's of today among them, and float64 takes twice as long
+as float32 there. Which kind this one is, is measured once: see :class:`minds`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -37,8 +41,33 @@ def multiply(multiplied: Callable[..., Any], left: Any, right: Any) -> Any:
 
 
 def is_faint(left: Any, right: Any) -> bool:
-    """Tell whether a few elements of each promise denormal terms."""
-    return least_seen(left) * least_seen(right) < FAINT
+    """Tell whether a few elements of each promise denormal terms, which take long."""
+    return minds.denormals() and least_seen(left) * least_seen(right) < FAINT
+
+
+class minds:
+    """Whether this processor multiplies denormal numbers slowly; None: not measured."""
+
+    measured: bool | None = None
+
+    @classmethod
+    def denormals(cls) -> bool:
+        """Return the answer; those that do take many times as long as for others."""
+        if cls.measured is None:
+            cls.measured = _seconds(1e-39) > 8 * _seconds(1.0)
+        return cls.measured
+
+
+def _seconds(value: float) -> float:
+    """Return the least time of several that products with such values took."""
+    taken: list[float] = []
+    with np.errstate(all="ignore"):
+        values, found = np.full(1 << 12, value, "f"), np.empty(1 << 12, "f")
+        for _ in range(9):
+            begin = perf_counter()
+            np.multiply(values, np.float32(0.5), found)
+            taken.append(perf_counter() - begin)
+    return min(taken)
 
 
 def least_seen(array: Any) -> float:

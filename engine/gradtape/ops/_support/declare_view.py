@@ -18,7 +18,7 @@ from ..._dispatch.declare import FUNCTIONS, OPS, compile_function, tensor_ops
 from ..._dispatch.operands import argument_error
 from ..._dispatch.recording import place, record
 from ..._dispatch.strided_views import Geometry, geometry_of
-from ..._graph.node import Node, new_object
+from ..._graph.node import Node, new_object, shared
 from ..._graph.observe import OpCalled, notify, observers
 from ..._graph.op import Derivative, Kernel, Op
 from ..._graph.output_layout import layout_of
@@ -98,7 +98,7 @@ def view_op(
             node = None
             if following is not None:  # as record() does, for one input
                 node = new_object(node_type)
-                node.nodes, node.numbers = (following,), (source._nr,)
+                node.nodes, node.numbers = (following,), shared((source._nr,))
                 node.saved = ()
                 node.params = (*options, source._data.shape) if keeps_shape else options
                 place(node, view, now)
@@ -261,7 +261,7 @@ def _node_of_all(
 ) -> Node:
     """Do as record() does, for one input and views of one memory."""
     node = new_object(declared.node_type)
-    node.nodes, node.numbers = (following,), (source._nr,)
+    node.nodes, node.numbers = (following,), shared((source._nr,))
     node.saved = ()
     node.params = (*options, source._data.shape) if declared.metas else options
     place(node, views[0], mode.now)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..._common.compiled import compiled
 from ..._common.type_name import type_name
 from ..._dispatch.declare import OPS, Array, make_node_type, method, node_name
 from ..._dispatch.strided_views import Geometry, geometry_of
@@ -391,3 +392,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     if sum(lengths) == 0:
         return unsafe_split_with_sizes(input, lengths, dim)
     return unsafe_split(input, lengths[0], dim)
+
+
+_even = compiled(_even)
+_cut = compiled(_cut)
