@@ -140,7 +140,7 @@ def _certainty(history: History, cut: Cut, lost: Collection[int]) -> float:
         _SAID.get(other.kind, 0) < meant and cut.lost <= other.lost
         for other in cuts(history)
     )
-    return (0.6 if guessed or less else 0.8) + 0.2 * share
+    return (0.5 if less else 0.6 if guessed else 0.8) + 0.2 * share
 
 
 _SAID: dict[Kind, int] = {"detach": 1, "block": 2}

@@ -167,5 +167,6 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
             Related("other shape made here", origin(history, flat, "shape")),
         ),
         tensors=(tall.tensor, flat.tensor),
+        certainty=0.95,  # a new shape that nothing took would be the cause
         edit=operand_followed_by(call.site, call.inputs.index(tall), ".squeeze(-1)"),
     )

@@ -38,6 +38,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence.axis_ops import RESHAPES
 from gradviz.dependence.dropped import dropped, unbound
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.statements import bound_to_operand
@@ -99,6 +100,7 @@ def _hit(history: History, call: Call, operand: Value) -> Hit:
         call.site,
         f"Keep the result, `{name.strip(chr(96))} = {text}`, or leave the line out.",
         tensors=(operand.tensor, call.outputs[0].tensor),
-        certainty=0.8,
+        # A new shape has no other use than to be taken.
+        certainty=1.0 if plain(call.op) in RESHAPES else 0.8,
         edit=bound_to_operand(call.site),
     )
