@@ -16,6 +16,7 @@ from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Backward, Call, History, Node, RawSite
 
 _PRODUCTS = words("mul multiply rmul")
+_FAR = 20  # calls from infinite values back to where they came from
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,14 @@ def zero_at(history: History, stop: Stop) -> Zero:
     if empty is not None:
         what = f"works on nothing, since `{history.text(empty.site)}` selects nothing"
         return Zero(what, empty.site, "Check its condition: it never holds.")
+    made = _infinite(history, call)
+    if made is not None:
+        what = (
+            "is given nothing but infinite values, which "
+            f"`{history.text(made.site)}` ({history.line(made.site)}) put in"
+        )
+        fix = "Fill with what is not chosen later; perhaps the sign is the wrong one."
+        return Zero(what, made.site, fix)
     is_product = plain(call.op) in _PRODUCTS
     if is_product and 0 in numbers_in(call):
         fix = "Leave the factor out, or give it another value."
@@ -74,6 +83,27 @@ def _emptied(history: History, call: Call) -> Call | None:
     for each in behind(history, call.inputs[0], call.index):
         if each.inputs and prod(each.inputs[0].shape):
             return each
+    return None
+
+
+def _infinite(history: History, call: Call) -> Call | None:
+    """Return the call that gave rise to infinite values, where there are no others."""
+    value = call.inputs[0] if call.inputs else None
+    summary = None if value is None else value.summary
+    if value is None or summary is None or not 0 < summary.count == summary.infs:
+        return None
+    before = call.index
+    for _ in range(_FAR):
+        writes = history.writes(value.storage, before=before)
+        made = history.producer(value, before)
+        if writes and (made is None or writes[-1][0].index > made.index):
+            made = writes[-1][0]
+        if made is None:
+            return None
+        bad = [e for e in made.inputs if e.summary is not None and e.summary.infs]
+        if not bad:
+            return made
+        value, before = bad[0], made.index
     return None
 
 

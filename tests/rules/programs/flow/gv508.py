@@ -146,4 +146,25 @@ PROGRAMS: list[Case] = [
         "gradient-ends-in-zeros",
         says=["selects nothing"],
     ),
+    case(
+        "mask_that_is_always_chosen",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(3, 4)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            z = net(torch.randn(5, 3))
+            alike = z @ z.t()
+            others = alike.clone()
+            others.diagonal().fill_(-float("inf"))  # CULPRIT
+            far, _ = (1 - others).max(dim=1)
+            opt.zero_grad()
+            torch.relu(1 - alike.diagonal() - far + 0.5).mean().backward()
+            opt.step()
+        """,
+        "gradient-ends-in-zeros",
+        says=["nothing but infinite values"],
+    ),
 ]

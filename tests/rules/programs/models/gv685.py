@@ -1,4 +1,4 @@
-"""GV685: batch-sum-in-each-sample."""
+"""GV685: batch-result-in-each-sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROGRAMS: list[Case] = [
         kl = -0.5 * torch.sum(1 + logvar - mu.square() - logvar.exp())  # CULPRIT
         (error + kl).mean().backward()
         """,
-        "batch-sum-in-each-sample",
+        "batch-result-in-each-sample",
         says=["all 8 samples"],
     ),
     case(
@@ -32,7 +32,7 @@ PROGRAMS: list[Case] = [
         bound = log_p.square() - sum(log_det.square())  # CULPRIT
         bound.mean().backward()
         """,
-        "batch-sum-in-each-sample",
+        "batch-result-in-each-sample",
     ),
     case(
         "shares_of_a_sum_and_sums_of_weights",
@@ -46,6 +46,33 @@ PROGRAMS: list[Case] = [
         reach = (net.weight[0] * net.weight[1]).sum()
         loss = (share * value).sum() + (value.square() + reach).mean()
         (loss + (net(x).square().sum(1) * score.detach().sum()).mean()).backward()
+        """,
+    ),
+    case(
+        "weights_of_samples_and_a_mean_loss",
+        """
+        import torch
+        from torch import nn
+        from torch.nn import functional as F
+        net = nn.Linear(4, 2)
+        x, y, weights = torch.randn(8, 4), torch.randint(2, (8,)), torch.rand(8)
+        loss = F.cross_entropy(net(x), y)  # CULPRIT
+        (loss * weights).mean().backward()
+        """,
+        "batch-result-in-each-sample",
+        says=["no sample has its own weight"],
+    ),
+    case(
+        "weights_of_samples_that_meet_their_losses",
+        """
+        import torch
+        from torch import nn
+        from torch.nn import functional as F
+        net = nn.Linear(4, 2)
+        x, y, weights = torch.randn(8, 4), torch.randint(2, (8,)), torch.rand(8)
+        loss = F.cross_entropy(net(x), y, reduction="none")
+        noise = net(x).abs().mean() * torch.randn(8)
+        ((loss * weights).mean() + (net(x)[:, 0] + noise).square().mean()).backward()
         """,
     ),
 ]

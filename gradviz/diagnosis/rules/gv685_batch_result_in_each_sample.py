@@ -1,14 +1,17 @@
-"""What was summed over all samples is put into each of them.
+"""What was reduced over all samples is put into each of them.
 
 What it does
     Finds a sum over everything, by ``sum()`` or Python's own ``sum(tensor)``, of values
     of samples, which is then added to, subtracted from or multiplied with a tensor that
-    has a value for each of these samples.
+    has a value for each of these samples. Finds means that are multiplied with one
+    weight per sample, where the products are reduced once more.
 
 Why is this bad
-    Each sample gets what belongs to all of them: its value grows with the size of the
-    batch, and a mean afterwards counts it as often as there are samples. Shapes fit by
-    broadcasting, so that nothing fails.
+    Each sample gets what belongs to all of them: a sum grows with the size of the
+    batch, and a mean afterwards counts it as often as there are samples. Of a mean that
+    is weighed, all samples have the same: it is multiplied with the sum of the weights,
+    and none of them weighs its own sample. Shapes fit by broadcasting, so that nothing
+    fails.
 
 Example
     ::
@@ -24,7 +27,8 @@ Use instead
 
 When it stays quiet
     Where the sum is divided by, as in a share or a mean, where it went through
-    something that is no addition or scaling, and where it has no gradient to give.
+    something that is no addition or scaling, and where it has no gradient to give. A
+    mean to which something is added stays a mean.
 
 References
     https://pytorch.org/docs/stable/notes/broadcasting.html
@@ -36,7 +40,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence.batches import holds_samples
-from gradviz.dependence.flow import dimension
+from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.calls import unwrapped, with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -46,10 +50,16 @@ from gradviz.program import Call, History, RawSite, Value
 _MEETINGS = ("add", "radd", "sub", "rsub", "mul", "rmul", "multiply", "subtract")
 _LINEAR = (*_MEETINGS, "neg", "negative", "iadd", "isub", "imul")
 _PICKS = ("getitem", "select", "unbind")
+_PRODUCTS = ("mul", "rmul", "multiply")
+_MEANS = words(
+    "mean cross_entropy nll_loss nll_loss_nd binary_cross_entropy mse_loss l1_loss "
+    "binary_cross_entropy_with_logits smooth_l1_loss huber_loss"
+)
+_FEWEST = 3  # weights; fewer may be those of as many terms
 _FAR = 12  # calls between a sum and its use, apart from those of Python's own sum
 
 
-@rule("GV685", "batch-sum-in-each-sample", "warning")
+@rule("GV685", "batch-result-in-each-sample", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that does so."""
     told = set[tuple[RawSite | None, tuple[int, ...]]]()
@@ -66,6 +76,8 @@ def check(history: History) -> Iterator[Hit]:
             found = _summed(history, call, number, rows)
             if found is not None:
                 yield _hit(history, call, rows, *found)
+            elif (mean := _weighed(history, call, number, rows)) is not None:
+                yield _mean_hit(history, call, rows, mean)
 
 
 def _summed(
@@ -91,6 +103,22 @@ def _summed(
             parts = [each for each in made.inputs if each.requires_grad]
             waiting += [(each, made.index) for each in parts if not each.shape]
     return None
+
+
+def _weighed(history: History, call: Call, number: Value, rows: Value) -> Call | None:
+    """Return the call that averaged what one weight per sample is multiplied with."""
+    made = history.producer(number, call.index)
+    if plain(call.op) not in _PRODUCTS or rows.requires_grad or not call.outputs:
+        return None
+    while made is not None and plain(made.op) == "neg" and made.inputs:
+        made = history.producer(made.inputs[0], made.index)
+    if made is None or plain(made.op) not in _MEANS or not made.inputs:
+        return None
+    given, reduced = made.inputs[0], history.uses(call.outputs[0].tensor, call.index)
+    if given.shape[:1] != rows.shape or rows.shape[0] < _FEWEST:
+        return None
+    once_more = any(plain(each.op) in ("sum", "mean") for each in reduced)
+    return made if once_more else None
 
 
 def _is_of_rows(history: History, given: Value, rows: Value) -> bool:
@@ -124,4 +152,21 @@ def _hit(history: History, call: Call, rows: Value, made: Call, given: Value) ->
         edit=with_keyword(made.site, "dim", str(dim), of=("sum",))
         if behind
         else unwrapped(made.site, ("sum",)),
+    )
+
+
+def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
+    count = rows.shape[0]
+    weights = history.name(rows, "a tensor")
+    return Hit(
+        f"`{history.text(made.site)}` is one number, the mean of {count} samples, and "
+        f"`{history.text(call.site)}` ({history.line(call.site)}) multiplies it with "
+        f"{weights} of {count} elements: no sample has its own weight, as all of them "
+        "are multiplied with the same mean.",
+        made.site,
+        'Leave out the mean, or ask for `reduction="none"`, and reduce the products.',
+        symptom=call.site,
+        related=(Related("weighed here", call.site),),
+        tensors=(made.outputs[0].tensor, rows.tensor),
+        certainty=0.8,
     )
