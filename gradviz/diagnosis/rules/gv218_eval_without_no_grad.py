@@ -24,8 +24,9 @@ Use instead
                 predictions.append(net(x))
 
 When it stays quiet
-    Where a backward pass reached them, for a single result, and for a program that only
-    runs forward passes in training mode and keeps one or two results.
+    Where a backward pass reached them, or a loss took them as a target, for a single
+    result, and for a program that only runs forward passes in training mode and keeps
+    one or two results.
 
 References
     https://pytorch.org/docs/stable/notes/faq.html
@@ -179,12 +180,19 @@ def _one_per_run(history: History, made: list[Call]) -> list[Call]:
 def _trains(history: History, calls: list[Call]) -> bool:
     """Tell whether a backward pass walked nodes of these calls, or some behind them.
 
-    Or was meant to, and a cut came in between.
+    Or was meant to, and a cut came in between; or a loss takes what they gave, as a
+    target that is detached.
     """
     if not graph_behind(history, calls).isdisjoint(history.once(passed_nodes)):
         return True
     cut = {each.source.tensor for cut in cuts(history) for each in cut.crossings}
-    return any(value.tensor in cut for call in calls for value in call.outputs)
+    taken = cut | history.once(_taken)
+    return any(value.tensor in taken for call in calls for value in call.outputs)
+
+
+def _taken(history: History) -> set[int]:
+    """Return the tensors that the losses of the run were computed from."""
+    return history.behind([root for each in history.backwards for root in each.roots])
 
 
 def _keeps_values(history: History, calls: list[Call]) -> bool:

@@ -37,7 +37,6 @@ References
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
@@ -47,7 +46,6 @@ from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
 from gradviz.program import Call, History, Module, ModuleCall, RawSite
-from gradviz.program.places import over_lines
 from gradviz.text.places import package_of
 
 _FAR = 50  # values followed from an unused result
@@ -121,17 +119,9 @@ def _in_model(
 def _hit(history: History, module: Module, tensors: set[int], optional: bool) -> Hit:
     called = [each for each in history.of(ModuleCall) if each.module == module.key]
     name = f"`{module.name}`" if module.name else f"a {module.kind}"
-    late = None if called else _late_bound(history, module)
     fix = "Use it in `forward`, or remove it."
     if called:
         why, culprit, fix = _unused(history, called[-1], tensors, fix)
-    elif late is not None:
-        why = (
-            f"is never called: the function of {history.line(late)} reads its loop's "
-            "variable when it is called, and that is the last one by then"
-        )
-        culprit, optional = late, False
-        fix = "Bind it at once, as a default: `lambda x, head=head: head(x)`."
     else:
         why, culprit = "is never called", module.site
     count = len(history.backwards)
@@ -142,9 +132,7 @@ def _hit(history: History, module: Module, tensors: set[int], optional: bool) ->
         culprit or module.site,
         fix,
         symptom=_last_pass(history),
-        related=(Related("constructed here", module.site),)
-        if called or late is not None
-        else (),
+        related=(Related("constructed here", module.site),) if called else (),
         tensors=tuple(sorted(tensors)),
         severity=_severity(history, optional or _is_installed(module.site)),
         certainty=0.7,
@@ -184,33 +172,6 @@ def _end(history: History, tensors: set[int]) -> Call | None:
             waiting += [each for each in call.outputs if each.requires_grad]
         if len(waiting) > _FAR:
             break
-    return None
-
-
-def _late_bound(history: History, module: Module) -> RawSite | None:
-    """Return where a function was made for each part of a list and calls one of them.
-
-    A function in a loop that reads the loop's variable sees its last value.
-    """
-    lists = history.program.modules.values()
-    beside = {
-        child
-        for each in lists
-        if module.key in each.children.values() and each.kind in _CONTAINERS
-        for child in each.children.values()
-    }
-    sites = (call.site for call in history.of(ModuleCall) if call.module in beside)
-    for code in dict.fromkeys(site[0] for site in sites if site is not None):
-        made = history.places.function(code)
-        if made is None:
-            continue
-        tree = history.places.tree(code.co_filename)
-        own = {each.arg for each in ast.walk(made) if isinstance(each, ast.arg)}
-        for each in over_lines(tree, made.lineno, made.lineno):
-            if isinstance(each, ast.For) and made in ast.walk(each):
-                bound = {n.id for n in ast.walk(each.target) if isinstance(n, ast.Name)}
-                if (bound - own) & {*code.co_names, *code.co_freevars}:
-                    return history.places.at_line(code, made.lineno)
     return None
 
 

@@ -24,8 +24,8 @@ PROGRAMS: list[Case] = [
             loss.backward()
             optimizer.step()
         """,
-        "unused-submodule",
-        says=["the function of line 7", "head=head"],
+        "loop-variable-bound-late",
+        says=["head=head"],
     ),
     case(
         "a_loss_is_printed_and_left_out",
