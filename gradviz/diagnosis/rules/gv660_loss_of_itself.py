@@ -46,7 +46,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import aliased_at
 from gradviz.diagnosis.rules._lifetime import frames, name_of
 from gradviz.diagnosis.rules._terms import walked
-from gradviz.program import Call, History, RawSite, Value
+from gradviz.program import Call, History, RawSite, Value, following
 
 _LOSSES = frozenset(["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
 _DIFFERENCES = _LOSSES | {"sub", "rsub", "isub", "subtract"}
@@ -58,6 +58,7 @@ def check(history: History) -> Iterator[Hit]:
     told: set[RawSite | None] = set()
     yield from _cancelled(history)
     yield from _with_themselves(history)
+    yield from _with_what_is_now(history)
     for call in history.calls:
         if call.op not in _LOSSES or len(call.inputs) < 2 or call.site in told:
             continue
@@ -93,6 +94,68 @@ def _with_themselves(history: History) -> Iterator[Hit]:
             if not walked(history).isdisjoint(call.nodes):
                 told.add(kept.site)
                 yield _kept(history, call, kept)
+
+
+def _with_what_is_now(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that compares with the same, computed anew as a constant.
+
+    What is to be from before is from now. Second derivatives may want just that.
+    """
+    if any(each.create_graph for each in history.backwards):
+        return
+    full = {each.index for each in history.known_in_full}
+    found: dict[RawSite | None, list[Call]] = {}
+    apart = set[RawSite | None]()
+    for call in history.calls:
+        if name_of_op(call) not in _DIFFERENCES or len(call.inputs) < 2:
+            continue
+        if call.site in apart or walked(history).isdisjoint(call.nodes):
+            continue
+        passes = following(history.backwards, call.index)
+        if not passes or passes[0].index not in full:
+            continue  # calls without a graph may be missing
+        if _is_of_now(history, call):
+            found.setdefault(call.site, []).append(call)
+        else:
+            apart.add(call.site)
+    for site, calls in found.items():
+        if len(calls) > 1 and site not in apart:
+            yield _of_now(history, calls[0])
+
+
+def _is_of_now(history: History, call: Call) -> bool:
+    """Tell whether the constant side of a difference was computed like the other."""
+    one, other = call.inputs[:2]
+    if one.requires_grad == other.requires_grad:
+        return False
+    moving, fixed = (one, other) if one.requires_grad else (other, one)
+    end = call.index
+    while (made := history.producer(fixed, end)) is not None and made.op == "detach":
+        fixed, end = made.inputs[0], made.index
+    return fixed.tensor != moving.tensor and alike(history, moving, fixed, call.index)
+
+
+def _of_now(history: History, call: Call) -> Hit:
+    one, other = call.inputs[:2]
+    fixed = other if one.requires_grad else one
+    made = history.producer(fixed, before=call.index)
+    code = None if call.site is None else call.site[0]
+    sites = () if made is None else frames(made)
+    site = next((each for each in sites if each[0] is code), call.site)
+    return Hit(
+        f"`{history.text(site)}` ({history.line(site)}) computes what `"
+        f"{history.text(call.site)}` ({history.line(call.site)}) compares with in the "
+        "same way, from the same values and parameters: the difference is always 0, as "
+        "nothing is kept from before.",
+        site,
+        "Keep it from before the parameters changed, detached, and compare with that.",
+        symptom=call.site,
+        related=(Related("compared here", call.site),),
+        nodes=call.nodes,
+        tensors=(one.tensor, other.tensor),
+        severity="warning",
+        certainty=0.8,
+    )
 
 
 def _kept_alias(history: History, call: Call) -> Call | None:

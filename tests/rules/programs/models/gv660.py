@@ -172,4 +172,42 @@ for state, _ in batches:
         "loss-of-itself",
         says=["kept is no copy"],
     ),
+    case(
+        "ratio_to_probabilities_of_now",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x = torch.randn(5, 3)
+        for _ in range(3):
+            new = torch.log_softmax(net(x), dim=1)[:, 0]
+            old = torch.log_softmax(net(x), dim=1)[:, 0].detach()  # CULPRIT
+            loss = -torch.exp(new - old).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "loss-of-itself",
+        says=["nothing is kept from before"],
+    ),
+    case(
+        "ratio_to_probabilities_of_before",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x = torch.randn(5, 3)
+        old = torch.log_softmax(net(x), dim=1)[:, 0].detach()
+        for _ in range(3):
+            new = torch.log_softmax(net(x), dim=1)[:, 0]
+            loss = (torch.exp(new - old) * torch.exp(new - new.detach())).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]
