@@ -232,13 +232,13 @@ def made_before(history: History, tensors: Iterable[int], index: int) -> set[int
     Where that part of a long run is forgotten, the module of a parameter tells.
     """
     born = births(history)
-    is_forgotten = not history.events or history.events[0].index > index
 
     def made(tensor: int) -> int | None:
-        module = module_of(history, tensor) if is_forgotten else None
-        if module is not None and module.made is not None:
-            return module.made
-        return born[tensor].index if tensor in born else None
+        met = born[tensor].index if tensor in born else None
+        if met is not None and history.is_whole(index, met):
+            return met
+        module = module_of(history, tensor)
+        return met if module is None or module.made is None else module.made
 
     indices = {tensor: made(tensor) for tensor in tensors}
     return {key for key, at in indices.items() if at is not None and at <= index}

@@ -76,7 +76,8 @@ def return_place(
     if not found:
         function = history.places.function(code)
         body = function.body if isinstance(function, ast.FunctionDef) else []
-        return place(history, code, body[-1].lineno) if body else ((code, 0), None)
+        last = body[-1].end_lineno if body else None
+        return ((code, 0), None) if last is None else place(history, code, last)
     best = [each for each in found if wanted(each)] or found
     return place(history, code, best[-1].lineno)
 

@@ -91,6 +91,15 @@ class History:
         whole = (each for each in self.backwards if each.whole and not each.unusual)
         return [each for each in whole if nodes >= set(each.nodes)]
 
+    def is_whole(self, start: int, end: int) -> bool:
+        """Tell whether the log has all passes and updates between two events.
+
+        A long run loses some, of its beginning or between its first and last steps.
+        """
+        gaps = self.program.gaps
+        begun = bool(self.events) and self.events[0].index <= start
+        return begun and not any(start < each <= end for each in gaps)
+
     def at(self, index: int | None) -> Event | None:
         """Return the event with this index, unless the log has dropped it."""
         return self.program.event(index)

@@ -39,14 +39,16 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.dependence import learning
+from gradviz.dependence.axis_walk import over
 from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import function_of, of_op, plain
+from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.numbers import divided_exactly
 from gradviz.diagnosis.gradient_flow import all_zero, leaf_norms, without_gradient
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.diagnosis.rules._zeros import Stop, zero_at
-from gradviz.program import Backward, Call, History, Node, NodeRun, Value
+from gradviz.program import Backward, Call, History, Node, NodeRun, RawSite, Value
 
 _ROUNDING = words("floordiv floor_divide floor round trunc ceil fix long int short")
 _MASKS = words("where masked_fill maximum minimum")
@@ -74,6 +76,38 @@ def check(history: History) -> Iterator[Hit]:
         elif (call := history.maker(nodes[0])) and nodes[0].custom is None:
             stop = Stop(nodes[0], call, passes[keys], frozenset(leaves))
             yield from _hits(history, stop, bool(leaves & alone))
+    yield from _constants(history, {key for keys in behind for key in keys})
+
+
+def _constants(history: History, told: set[int]) -> Iterator[Hit]:
+    """Yield softmaxes that run over one element each time, beside other ones.
+
+    Parameters behind them may still learn on another way.
+    """
+    lines: dict[RawSite | None, list[Call]] = defaultdict(list)
+    for call in history.calls:
+        if plain(call.op) == "softmax" and call.inputs and call.nodes:
+            lines[call.site].append(call)
+    for calls in lines.values():
+        call = calls[-1]
+        shape, place = call.inputs[0].shape, over(call)
+        lone = all(each.inputs[0].shape[over(each)] == 1 for each in calls)
+        known = told.intersection(each for one in calls for each in one.nodes)
+        if not lone or known or prod(shape) == 1 or not history.backwards:
+            continue
+        chosen = of_setting(history, call, ("Softmax",), 0, ("dim",))
+        yield Hit(
+            f"`{history.text(call.site)}` runs over dimension {place} of {shape}, "
+            "which has one element in every call: its result is 1 throughout, and no "
+            "gradient goes back through it.",
+            chosen.site,
+            "Give it the dimension of what is to be weighed.",
+            symptom=history.backwards[-1].site,
+            line=chosen.line,
+            related=(Related("runs here", call.site),),
+            nodes=call.nodes,
+            certainty=0.7,
+        )
 
 
 def _stops(history: History, backward: Backward, leaf: int) -> set[tuple[int, ...]]:

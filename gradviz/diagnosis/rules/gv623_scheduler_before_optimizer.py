@@ -50,6 +50,8 @@ def check(history: History) -> Iterator[Hit]:
             continue
         if not steps or not moved or steps[0].index > moved[0].index:
             continue
+        if not history.is_whole(made.index, moved[0].index):
+            continue
         early = [each for each in steps if each.index < moved[0].index]
         again = any(each.site == early[0].site for each in steps[len(early) :])
         if again or len(early) == 1:

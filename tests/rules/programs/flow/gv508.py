@@ -167,4 +167,22 @@ PROGRAMS: list[Case] = [
         "gradient-ends-in-zeros",
         says=["nothing but infinite values"],
     ),
+    case(
+        "softmax_over_a_batch_of_one",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        inner, weigh = nn.Linear(3, 3), nn.Softmax(dim=0)  # CULPRIT
+        opt = torch.optim.SGD(inner.parameters(), lr=0.1)
+        for _ in range(3):
+            query, context = inner(torch.randn(1, 3)), torch.randn(4, 3)
+            weights = weigh(query @ context.t())
+            opt.zero_grad()
+            (weights @ context + query).square().mean().backward()
+            opt.step()
+        """,
+        "gradient-ends-in-zeros",
+        says=["one element in every call"],
+    ),
 ]
