@@ -42,6 +42,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, following
 
 _ADDING = words("add sub lerp")
+_FIRST_READS = 8  # of one gradient; a loop does the same with it in every turn
 
 
 @rule("GV126", "gradient-kept-by-reference", "warning")
@@ -58,7 +59,7 @@ def check(history: History) -> Iterator[Hit]:
                 told.add(call.site)
                 yield _hit(history, call, found)
     for kept in reads.values():
-        for first, second in pairwise(kept):
+        for first, second in pairwise(kept[:_FIRST_READS]):
             again = _read_as_two(history, first, second, kept)
             if again is not None and first.site not in told:
                 told.add(first.site)

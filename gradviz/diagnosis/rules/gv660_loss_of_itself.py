@@ -37,6 +37,7 @@ References
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from gradviz.dependence.alike import alike
@@ -46,7 +47,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import aliased_at
 from gradviz.diagnosis.rules._lifetime import frames, name_of
 from gradviz.diagnosis.rules._terms import walked
-from gradviz.program import Call, History, RawSite, Value, following
+from gradviz.program import Call, History, RawSite, Value
 
 _LOSSES = frozenset(["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
 _DIFFERENCES = _LOSSES | {"sub", "rsub", "isub", "subtract"}
@@ -104,6 +105,7 @@ def _with_what_is_now(history: History) -> Iterator[Hit]:
     if any(each.create_graph for each in history.backwards):
         return
     full = {each.index for each in history.known_in_full}
+    passes = [each.index for each in history.backwards]
     found: dict[RawSite | None, list[Call]] = {}
     apart = set[RawSite | None]()
     for call in history.calls:
@@ -111,8 +113,8 @@ def _with_what_is_now(history: History) -> Iterator[Hit]:
             continue
         if call.site in apart or walked(history).isdisjoint(call.nodes):
             continue
-        passes = following(history.backwards, call.index)
-        if not passes or passes[0].index not in full:
+        place = bisect_right(passes, call.index)
+        if place == len(passes) or passes[place] not in full:
             continue  # calls without a graph may be missing
         if _is_of_now(history, call):
             found.setdefault(call.site, []).append(call)

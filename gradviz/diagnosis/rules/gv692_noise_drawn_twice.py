@@ -52,7 +52,7 @@ def check(history: History) -> Iterator[Hit]:
     drawn = [each for each in history.calls if plain(each.op) in _DRAWS]
     if len(drawn) < 2:
         return
-    told = set[RawSite | None]()
+    looked_at = set[RawSite | None]()  # a line does the same in every turn
     roots = [each.roots for each in sampled(history)]
     behind = history.behind([each for some in roots for each in some])
     for draw in drawn:
@@ -60,11 +60,12 @@ def check(history: History) -> Iterator[Hit]:
         if len(uses) != 1 or plain(uses[0].op) not in _COMPARING:
             continue
         use = uses[0]
-        if use.site in told or not {each.tensor for each in use.outputs} & behind:
+        made = {each.tensor for each in use.outputs}
+        if use.site in looked_at or made.isdisjoint(behind):
             continue
+        looked_at.add(use.site)
         other = _other(history, draw, use, drawn)
         if other is not None:
-            told.add(use.site)
             yield _hit(history, draw, use, other)
 
 
