@@ -9,6 +9,7 @@ import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -128,9 +129,10 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, scan: bool) -> None:
         train(60)
     program = log.program
     assert len(program.events) <= 200
-    assert program.events[0].index > 0
     indexes = [event.index for event in program.events]
-    assert indexes == list(range(indexes[0], indexes[0] + len(indexes)))
+    gaps = [after - before for before, after in pairwise(indexes) if after - before > 1]
+    assert indexes[0] == 0  # the first step stays, and the last ones
+    assert len(gaps) == 1
     assert len(program.nodes) < 200
 
 
