@@ -9,12 +9,15 @@ from gradviz.program.events import Backward, Call, ModuleCall, OptimizerCall
 
 _Kind = Literal["pass", "step", "clear", "other"]
 
+_LONGEST = 5_000  # events before passes of `autograd.grad`, one after the other
+
 
 def of_passes(events: Iterable[Any], wanted: Set[int]) -> list[Any]:
     """Return the events of the steps that end with these passes, by their indices.
 
     A step is what came since the pass before, and after the pass what an optimizer did.
-    What came after the last of all passes belongs to it.
+    What came before `autograd.grad` belongs to the next pass as well, which may walk on
+    into it. What came after the last of all passes belongs to it.
 
     >>> from gradviz.program.events import Event
     >>> run = [Event(index=0), Backward(index=1), Event(index=2), Backward(index=3)]
@@ -22,6 +25,7 @@ def of_passes(events: Iterable[Any], wanted: Set[int]) -> list[Any]:
     [2, 3]
     """
     kept, since = list[Any](), list[Any]()  # since the pass before
+    earlier = list[Any]()  # up to that, if it was one of `autograd.grad`
     over = False  # a pass is, as long as only optimizers do something
     after = False  # that pass is wanted
     last = False  # the last pass is wanted
@@ -32,11 +36,16 @@ def of_passes(events: Iterable[Any], wanted: Set[int]) -> list[Any]:
             over, after = True, index_of(event) in wanted
             last = after
             if last:
-                kept += since
+                kept += earlier + since
+            if last or not _is_grad(event) or len(earlier) > _LONGEST:
+                earlier.clear()
+            else:
+                earlier += since
             since.clear()
         elif (after and kind == "clear") or (over and kind == "step"):
             kept += since if after else ()  # it uses what that pass brought
             since.clear()
+            earlier.clear()
         elif begins_step(event):
             over = after = False
     return kept + since if last else kept
@@ -96,6 +105,12 @@ def first_unusual(passes: Iterable[Backward]) -> Backward | None:
         if each.unusual or any(found.bad for _, found in each.at_leaves()):
             return each
     return None
+
+
+def _is_grad(noted: Any) -> bool:
+    """Tell whether a pass is one of `autograd.grad`."""
+    api: str = noted[5] if type(noted) is tuple else noted.api
+    return api == "grad"
 
 
 def _kind_of(event: Any) -> _Kind:

@@ -118,7 +118,9 @@ def _stops(history: History, backward: Backward, leaf: int) -> set[tuple[int, ..
     users: dict[int, list[tuple[NodeRun, int]]] = defaultdict(list)
     waiting: list[int] = []
     for run in backward.runs:
-        node = history.program.nodes[run.node]
+        node = history.node(run.node)
+        if node is None:
+            continue
         if node.leaf == leaf:
             waiting.append(run.node)
         for place, edge in enumerate(node.next):

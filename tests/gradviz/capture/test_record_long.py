@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -11,7 +11,8 @@ import gradviz
 from gradviz._capture.adapters.gradtape.graph_facts import ENGINE
 from gradviz._capture.open_log import Engine, recorded_engine
 from gradviz._capture.recorder.recorder import Recorder
-from gradviz.program import Backward, OptimizerCall
+from gradviz._capture.recorder.steps import of_passes
+from gradviz.program import Backward, Event, OptimizerCall
 
 
 def test_events_without_a_graph_are_bounded() -> None:
@@ -131,3 +132,19 @@ def test_a_gap_in_the_log_is_no_gradient_that_was_not_cleared(
 ) -> None:
     assert "GV610" in _found_without(engine, lib, told=False)
     assert _found_without(engine, lib, told=True) == []
+
+
+def test_a_step_that_stays_has_what_came_before_its_inner_derivative() -> None:
+    def passed(index: int, api: Literal["backward", "grad"]) -> Backward:
+        return Backward(index=index, api=api)
+
+    def event(index: int) -> Event:
+        return Event(index=index)
+
+    run = [
+        event(0), passed(1, "backward"),
+        event(2), passed(3, "grad"), event(4), passed(5, "backward"),
+        event(6), passed(7, "grad"), event(8), passed(9, "backward"),
+    ]  # fmt: skip
+    assert [each.index for each in of_passes(run, {5})] == [2, 3, 4, 5]
+    assert [each.index for each in of_passes(run, {1, 7})] == [0, 1, 6, 7]
