@@ -71,13 +71,14 @@ def in_place(op: Op) -> Callable[..., Tensor]:
 
 def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     """Compute ``op`` and store the result in its first operand."""
-    if op.pointwise and written_directly(op, args, params, mode.now):
+    wrapped = bool(params) and not WRAPPED.isdisjoint(map(type, params))
+    if op.pointwise and not wrapped and written_directly(op, args, params, mode.now):
         note_write(args[0], f"{op.name}_")
         return args[0]
     profile = mode.now.profile
     if profile is not None:
         return profile.op(write, op, args, params, "_")
-    if not WRAPPED.isdisjoint(map(type, params)):
+    if wrapped:
         params = numbers_of(params)
     target, now = args[0], mode.now
     kinds = asked(args) if now.dispatch or dispatching else None
