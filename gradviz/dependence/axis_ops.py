@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from gradviz.dependence.axes import Axis, Dim, Dims, Factor, Move, joined, new
 from gradviz.dependence.flow import words
@@ -331,6 +331,24 @@ def _einsum(call: Call, get: Get) -> Result:
     return [tuple([known.get(letter) or _fresh(call, size) for letter, size in sizes])]
 
 
+def _tensordot(call: Call, get: Get) -> Result:
+    """What is not summed of the first operand stays; weights make the rest anew."""
+    if len(call.inputs) != 2 or not call.outputs:
+        return None
+    dims, shape = get(call.inputs[0]), call.outputs[0].shape
+    given = call.keywords.get("dims", (*call.arguments[2:3], 2)[0])
+    if isinstance(given, tuple | list):
+        pairs = cast(Sequence[Any], given)
+        first = pairs[0] if isinstance(pairs[0], tuple | list) else [pairs[0]]
+        summed = {each % len(dims) for each in cast(Sequence[int], first)}
+    else:
+        summed = set(range(len(dims) - int(given), len(dims)))
+    rest = [dim for place, dim in enumerate(dims) if place not in summed]
+    if len(rest) > len(shape):
+        return None
+    return [(*rest, *[_fresh(call, size) for size in shape[len(rest) :]])]
+
+
 def _padded(call: Call, get: Get) -> Result:
     if not call.outputs:
         return None
@@ -379,6 +397,7 @@ _FAMILIES: tuple[tuple[frozenset[str], Rule], ...] = (
     (words("gather"), _gather),
     (words("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell"), _cell),
     (words("einsum"), _einsum),
+    (words("tensordot"), _tensordot),
     (words("sort argsort topk rot90 unique nonzero"), _sorted),
 )
 

@@ -28,13 +28,17 @@ def fed(history: History) -> set[Axis]:
     return found
 
 
-def holds_samples(history: History, value: Value) -> bool:
-    """Tell whether the first dimension of a tensor holds what a layer took one by one.
+def holds_samples(history: History, value: Value, place: int = 0) -> bool:
+    """Tell whether a dimension of a tensor holds what a layer took one by one.
 
     Samples do so, and so do the steps of a sequence.
     """
     dims = history.once(axes_of).dims.get(value.tensor, ())
-    return any(each.root in fed(history) for each in _first(dims))
+    found = axes_in(dims[place]) if place < len(dims) else []
+    return any(
+        each.root in fed(history) or any(one.how == "beside" for one in each.behind())
+        for each in found
+    )
 
 
 def _first(dims: Dims) -> list[Axis]:

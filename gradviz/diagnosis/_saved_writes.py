@@ -7,6 +7,7 @@ that share this analysis each tell one kind.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -376,14 +377,45 @@ def unwritten(history: History, found: Overwrite) -> Remedy | None:
     if found.kind in ("step", "stale weights"):
         return None
     site = written_at(history, found)
+    if found.call is not None and _second_name(history, found.call.site) is not None:
+        return out_of_place(found.call.site)
     return first_of(out_of_place(site), copied_first(site))
 
 
 def written_at(history: History, found: Overwrite) -> RawSite | None:
-    """Return the line to change: of a layer with ``inplace=True``, its construction."""
+    """Return the line to change: of a layer with ``inplace=True``, its construction.
+
+    Of ``out += x`` after ``out = x``, that line: it gave a second name, and no copy.
+    """
     if found.call is None or found.site != found.call.site:
         return found.site
+    second = _second_name(history, found.site)
+    if second is not None:
+        return second
     return of_setting(history, found.call, _WRITING_LAYERS, 0, ("inplace",)).site
+
+
+def _second_name(history: History, site: RawSite | None) -> RawSite | None:
+    """Return the line that bound what ``+=`` writes to the value of another name."""
+    statement = history.places.statement(site)
+    function = None if site is None else history.places.function(site[0])
+    match statement:
+        case ast.AugAssign(ast.Name(name)) if function is not None:
+            bound = [
+                each
+                for each in ast.walk(function)
+                if isinstance(each, ast.Assign)
+                and each.lineno < statement.lineno
+                and any(isinstance(t, ast.Name) and t.id == name for t in each.targets)
+            ]
+            last = max(bound, key=lambda each: each.lineno, default=None)
+            alias = last is not None and isinstance(last.value, ast.Name)
+            code = None if site is None else site[0]
+            if alias and last is not None and code is not None:
+                return history.places.at_line(code, last.lineno)
+        case _:
+            pass
+    return None
 
 
 def _related(history: History, found: Overwrite) -> Iterable[Related]:
@@ -396,7 +428,8 @@ def _related(history: History, found: Overwrite) -> Iterable[Related]:
     if made is not None and made != found.node.site:
         yield Related("created here", made)
     if found.call is not None and found.call.site != written_at(history, found):
-        yield Related("written here", found.call.site, _APART)
+        named = _second_name(history, found.call.site) is not None
+        yield Related("written here", found.call.site, "" if named else _APART)
 
 
 def saved_words(history: History, found: Overwrite) -> str:
@@ -424,7 +457,11 @@ def write_words(history: History, found: Overwrite) -> str:
 def rewrite_words(history: History, found: Overwrite) -> str:
     """Return how to do without the write."""
     around = None if found.call is None else found.call.module
-    return instead(history, found.site, module_around(history, around))
+    words = instead(history, found.site, module_around(history, around))
+    if found.call is not None and _second_name(history, found.call.site) is not None:
+        here = "Make it a copy here, with `.clone()`."
+        return f"{here} Or, in {history.line(found.site)}: {words}"
+    return words
 
 
 def slot(found: Overwrite) -> str:

@@ -82,6 +82,25 @@ def return_place(
     return place(history, code, best[-1].lineno)
 
 
+def named_at(
+    history: History, code: CodeType | None, expression: ast.expr | None
+) -> int | None:
+    """Return the line that last bound a name that a function returns, if it is one."""
+    function = history.places.function(code) if code is not None else None
+    if not isinstance(expression, ast.Name) or not isinstance(
+        function, ast.FunctionDef
+    ):
+        return None
+    lines = [
+        each.lineno
+        for each in own_nodes(function)
+        if isinstance(each, ast.Assign) and each.lineno < expression.lineno
+        for target in each.targets
+        if isinstance(target, ast.Name) and target.id == expression.id
+    ]
+    return max(lines, default=None)
+
+
 def place(
     history: History, code: CodeType, line: int
 ) -> tuple[RawSite | None, int | None]:

@@ -1,9 +1,10 @@
 """Weights sum to 1 over the batch, and weigh something else.
 
 What it does
-    Finds ``softmax`` over dimension 0, or over any in which a loader put samples side
-    by side, whose result weighs a tensor that is then summed over another dimension, or
-    is multiplied as a batch of matrices.
+    Finds ``softmax`` over dimension 0, or over any in which samples lie side by side,
+    as a loader or a layer's input shows, whose result weighs a tensor that is then
+    summed over another dimension, or is multiplied as a batch of matrices. So does
+    ``log_softmax`` with a sum and ``logsumexp``.
 
 Why is this bad
     That is the dimension of the samples: their weights compete with those of other
@@ -35,6 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.axes import axes_in
 from gradviz.dependence.axis_walk import axes_of, over
+from gradviz.dependence.batches import holds_samples
 from gradviz.dependence.flow import dimension, name_of, words
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
@@ -42,7 +44,8 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
 _SAME_PLACES = words("dropout clone contiguous float double to unsqueeze getitem")
-_PRODUCTS = words("mul rmul multiply")
+_PRODUCTS = {"softmax": words("mul rmul multiply"), "log_softmax": words("add radd")}
+_SUMS = words("sum logsumexp")
 _BATCHES = words("bmm matmul")
 _NAMES = ("dim", "axis")
 _FAR = 6  # calls between the softmax and the product
@@ -53,10 +56,10 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per softmax that does so."""
     told = set[RawSite | None]()
     for call in history.calls:
-        if name_of(call) != "softmax" or call.site in told or not call.outputs:
+        if name_of(call) not in _PRODUCTS or call.site in told or not call.outputs:
             continue
         place = _over_samples(history, call)
-        found = None if place is None else _weighed(history, call.outputs[0], place)
+        found = None if place is None else _weighed(history, call, place)
         if place is not None and found is not None:
             told.add(call.site)
             yield _hit(history, call, place, *found)
@@ -71,12 +74,14 @@ def _over_samples(history: History, call: Call) -> int | None:
     if given.shape[place] < 2:
         return None
     axes = history.once(axes_of)
-    samples = map(axes.of_samples, axes_in(axes.of(given)[place]))
-    return place if place == 0 or any(samples) else None
+    loaded = any(map(axes.of_samples, axes_in(axes.of(given)[place])))
+    samples = loaded or holds_samples(history, given, place)
+    return place if place == 0 or samples else None
 
 
-def _weighed(history: History, weights: Value, place: int) -> tuple[Call, int] | None:
+def _weighed(history: History, made: Call, place: int) -> tuple[Call, int] | None:
     """Return the call that adds up what was weighed, and over which dimension."""
+    weights, products = made.outputs[0], _PRODUCTS[name_of(made)]
     rank = len(weights.shape)
     for _ in range(_FAR):
         following = None
@@ -87,7 +92,7 @@ def _weighed(history: History, weights: Value, place: int) -> tuple[Call, int] |
                 first = use.inputs[0].tensor == weights.tensor
                 summed = len(weights.shape) - (1 if first else 2)
                 return None if summed == place else (use, summed)
-            if name in _PRODUCTS and others and use.outputs:
+            if name in products and others and use.outputs:
                 return _summed(history, weights, others[0], use.outputs[0], place)
             if name in _SAME_PLACES and use.outputs:
                 following = use.outputs[0]
@@ -109,7 +114,7 @@ def _summed(
         return None
     for use in history.uses(product.tensor):
         dim = dimension(use, *_NAMES)
-        if name_of(use) == "sum" and dim is not None:
+        if name_of(use) in _SUMS and dim is not None:
             summed = dim % rank
             apart = summed != place and weights.shape[summed] > 1
             return (use, summed) if apart else None
@@ -119,7 +124,7 @@ def _summed(
 def _hit(history: History, made: Call, place: int, summed: Call, dim: int) -> Hit:
     given = made.inputs[0].shape
     right = dim if dim < len(given) else len(given) - 1
-    chosen = of_setting(history, made, ("Softmax",), 0, ("dim",))
+    chosen = of_setting(history, made, ("Softmax", "LogSoftmax"), 0, ("dim",))
     return Hit(
         f"`{history.text(made.site)}` gives weights that sum to 1 over dimension "
         f"{place} of {given}, and `{history.text(summed.site)}` "

@@ -20,9 +20,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradviz.diagnosis.custom_functions import named, return_place, returned
+from gradviz.diagnosis.custom_functions import (
+    named,
+    named_at,
+    place,
+    return_place,
+    returned,
+    returns,
+)
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import History
+from gradviz.program import CustomFunction, History
 
 _ERROR = re.compile(
     r"unction (\w+) returned an invalid gradient at index (\d+) - "
@@ -43,6 +50,9 @@ def check(history: History) -> Iterator[Hit]:
             history, custom.backward, lambda each, n=index: len(returned(each)) > n
         )
         forward = (custom.forward, 0) if custom.forward is not None else None
+        gave, bound = site, _bound_at(history, custom, index)
+        if bound is not None and custom.backward is not None:
+            site, line = place(history, custom.backward, bound)
         yield Hit(
             f"{name}.backward returned a gradient of shape {match[3]} for input "
             f"{index} of {name}.forward, which has the shape {match[4]}.",
@@ -52,6 +62,16 @@ def check(history: History) -> Iterator[Hit]:
             "`g.sum_to_size(x.shape)`, undo reductions with `g.expand(x.shape)`, and "
             "check the order of the returned gradients.",
             symptom=event.site,
-            related=(Related("forward takes its inputs here", forward),),
+            related=(
+                Related("forward takes its inputs here", forward),
+                *([Related("returned here", gave)] if bound is not None else []),
+            ),
             explains=True,
         )
+
+
+def _bound_at(history: History, custom: CustomFunction, index: int) -> int | None:
+    """Return the line that computed a gradient which is returned by its name."""
+    found = [returned(each) for each in returns(history, custom.backward)]
+    given = [each[index] for each in found if len(each) > index]
+    return named_at(history, custom.backward, given[0]) if len(given) == 1 else None

@@ -228,4 +228,27 @@ PROGRAMS: list[Case] = [
         """,
         "inplace-saved-input",
     ),
+    case(
+        "second_name_that_is_added_to",
+        """
+        import torch
+        from torch import nn
+
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(3, 3)
+
+            def forward(self, x):
+                out = x  # CULPRIT
+                made = self.inner(x).tanh()
+                out += made
+                return out
+
+        head, block = nn.Linear(3, 3), Block()
+        block(head(torch.randn(4, 3))).sum().backward()
+        """,
+        "inplace-saved-input",
+        says=["Make it a copy"],
+    ),
 ]

@@ -36,4 +36,18 @@ PROGRAMS: list[Case] = [
         "weights-over-the-batch",
         says=["dimension 1 of (2, 4, 6)", "`dim=0`"],
     ),
+    case(
+        "parts_of_a_mixture_that_compete_over_the_samples",
+        """
+        import torch
+        from torch import nn
+        means, parts = nn.Linear(3, 4), nn.Linear(3, 4)
+        x = torch.randn(5, 8, 3)
+        share = torch.log_softmax(parts(x), dim=-1)
+        (share + means(x)).logsumexp(dim=-1).mean().backward()
+        log_p = torch.log_softmax(parts(x[0]), dim=0)  # CULPRIT
+        (log_p + means(x[0])).logsumexp(dim=1).mean().backward()
+        """,
+        "weights-over-the-batch",
+    ),
 ]
