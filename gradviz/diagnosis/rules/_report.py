@@ -137,7 +137,10 @@ def _certainty(history: History, cut: Cut, lost: Collection[int]) -> float:
     share = len(lost) / (len(lost) + len(cut.backward.leaves))
     meant = _SAID.get(cut.kind, 0)
     less = any(
-        _SAID.get(other.kind, 0) < meant and cut.lost <= other.lost
+        _SAID.get(other.kind, 0) < meant
+        and cut.lost <= other.lost
+        # A copy of a model takes `.data`, too.
+        and (other.kind, other.call.op) != ("detach", "data.get")
         for other in cuts(history)
     )
     return (0.5 if less else 0.6 if guessed else 0.8) + 0.2 * share

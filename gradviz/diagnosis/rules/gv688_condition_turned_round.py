@@ -97,7 +97,9 @@ def _remainder(where: Spot) -> ast.expr | None:
         match each:
             case ast.If(ast.BinOp(_, ast.Mod()) as test):
                 return test
-            case ast.If(ast.Compare(ast.BinOp(_, ast.Mod()), [ast.NotEq()])):
+            case ast.If(
+                ast.Compare(ast.BinOp(_, ast.Mod()), [ast.NotEq()], [ast.Constant(0)])
+            ):
                 return each.test
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return None
