@@ -50,7 +50,9 @@ def check(history: History) -> Iterator[Hit]:
             history, custom.backward, lambda each, n=index: len(returned(each)) > n
         )
         forward = (custom.forward, 0) if custom.forward is not None else None
-        gave, bound = site, _bound_at(history, custom, index)
+        exchanged = _is_of_another(history, custom, match[3])
+        bound = None if exchanged else _bound_at(history, custom, index)
+        gave = site
         if bound is not None and custom.backward is not None:
             site, line = place(history, custom.backward, bound)
         yield Hit(
@@ -75,3 +77,13 @@ def _bound_at(history: History, custom: CustomFunction, index: int) -> int | Non
     found = [returned(each) for each in returns(history, custom.backward)]
     given = [each[index] for each in found if len(each) > index]
     return named_at(history, custom.backward, given[0]) if len(given) == 1 else None
+
+
+def _is_of_another(history: History, custom: CustomFunction, shape: str) -> bool:
+    """Tell whether some input has the shape that a gradient came with."""
+    return any(
+        str([*value.shape]) == shape
+        for call in history.calls
+        if call.op == custom.name
+        for value in call.inputs
+    )

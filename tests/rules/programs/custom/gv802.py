@@ -42,4 +42,24 @@ PROGRAMS: list[Case] = [
         "custom-fn-wrong-shape",
         says=["input 0", "[4, 3]"],
     ),
+    case(
+        "gradient_with_a_name_in_a_wrong_shape",
+        """
+        import torch
+
+        class Halves(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x[:, 0] * 2
+
+            @staticmethod
+            def backward(ctx, grad):
+                grad_x = torch.cat((grad * 2, grad * 0), 0)  # CULPRIT
+                return grad_x
+
+        x = torch.ones(4, 2, requires_grad=True)
+        Halves.apply(x).sum().backward()
+        """,
+        "custom-fn-wrong-shape",
+    ),
 ]
