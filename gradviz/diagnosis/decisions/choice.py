@@ -153,7 +153,8 @@ def _of_call(where: Spot, call: ast.Call) -> Spot | None:
             return where.at(given)
         case _:
             pass
-    function = definition(where.source, last_name(call.func)) or _called(where, call)
+    found = definition(where.source, last_name(call.func))
+    function = found or method_called(where, call)
     if isinstance(function, Function):
         values = returned(function)
         if len(values) == 1:
@@ -162,15 +163,14 @@ def _of_call(where: Spot, call: ast.Call) -> Spot | None:
     return None
 
 
-def _called(where: Spot, call: ast.Call) -> ast.stmt | None:
-    """Return the method that a call of an object of the program's own class runs."""
+def method_called(where: Spot, call: ast.Call) -> ast.FunctionDef | None:
+    """Return what a call of an object of the program's own class runs.
+
+    Of a module, its forward.
+    """
     made = choice(where.at(call.func))
     name = last_name(made.node.func) if isinstance(made.node, ast.Call) else ""
-    return method_called(definition(made.source, name))
-
-
-def method_called(of: ast.stmt | None) -> ast.FunctionDef | None:
-    """Return what a call of an object of a class runs: of a module, its forward."""
+    of = definition(made.source, name)
     for each in of.body if isinstance(of, ast.ClassDef) else ():
         if isinstance(each, ast.FunctionDef) and each.name in ("forward", "__call__"):
             return each

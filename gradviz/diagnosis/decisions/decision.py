@@ -87,8 +87,7 @@ def of_argument(
 
 def of_parameters(history: History, optimizer: Optimizer) -> Decision:
     """Return the line that chose which parameters an optimizer was given."""
-    made = history.at(optimizer.made)
-    stack = made.stack if isinstance(made, OptimizerCall) else ()
+    stack = _stack_of(history, optimizer)
     return _given(history, optimizer.site, stack, 0, ("params",))
 
 
@@ -98,21 +97,25 @@ def of_selection(history: History, optimizer: Optimizer) -> Decision:
     That of a comprehension, of the groups' first where they are spelt out as a list;
     without one, the optimizer's own.
     """
-    made = history.at(optimizer.made)
-    stack = made.stack if isinstance(made, OptimizerCall) else ()
-    where = spot(history, optimizer.site, stack)
+    where = spot(history, optimizer.site, _stack_of(history, optimizer))
     given = None if where is None else _argument(where, 0, ("params",))
     if where is None or given is None:
         return Decision(optimizer.site)
     last = path(where.at(given))[-1]
-    groups = last.node.elts if isinstance(last.node, ast.List) else [given]
-    for each in groups:
-        found = path((last if each is not given else where).at(_params_in(each)))[-1]
+    listed = last.node.elts if isinstance(last.node, ast.List) else []
+    lists = [last.at(_params_in(each)) for each in listed] or [last]
+    for found in (path(each)[-1] for each in lists):
         node = found.node
         picks = isinstance(node, ast.ListComp | ast.GeneratorExp) and node.generators
         if picks and any(of.ifs for of in picks):
             return _at(history, found, optimizer.site)
     return Decision(optimizer.site)
+
+
+def _stack_of(history: History, optimizer: Optimizer) -> Frames:
+    """Return the frames around the line that made an optimizer."""
+    made = history.at(optimizer.made)
+    return made.stack if isinstance(made, OptimizerCall) else ()
 
 
 def _params_in(group: ast.expr) -> ast.expr:
@@ -285,13 +288,10 @@ def called_function(history: History, where: Spot) -> ast.FunctionDef | None:
     """Return the program's own function that a call runs: of a module, its forward."""
     if not isinstance(where.node, ast.Call):
         return None
-    function = where.node.func
-    found = definition(where.source, last_name(function))
+    found = definition(where.source, last_name(where.node.func))
     if isinstance(found, ast.FunctionDef):
         return found
-    made = path(where.at(function))[-1]
-    name = last_name(made.node.func) if isinstance(made.node, ast.Call) else ""
-    return method_called(definition(where.source, name))
+    return method_called(where, where.node)
 
 
 # ---- from syntax back to sites -------------------------------------------------------
