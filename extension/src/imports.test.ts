@@ -18,7 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   panel: ["ir", "graph", "state", "scene", "render"],
   styles: [],
   hosts: ["ir", "state", "app"],
-  playground: ["panel"],
+  playground: ["panel", "hosts"],
   app: ["ir", "graph", "state", "scene", "render", "panel", "styles"],
 };
 /** Only these name packages from outside. */

@@ -1,5 +1,6 @@
 // Inflates the zlib stream in which pages and kernels hand over columns.
 import { mostBytes } from "../ir/bounds.js";
+import { readAtMost } from "./read-at-most.js";
 
 /** Return what the stream holds.
  *
@@ -7,27 +8,9 @@ import { mostBytes } from "../ir/bounds.js";
 export async function inflate(
   packed: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const most = mostBytes(packed.length);
-  const chunks: Uint8Array[] = [];
-  let length = 0;
   // The stream of a Blob would take a way through another process.
   const { body } = new Response(packed);
-  const reader = body?.pipeThrough(new DecompressionStream("deflate")).getReader();
-  for (;;) {
-    const read = await reader?.read();
-    if (read?.value === undefined) break;
-    chunks.push(read.value);
-    length += read.value.length;
-    if (length > most) {
-      await reader?.cancel();
-      throw new RangeError(`more than ${most} bytes`);
-    }
-  }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  if (body === null) return new Uint8Array();
+  const plain = body.pipeThrough(new DecompressionStream("deflate"));
+  return readAtMost(plain, mostBytes(packed.length));
 }

@@ -1,4 +1,5 @@
 // Programs in the address: deflated, in base64url, after "#p="; tools/site.py writes it too.
+import { readAtMost } from "../hosts/read-at-most.js";
 
 const KEY = "p";
 /** The most that an address may hold: a program, and no more. */
@@ -28,7 +29,7 @@ export async function programIn(hash: string): Promise<string | null> {
   return new TextDecoder("utf-8", { fatal: true }).decode(plain);
 }
 
-/** Send bytes through a stream; stop where more comes out than is wanted. */
+/** Send bytes through a stream and read at most so many. */
 async function through(
   bytes: Uint8Array<ArrayBuffer>,
   stream: CompressionStream | DecompressionStream,
@@ -36,23 +37,6 @@ async function through(
 ): Promise<Uint8Array> {
   const writer = stream.writable.getWriter();
   const written = writer.write(bytes).then(() => writer.close());
-  written.catch(() => {}); // the reader below hears of it
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  const reader = stream.readable.getReader();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    length += part.value.length;
-    if (length > most) {
-      await reader.cancel();
-      throw new RangeError("the program in the address is too long");
-    }
-    parts.push(part.value);
-  }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  written.catch(() => {}); // who reads hears of it
+  return readAtMost(stream.readable, most);
 }
