@@ -13,6 +13,9 @@ from gradviz.diagnosis.decisions.frames import UNKNOWN, Function, Spot, last_nam
 _ONCE = ("zip", "map", "filter", "iter", "enumerate", "reversed")
 """What Python has that gives an iterator; so does a function that yields."""
 
+_OF_MODULES = ("parameters", "named_parameters", "buffers", "modules", "children")
+"""Methods of modules that do, where the file defines none of that name."""
+
 _THROUGH = (*_ONCE, "tqdm", "islice", "chain")
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 
@@ -40,11 +43,11 @@ def used_up(where: Spot) -> UsedUp | None:
         for loop in _loops(level):
             if not isinstance(loop, ast.For) or _ends_early(loop):
                 continue
-            made = _made_once(level.at(loop.iter))
+            made = made_once(level.at(loop.iter))
             if made is None:
                 continue
             for outer in levels[place:]:
-                again = _around(outer, made.node, loop)
+                again = _around(outer, made, loop)
                 if again is not None:
                     return UsedUp(made, loop, again)
     return None
@@ -70,12 +73,11 @@ def _loops(level: Spot) -> Iterator[ast.stmt]:
             yield each
 
 
-def _around(level: Spot, made: ast.AST, walk: ast.For) -> ast.stmt | None:
+def _around(level: Spot, made: Spot, walk: ast.For) -> ast.stmt | None:
     """Return the loop of a level that runs again what walks, and not what made."""
-    source = level.source
-    if source.scope(made) is not level.scope:
+    if made.source is not level.source or made.scope is not level.scope:
         return None
-    outside = {id(each) for each in source.around(made)}
+    outside = {id(each) for each in made.source.around(made.node)}
     for loop in _loops(level):
         if loop is not walk and id(loop) not in outside:
             return loop
@@ -86,8 +88,11 @@ def _ends_early(loop: ast.For) -> bool:
     return any(isinstance(each, ast.Break | ast.Return) for each in ast.walk(loop))
 
 
-def _made_once(where: Spot) -> Spot | None:
-    """Return the expression that made an iterator which something walks."""
+def made_once(where: Spot) -> Spot | None:
+    """Return the expression that made an iterator which something walks.
+
+    None where it is made on the spot, anew for each walk.
+    """
     way = path(where)
     if _is_iterator(way[-1]):
         kinds = ast.Call | ast.GeneratorExp
@@ -96,7 +101,7 @@ def _made_once(where: Spot) -> Spot | None:
             return made
     node = way[-1].node
     if isinstance(node, ast.Call) and last_name(node.func) in _THROUGH:
-        found = (_made_once(way[-1].at(each)) for each in node.args)
+        found = (made_once(way[-1].at(each)) for each in node.args)
         return next((each for each in found if each is not None), None)
     return None
 
@@ -111,6 +116,8 @@ def _is_iterator(where: Spot) -> bool:
     if last_name(node.func) in _ONCE:
         return isinstance(node.func, ast.Name) and not _is_endless(node)
     function = definition(where.source, last_name(node.func))
+    if function is None and isinstance(node.func, ast.Attribute):
+        return node.func.attr in _OF_MODULES
     if not isinstance(function, ast.FunctionDef) or function.decorator_list:
         return False
     own = list(own_nodes(function))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from gradviz.diagnosis.edits.calls import call_at
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import Remedy, remedy
-from gradviz.diagnosis.edits.syntax import Place, Source, called, dotted, keyword, place
+from gradviz.diagnosis.edits.syntax import Place, Source, dotted, keyword, place
 from gradviz.program import Backward, History, RawSite
 
 Loop = ast.For | ast.While
@@ -220,22 +220,6 @@ def unscaled(
 
 
 @remedy
-def listed_once(history: History, site: RawSite | None) -> Edit:
-    """Keep what an iterator gives as a list, where the name is bound."""
-    found = place(history, site)
-    call, source = call_at(found), found.source
-    name = call.args[0] if call.args else None
-    if not isinstance(name, ast.Name):
-        raise NoEditError("it is given no name")
-    for each in ast.walk(source.scope(call)):
-        if isinstance(each, ast.Assign) and dotted(each.targets[0]) == name.id:
-            walked = isinstance(each.value, ast.Call | ast.GeneratorExp)
-            if walked and called(each.value) != "list":
-                return Draft(source).wrap(each.value, "list(", ")").edit(safe=True)
-    raise NoEditError("the name is bound elsewhere")
-
-
-@remedy
 def compared_with_zero(history: History, site: RawSite | None) -> Edit:
     """Let the branch around a statement ask whether a remainder is 0."""
     found = place(history, site)
@@ -249,12 +233,12 @@ def compared_with_zero(history: History, site: RawSite | None) -> Edit:
 
 
 @remedy
-def walked_again(history: History, site: RawSite | None) -> Edit:
+def walked_again(history: History, site: RawSite | None, *, safe: bool = False) -> Edit:
     """Keep what the iterator at a site gives as a list, which can be walked again."""
     found = place(history, site)
     if not isinstance(found.node, ast.Call | ast.GeneratorExp):
         raise NoEditError("no expression makes the iterator there")
-    return Draft(found.source).wrap(found.node, "list(", ")").edit(safe=False)
+    return Draft(found.source).wrap(found.node, "list(", ")").edit(safe=safe)
 
 
 def carried_cut(

@@ -55,7 +55,7 @@ from gradviz.diagnosis.rules._lifetime import (
     passed_nodes,
     same_line,
 )
-from gradviz.program import Call, History, RawSite, Value
+from gradviz.program import Call, History, ModuleCall, RawSite, Value
 
 _MOST = 400  # runs of a line that are looked at, from the last
 _NUMBERS = frozenset(
@@ -141,7 +141,10 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
         return False  # all of one pass: the norm of its gradients
     if any(use.op in _NUMBERS for use in history.uses(last.outputs[0].tensor)):
         return True
-    if any(_evaluates(history, value) for value in last.inputs):
+    one, other = _modules_behind(history, chain[0]), _modules_behind(history, last)
+    if one and other and one.keys().isdisjoint(other):
+        return False  # a sum over the layers of one forward pass
+    if any(not other[key].training for key in one.keys() & other.keys()):
         return True
     ended = history.program.script is not None and history.raised is None
     if not ended or len(chain) < 3:
@@ -150,19 +153,21 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
     return alive or bool(history.backwards)
 
 
-def _evaluates(history: History, value: Value) -> bool:
-    """Tell whether a tensor came out of a module in eval mode."""
-    waiting, seen = [value], set[int]()
+def _modules_behind(history: History, call: Call) -> dict[int, ModuleCall]:
+    """Return the modules whose results a call adds to what its line had."""
+    waiting, seen = [*call.inputs], set[int]()
+    found: dict[int, ModuleCall] = {}
     while waiting and len(seen) < 64:
-        call = history.producer(waiting.pop())
-        if call is None or call.index in seen:
+        maker = history.producer(waiting.pop())
+        if maker is None or maker.index in seen or same_line(maker.site, call.site):
             continue
-        seen.add(call.index)
-        module = outermost_module(history, call)
-        if module is not None:
-            return not module.training
-        waiting += call.inputs
-    return False
+        seen.add(maker.index)
+        module = outermost_module(history, maker)
+        if module is None:
+            waiting += maker.inputs
+        else:
+            found[module.module] = module
+    return found
 
 
 def _hit(history: History, chain: list[Call]) -> Hit:

@@ -81,7 +81,8 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     other = None if slip else _cleared(history, mixed)
     how = "but not in every iteration"
     if other is None and not slip:
-        other, how = _partly_cleared(moment, mixed), "but only for other parameters"
+        other = _partly_cleared(history, leaf.backward, mixed)
+        how = "but only for other parameters"
     if other is not None:
         slip = f" {history.line(other)} does, {how}."
     return Hit(
@@ -189,12 +190,15 @@ def _cleared(history: History, mixed: dict[int, Leaf]) -> RawSite | None:
     return None
 
 
-def _partly_cleared(moment: Moment, mixed: dict[int, Leaf]) -> RawSite | None:
-    """Return the one line that clears the other gradients of a step."""
+def _partly_cleared(
+    history: History, added: Backward, mixed: dict[int, Leaf]
+) -> RawSite | None:
+    """Return the one line that clears the other gradients which a pass adds to."""
     sites = {
         leaf.cleared.site
+        for moment in moments(history)
         for key, leaf in moment.leaves.items()
-        if key not in mixed and leaf.cleared is not None
+        if key not in mixed and leaf.backward is added and leaf.cleared is not None
     }
     return sites.pop() if len(sites) == 1 else None
 

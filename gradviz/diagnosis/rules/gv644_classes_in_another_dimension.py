@@ -38,7 +38,6 @@ from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis._words import variable
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History
 
@@ -79,10 +78,9 @@ def _hit(history: History, loss: Call, layer: Call) -> Hit:
         f"({history.line(layer.site)}) made its scores along dimension {last}, and "
         f"`{loss.op}` takes the classes from dimension 1{same}. So the positions "
         "compete with each other, not the classes.",
-        loop_site(history, loss),
+        loss.site,
         f"Put the classes second: `{name}.transpose(1, {last})`; or flatten both: "
         f"`{name}.flatten(0, -2)` and `target.flatten()`.",
-        symptom=loss.site,
         related=(Related("scores made here", layer.site),),
         tensors=(scores.tensor,),
         edit=operand_followed_by(loss.site, 0, f".transpose(1, {last})"),

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
+from gradviz.dependence import learning
 from gradviz.dependence.axes import Axis, Dim, Move, axes_in
 from gradviz.dependence.axis_facts import Axes, Meeting
 from gradviz.dependence.axis_walk import axes_of
@@ -68,12 +69,20 @@ def check(history: History) -> Iterator[Hit]:
             if found is None:
                 continue
             axis, beside, move = found
+            if _looked_up(history, axis) or _looked_up(history, beside):
+                continue
             ordered = move.what in ("index", "numbers")
             if ordered and (id(axis.root), id(beside.root)) in together:
                 continue
             if move.call.site not in told:
                 told.add(move.call.site)
                 yield _hit(history, meeting, axis, beside, move)
+
+
+def _looked_up(history: History, axis: Axis) -> bool:
+    """Tell whether an axis is of a table that learns: rows of it are no samples."""
+    came = axis.root.value
+    return came is not None and came.storage in learning.by_memory(history)
 
 
 def _apart(
@@ -100,6 +109,10 @@ def _is_data(axes: Axes, axis: Axis, beside: Axis) -> bool:
     one, other = axis.root, beside.root
     if one.how != "given" or other.how != "given" or one.size != other.size:
         return False
+    if any(
+        each.value is not None and each.value.requires_grad for each in (one, other)
+    ):
+        return False  # rows of a table that learns: what is looked up, not samples
     if other.call is None or plain(other.call.op) not in CONSTANTS:
         return True
     return other.value is not None and other.value.storage in axes.written

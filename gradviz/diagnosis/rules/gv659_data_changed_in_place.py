@@ -52,6 +52,9 @@ _CHANGING = _ADDING | words(
 _LAYERS = words(
     "linear conv1d conv2d conv3d convolution lstm gru rnn_tanh matmul addmm"
 )
+_NORMS = words("batch_norm instance_norm")
+"""What takes running statistics beside its data."""
+
 _MOST = 4  # writes of a line that are looked into
 
 
@@ -179,7 +182,8 @@ def _fed(history: History) -> set[int]:
         if call.writes and not call.outputs:
             continue
         if any(e.requires_grad or e.storage in found for e in call.outputs):
-            found.update([each.storage for each in call.inputs])
+            data = call.inputs[:1] if plain(call.op) in _NORMS else call.inputs
+            found.update([each.storage for each in data])
     return found
 
 

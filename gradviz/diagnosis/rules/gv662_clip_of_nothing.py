@@ -35,9 +35,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.edits.training import listed_once
+from gradviz.diagnosis.decisions.decision import site_of
+from gradviz.diagnosis.decisions.frames import call_in, spot
+from gradviz.diagnosis.decisions.iterators import made_once
+from gradviz.diagnosis.edits.training import walked_again
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import History, RawSite, following
+from gradviz.program import Call, History, OptimizerCall, RawSite, following
 
 
 @rule("GV662", "clip-of-nothing", "error")
@@ -55,14 +58,33 @@ def check(history: History) -> Iterator[Hit]:
         if step is None or call.site in told:
             continue
         told.add(call.site)
-        yield Hit(
-            f"`{history.text(call.site) or call.op}` got no parameters: nothing is "
-            f"clipped, and {history.line(step.site)} applies the gradients as they "
-            "are. An iterator such as `model.parameters()` is empty once an optimizer "
-            "or a loop has walked it.",
-            call.site,
-            "Pass `model.parameters()` anew, or keep `list(model.parameters())`.",
-            symptom=step.site,
-            edit=listed_once(call.site),
-            related=(Related("applied here, unclipped", step.site),),
-        )
+        yield _hit(history, call, step)
+
+
+def _hit(history: History, clip: Call, step: OptimizerCall) -> Hit:
+    made = _made(history, clip)
+    how = (
+        "An iterator such as `model.parameters()` is"
+        if made is None
+        else f"The iterator that {history.line(made)} makes is"
+    )
+    return Hit(
+        f"`{history.text(clip.site) or clip.op}` got no parameters: nothing is "
+        f"clipped, and {history.line(step.site)} applies the gradients as they are. "
+        f"{how} empty once an optimizer or a loop has walked it.",
+        made or clip.site,
+        "Pass `model.parameters()` anew, or keep `list(model.parameters())`.",
+        symptom=clip.site if made is not None else step.site,
+        edit=walked_again(made, safe=True),
+        related=(Related("applied here, unclipped", step.site),),
+    )
+
+
+def _made(history: History, clip: Call) -> RawSite | None:
+    """Return the line that made the iterator which was empty for a call."""
+    where = spot(history, clip.site, clip.stack)
+    call = None if where is None else call_in(where)
+    if where is None or call is None or not call.args:
+        return None
+    made = made_once(where.at(call.args[0]))
+    return None if made is None else site_of(history, made)

@@ -53,57 +53,70 @@ def check(history: History) -> Iterator[Hit]:
             continue
         told.add(site[0])  # what one call shows, all of them do
         where = spot(history, site)
-        made = None if where is None else _loop_around(where)
-        if where is None or made is None:
+        if where is None:
             continue
-        loop, late = made
-        if late and not _runs_inside(history, call, where, loop):
-            yield _hit(history, call, where.scope, late)
+        for loop, late in _loops_around(where):
+            if late and not _runs_inside(history, call, where, loop):
+                yield _hit(history, call, where.scope, late)
+                break
 
 
-def _loop_around(where: Spot) -> tuple[ast.For, list[str]] | None:
-    """Return the loop that a function is defined in, and what it reads of its own."""
+def _loops_around(where: Spot) -> Iterator[tuple[ast.For, list[str]]]:
+    """Yield the loops that a function is defined in, and what it reads of their own."""
     function, source = where.scope, where.source
     if not isinstance(function, Function):
-        return None
+        return
     outer = source.scope(function)
     for each in source.around(function):
         if each is outer:
-            return None
+            return
         if isinstance(each, ast.For) and function is not each.iter:
-            late = _late(function, each)
-            again = {name for node in own_nodes(outer) for name in _set_by(node, each)}
-            return each, [name for name in late if name not in again]
-    return None
+            inside = {id(node) for node in ast.walk(each)}
+            others = [node for node in own_nodes(outer) if id(node) not in inside]
+            again = {name for node in others for name in _set_by(node)}
+            late = [name for name in _varying(each) if name not in again]
+            read = _looked_up(function)
+            yield each, [name for name in late if name in read]
 
 
-def _set_by(node: ast.AST, but: ast.For) -> list[str]:
-    """Return the variables that another statement than a loop sets."""
-    if isinstance(node, ast.For) and node is not but:
+def _set_by(node: ast.AST) -> list[str]:
+    """Return the variables that a statement sets."""
+    if isinstance(node, ast.For):
         targets: list[ast.AST] = [node.target]
     else:
         targets = list(node.targets) if isinstance(node, ast.Assign) else []
-    names = [each for target in targets for each in ast.walk(target)]
-    return [each.id for each in names if isinstance(each, ast.Name)]
+    return [name for target in targets for name in _names(target)]
 
 
-def _late(function: Function, loop: ast.For) -> list[str]:
-    """Return the loop's variables that a function looks up when it runs."""
+def _names(node: ast.AST) -> list[str]:
+    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+
+
+def _varying(loop: ast.For) -> list[str]:
+    """Return the variables that a loop sets anew from turn to turn."""
+    found = _names(loop.target)
+    for each in (node for part in loop.body for node in ast.walk(part)):
+        if isinstance(each, ast.Assign) and not {*_names(each.value)}.isdisjoint(found):
+            found += _set_by(each)
+    return found
+
+
+def _looked_up(function: Function) -> set[str]:
+    """Return the variables that a function looks up outside itself when it runs."""
     inside = function.body if isinstance(function.body, list) else [function.body]
-    read = [
+    read = {
         each.id
         for part in inside
         for each in ast.walk(part)
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
-    ]
+    }
     own = {*parameters(function), *(each.arg for each in function.args.kwonlyargs)}
     own |= {
         each.id
         for each in own_nodes(function)
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     }
-    turned = [each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)]
-    return [name for name in turned if name in read and name not in own]
+    return read - own
 
 
 def _runs_inside(history: History, call: Call, where: Spot, loop: ast.For) -> bool:

@@ -43,4 +43,23 @@ PROGRAMS: list[Case] = [
         sum(each(net(x)).mean() for each in kept).backward()
         """,
     ),
+    case(
+        "factor_that_the_outer_loop_computes",
+        """
+        import torch
+        from torch import nn
+
+        def attach(layers):
+            for depth, layer in enumerate(layers):
+                factor = 0.5**depth
+                for p in layer.parameters():
+                    p.register_hook(lambda grad: grad * factor)  # CULPRIT
+
+        net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        attach(net)
+        net(torch.randn(4, 3)).square().mean().backward()
+        """,
+        "loop-variable-bound-late",
+        says=["factor=factor"],
+    ),
 ]

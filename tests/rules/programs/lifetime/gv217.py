@@ -239,4 +239,24 @@ for x, y in batches:
 """),
         "loss-accumulation-leak",
     ),
+    case(
+        "terms_of_layers_that_are_evaluated_one_after_another",
+        """
+        import torch
+        from torch import nn
+        layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(3)).eval()
+
+        def log_prob(x):
+            total = x.new_zeros(len(x))
+            for layer in layers:
+                x = layer(x)
+                total = total + x.sum(1)
+            return total
+
+        x = torch.randn(4, 2, requires_grad=True)
+        log_prob(x).sum().backward()
+        for _ in range(2):
+            print(float(log_prob(x).sum()))
+        """,
+    ),
 ]

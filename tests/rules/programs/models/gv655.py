@@ -146,4 +146,22 @@ PROGRAMS: list[Case] = [
         "moved-apart",
         engines=("torch",),
     ),
+    case(
+        "rows_of_a_table_that_learns",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        maps, left = torch.randn(5, 6), torch.randn(40, 6)
+        rel, head = torch.randint(5, (64,)), torch.randint(40, (64,))
+        tail = ((left[head] * maps[rel]) @ left.t()).argmax(1)
+        mix, bases = nn.Parameter(torch.randn(5, 4)), torch.randn(4, 6)
+        entity = nn.Embedding(40, 6)
+        for part in (slice(0, 4), slice(4, 64)):
+            table = (mix @ bases)[rel[part]]
+            scores = (entity(head[part]) * table) @ entity.weight.t()
+            F.cross_entropy(scores, tail[part]).backward()
+        """,
+    ),
 ]

@@ -92,4 +92,25 @@ PROGRAMS: list[Case] = [
         """,
         "data-changed-in-place",
     ),
+    case(
+        "running_statistics_averaged_by_a_teacher",
+        """
+        import copy
+        import torch
+        from torch import nn
+        student = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2))
+        teacher = copy.deepcopy(student)
+        opt = torch.optim.SGD(student.parameters(), lr=0.05)
+        for x in torch.randn(4, 16, 4):
+            with torch.no_grad():
+                wanted = teacher(x)
+            opt.zero_grad()
+            (student(x + 0.1) - wanted - 1).square().mean().backward()
+            opt.step()
+            other = student.state_dict()
+            for name, mine in teacher.state_dict().items():
+                if mine.is_floating_point():
+                    mine.lerp_(other[name], 0.1)
+        """,
+    ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.rules.harness import Case, case
+from tests.rules.shared import script
 
 PROGRAMS: list[Case] = [
     case(
@@ -187,5 +188,19 @@ TWO_PLACES: list[Case] = [
         """,
         "gradients-not-zeroed",
         says=["Line 6 does, but only for other parameters."],
+    ),
+    case(
+        "other_parameters_of_the_pass_are_cleared",
+        script("""
+head = nn.Linear(2, 2)
+body, top = (torch.optim.SGD(each.parameters(), lr=0.1) for each in (net, head))
+for x, y in batches:
+    body.zero_grad()  # CULPRIT
+    F.mse_loss(head(net(x)), y).backward()
+    body.step()
+    top.step()
+"""),
+        "gradients-not-zeroed",
+        says=["but only for other parameters"],
     ),
 ]
