@@ -159,7 +159,7 @@ def _modules_behind(history: History, call: Call) -> dict[int, ModuleCall]:
     found: dict[int, ModuleCall] = {}
     while waiting and len(seen) < 64:
         maker = history.producer(waiting.pop())
-        if maker is None or maker.index in seen or same_line(maker.site, call.site):
+        if maker is None or maker.index in seen or maker.site == call.site:
             continue
         seen.add(maker.index)
         module = outermost_module(history, maker)
