@@ -10,8 +10,9 @@ Example
 Use instead
     ``return g * 3 * x ** 2``; and ``torch.autograd.gradcheck`` in a test.
 When it stays quiet
-    The forward function has no derivative (a straight-through estimator), returns its
-    input (a gradient reversal), draws random numbers, or the two agree.
+    The forward function has no derivative (it rounds, as for a straight-through
+    estimator), returns its input (a gradient reversal), draws random numbers, or the
+    two agree.
 References
     pytorch/pytorch#8659.
 """
@@ -19,9 +20,12 @@ References
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence.draws import draws
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.custom_functions import (
     custom_nodes,
     has_failed,
@@ -32,9 +36,10 @@ from gradviz.diagnosis.custom_functions import (
 )
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
-from gradviz.program import CustomFunction, DerivativeCheck, History, RawSite
+from gradviz.program import Call, CustomFunction, DerivativeCheck, History, RawSite
 
 _FLAT = 1e-6  # of a slope
+_STEPS = words("round floor ceil trunc sign sgn fix heaviside")
 
 
 @rule("GV806", "custom-fn-wrong-formula", "error")
@@ -43,13 +48,18 @@ def check(history: History) -> Iterator[Hit]:
     found = [(custom, node.site) for node, custom in custom_nodes(history)]
     found += [(custom, None) for custom in history.program.functions]
     seen: set[object] = set()
-    random = _random(history)
+    inner = _inner(history)
+    random = {name for name, calls in inner.items() if any(map(draws, calls))}
+    stepped = {name for name, calls in inner.items() if any(map(_is_step, calls))}
     for custom, site in found:
-        if custom.check is None or not has_failed(custom) or custom.name in random:
+        checked = custom.check
+        if checked is None or not has_failed(custom) or custom.name in random:
+            continue
+        if custom.name in stepped and checked.swapped is None and not checked.unmoved:
             continue
         if custom.backward not in seen:
             seen.add(custom.backward)
-            yield _hit(history, custom, custom.check, site)
+            yield _hit(history, custom, checked, site)
 
 
 def _hit(
@@ -114,14 +124,19 @@ def _not_a_formula(
     )
 
 
-def _random(history: History) -> set[str]:
-    """Return the ops whose calls drew random numbers: nothing can be compared there."""
-    return {
-        outer.op
-        for call in history.calls
-        if call.within is not None and draws(call)
-        if (outer := history.call_at(call.within)) is not None
-    }
+def _inner(history: History) -> dict[str, list[Call]]:
+    """Return the calls that a forward function made, by the name of its Function."""
+    found: dict[str, list[Call]] = defaultdict(list)
+    for call in history.calls:
+        outer = None if call.within is None else history.call_at(call.within)
+        if outer is not None:
+            found[outer.op].append(call)
+    return found
+
+
+def _is_step(call: Call) -> bool:
+    """Tell whether a call has a derivative of 0, and jumps: between, none is right."""
+    return plain(call.op) in _STEPS
 
 
 def _passes_flat(checked: DerivativeCheck) -> bool:

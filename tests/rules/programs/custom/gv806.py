@@ -117,4 +117,23 @@ PROGRAMS: list[Case] = [
         "custom-fn-wrong-formula",
         says=["does not depend on the gradient"],
     ),
+    case(
+        "rounding_by_the_largest_weight",
+        """
+        import torch
+
+        class FakeQuant(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, w):
+                peak = w.abs().amax()
+                return torch.round(w / peak * 7) * peak / 7
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad
+
+        w = torch.randn(8, 4, requires_grad=True)
+        FakeQuant.apply(w).square().sum().backward()
+        """,
+    ),
 ]
