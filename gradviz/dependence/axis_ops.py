@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, cast
 
 from gradviz.dependence.axes import Axis, Dim, Dims, Factor, Move, joined, new
 from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import plain
 from gradviz.program import Call, Value
 
 Get: TypeAlias = Callable[[Value], Dims]
@@ -187,7 +188,10 @@ def _embedding(call: Call, get: Get) -> Result:
     indices = next((each for each in call.inputs if "int" in each.dtype), None)
     if indices is None or not call.outputs:
         return None
-    return [(*get(indices), _fresh(call, call.outputs[0].shape[-1]))]
+    made, rows = call.outputs[0], get(indices)
+    if plain(call.op) == "embedding_bag":  # a bag is a row, or a range of a vector
+        rows = rows[:1] if len(rows) == 2 else (_fresh(call, made.shape[0]),)
+    return [(*rows, _fresh(call, made.shape[-1])), *[None] * (len(call.outputs) - 1)]
 
 
 def _flipped(call: Call, get: Get) -> Result:
@@ -375,7 +379,7 @@ _FAMILIES: tuple[tuple[frozenset[str], Rule], ...] = (
     ),
     (REDUCTIONS, _without),
     (_FIRST_ALONE, _first),
-    (words("linear"), _linear),
+    (words("linear bilinear"), _linear),
     (words("matmul rmatmul bmm mm mv addmm baddbmm"), _matmul),
     (
         words(
@@ -387,7 +391,7 @@ _FAMILIES: tuple[tuple[frozenset[str], Rule], ...] = (
         _windows,
     ),
     (words("interpolate upsample pad"), _padded),
-    (words("embedding"), _embedding),
+    (words("embedding embedding_bag"), _embedding),
     (words("flip fliplr flipud roll"), _flipped),
     (words("split chunk tensor_split"), _pieces),
     (words("narrow"), _narrowed),

@@ -29,8 +29,12 @@ def of_classes(history: History) -> dict[int, Call]:
 
 
 def weights_of(dim: Dim) -> set[int]:
-    """Return the weights of the layers that made a dimension."""
-    made: Iterable[Call | None] = (axis.root.call for axis in axes_in(dim))
+    """Return the weights of the layers that made a dimension.
+
+    Of an op that nothing is known of, no dimension is one of features.
+    """
+    roots = (axis.root for axis in axes_in(dim))
+    made: Iterable[Call | None] = (each.call for each in roots if each.value is None)
     return {
         each.tensor
         for call in made

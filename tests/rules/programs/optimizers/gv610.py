@@ -153,6 +153,20 @@ PROGRAMS: list[Case] = [
         "gradients-not-zeroed",
         says=["cleared elsewhere already", "`opt_c.zero_grad()` here"],
     ),
+    case(
+        "other_parameters_of_the_pass_are_cleared",
+        script("""
+head = nn.Linear(2, 2)
+body, top = (torch.optim.SGD(each.parameters(), lr=0.1) for each in (net, head))
+for x, y in batches:
+    body.zero_grad()  # CULPRIT
+    F.mse_loss(head(net(x)), y).backward()
+    body.step()
+    top.step()
+"""),
+        "gradients-not-zeroed",
+        says=["but only for other parameters"],
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.
@@ -188,19 +202,5 @@ TWO_PLACES: list[Case] = [
         """,
         "gradients-not-zeroed",
         says=["Line 6 does, but only for other parameters."],
-    ),
-    case(
-        "other_parameters_of_the_pass_are_cleared",
-        script("""
-head = nn.Linear(2, 2)
-body, top = (torch.optim.SGD(each.parameters(), lr=0.1) for each in (net, head))
-for x, y in batches:
-    body.zero_grad()  # CULPRIT
-    F.mse_loss(head(net(x)), y).backward()
-    body.step()
-    top.step()
-"""),
-        "gradients-not-zeroed",
-        says=["but only for other parameters"],
     ),
 ]
