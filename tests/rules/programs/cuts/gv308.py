@@ -69,26 +69,6 @@ PROGRAMS: list[Case] = [
         """,
         "stack-of-items",
     ),
-    case(
-        "a_measure_of_zero_and_an_argument_of_zero",
-        """
-        import torch
-        from torch import nn
-        import torch.nn.functional as F
-        net, head = nn.Linear(4, 8), nn.Linear(8, 2)
-        opt = torch.optim.SGD(net.parameters(), lr=0.1)
-        for step in range(3):
-            before = head.weight.detach().clone()
-            y = torch.randint(0, 2, (6,))
-            loss = F.cross_entropy(head(net(torch.randn(6, 4))), y, label_smoothing=0.0)
-            opt.zero_grad()
-            loss.backward()
-            opt.step()
-            with torch.no_grad():
-                head.weight.mul_(1.0)
-            print((head.weight.detach() - before).norm().item())
-        """,
-    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.
