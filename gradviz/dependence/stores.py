@@ -17,11 +17,15 @@ Fate = Literal["unbound", "unread", "overwritten", "last iteration", "returned"]
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """How a value was lost: ``line`` is where it was bound over, or its loop begins."""
+    """How a value was lost: ``line`` is where it was bound over, or its loop begins.
+
+    ``bound`` is the line that keeps the last one of a loop, under another name.
+    """
 
     fate: Fate
     name: str = ""
     line: int | None = None
+    bound: int | None = None
 
 
 def is_unbound(places: Places, site: RawSite) -> bool:
@@ -65,17 +69,18 @@ def _fate(scope: ast.stmt | ast.Module, statement: ast.stmt, name: str) -> Lost 
     if later is not None:
         return Lost("overwritten", name, later)
     reads = list(known.reads(names))
-    if all(id(each) in known.returned for each in reads):
-        return Lost("returned" if reads else "unread", name)
     around = [
         each
         for each in over_lines(scope, statement.lineno, statement.lineno)
         if isinstance(each, ast.For | ast.While) and each is not statement
     ]
     loop = max(around, key=lambda each: each.lineno, default=None)
-    if loop is None or known.reads_within(loop, names):
-        return None
-    return Lost("last iteration", name, loop.lineno)
+    if loop is not None and reads and not known.reads_within(loop, names):
+        bound = next((known.handed_at(each) for each in names - {name}), None)
+        return Lost("last iteration", name, loop.lineno, bound)
+    if all(id(each) in known.returned for each in reads):
+        return Lost("returned" if reads else "unread", name)
+    return None
 
 
 class _Names:
@@ -86,6 +91,7 @@ class _Names:
         self.returned: set[int] = set()  # expressions that it returns as they are
         self._handed: dict[int, str] = {}  # where a name's value goes on under another
         self._taken: defaultdict[str, list[str]] = defaultdict(list)
+        self._taken_at: dict[str, int] = {}
         self._reads: defaultdict[str, list[ast.Name]] = defaultdict(list)
         for each in ast.walk(scope):
             self._look_at(each)
@@ -99,12 +105,17 @@ class _Names:
             case ast.Assign(value=ast.Name(id=name)) if other := _bound(node):
                 self._handed[id(node.value)] = other
                 self._taken[name].append(other)
+                self._taken_at[other] = node.lineno
             case ast.AugAssign(target=ast.Name(id=name) as target):
                 self._reads[name].append(target)  # its target, too
             case ast.Name(id=name) if not isinstance(node.ctx, ast.Store):
                 self._reads[name].append(node)
             case _:
                 pass
+
+    def handed_at(self, alias: str) -> int | None:
+        """Return the line in which a name takes over what another one names."""
+        return self._taken_at.get(alias)
 
     def aliases(self, name: str) -> set[str]:
         """Return a name and those that are bound to what it names."""

@@ -11,7 +11,7 @@ from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.bindings import definition, of_name
 from gradviz.diagnosis.decisions.choice import method_called, path
-from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
+from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, spot
 from gradviz.program import (
     Call,
     History,
@@ -281,6 +281,18 @@ def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:
             apart = mine[0] is others[0] and mine != others
             if apart and all(a == b for a, b in around):
                 return mine, others
+    return None
+
+
+def turned_at(history: History, around: Frames) -> RawSite | None:
+    """Return the innermost of an event's frames that stands in a loop."""
+    for place, site in enumerate(around, 1):
+        where = spot(history, site, around[place:])
+        for each in () if where is None else where.source.around(where.node):
+            if isinstance(each, Function):
+                break
+            if isinstance(each, ast.For | ast.AsyncFor | ast.While):
+                return site
     return None
 
 

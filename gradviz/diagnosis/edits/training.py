@@ -89,6 +89,8 @@ def hoisted(
 ) -> Edit:
     """Move a statement before the loop around it, or behind the other one in it."""
     source, _, statement = place(history, site)
+    if isinstance(statement, ast.AugAssign | ast.Return):
+        raise NoEditError("the statement does more than make it")
     loop = loop_around(source, statement)
     draft = Draft(source)
     if unless is not None:

@@ -109,11 +109,12 @@ def _hit(history: History, site: RawSite, how: Lost, behind: set[int]) -> Hit:
     }
     fix = fixes.get(how.fate, "Add it to the loss, or leave it out.")
     at = None if how.line is None else history.places.at_line(site[0], how.line)
+    kept = None if how.bound is None else history.places.at_line(site[0], how.bound)
     over = how.fate == "overwritten"  # there it is lost, and that line is the odd one
     return Hit(
         f"`{history.text(site)}` computes a loss with a graph to "
         f"{learning.listed(history, behind)}, and {what}: no backward pass walks it.",
-        at if over else site,
+        at if over else kept or site,
         fix,
         symptom=root.site,
         related=(

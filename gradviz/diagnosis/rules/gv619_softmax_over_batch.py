@@ -39,7 +39,7 @@ from gradviz.dependence.axes import Axis, Dim, axes_in
 from gradviz.dependence.axis_facts import Axes, Meeting
 from gradviz.dependence.axis_walk import axes_of, over
 from gradviz.dependence.flow import dimension
-from gradviz.dependence.op_families import CONSTANTS, plain
+from gradviz.dependence.op_families import CONSTANTS, of_op, plain
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -71,6 +71,26 @@ def check(history: History) -> Iterator[Hit]:
                     continue
                 told.add(made.site)
                 yield _hit(history, made, meeting.call, _classes(axes, meeting, made))
+    for made, loss in _over_rows(history, axes):
+        if made.site not in told:
+            told.add(made.site)
+            yield _hit(history, made, loss, 1)
+
+
+def _over_rows(history: History, axes: Axes) -> Iterator[tuple[Call, Call]]:
+    """Yield softmaxes over the rows of scores whose columns a loss takes for classes.
+
+    Of the same layer, also in another model's training: soft targets of a teacher.
+    """
+    layers = of_classes(history)
+    for call in history.calls if layers else ():
+        if of_op(call.op) != "softmax" or not call.inputs or call.error is not None:
+            continue
+        scores = axes.of(call.inputs[0])
+        if len(scores) == 2 and over(call) == 0:
+            known = weights_of(scores[1]) & layers.keys()
+            if known and not weights_of(scores[0]):
+                yield call, layers[min(known)]
 
 
 def _softmax(axes: Axes, side: Meeting) -> Call | None:

@@ -42,8 +42,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.decision import turned_at
 from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._loop_helpers import (
     made_anew_at,
     moves,
@@ -60,13 +62,15 @@ def check(history: History) -> Iterator[Hit]:
     yield from _after_a_load(history)
     found, stepped = defaultdict[object, list[Optimizer]](list), moves(history)
     for each in history.program.optimizers.values():
-        if each.kind != "LBFGS" and each.site is not None:
+        if each.kind != "LBFGS" and each.site is not None and each.key in stepped:
             found[each.site, frozenset(each.tensors)].append(each)
     for made in found.values():
-        steps = [stepped.get(each.key, []) for each in made]
+        steps = [stepped[each.key] for each in made]
         if len(made) < _LEAST or any(len(each) != 1 for each in steps):
             continue
-        site = made[0].site
+        event = history.at(made[-1].made)
+        around = () if event is None else frames(event)
+        site = turned_at(history, around) or made[0].site
         yield Hit(
             f"`{history.text(site)}` ({history.line(site)}) made {len(made)} "
             "optimizers of the same parameters, and each did a single step: what one "

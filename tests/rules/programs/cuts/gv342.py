@@ -158,4 +158,26 @@ PROGRAMS: list[Case] = [
         "loss-left-out",
         says=["nothing takes its result"],
     ),
+    case(
+        "term_bound_to_the_total_and_returned",
+        """
+        import torch
+        from torch import nn
+        layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+        opt = torch.optim.SGD(layers.parameters(), lr=0.1)
+
+        def total_of(outputs, y):
+            total = 0.0
+            for weight, out in zip((0.3, 1.0), outputs):
+                term = weight * (out - y).square().mean()
+                total = term  # CULPRIT
+            return total
+
+        for x in torch.randn(3, 4, 3):
+            opt.zero_grad()
+            total_of([layer(x) for layer in layers], x).backward()
+            opt.step()
+        """,
+        "loss-left-out",
+    ),
 ]

@@ -147,4 +147,31 @@ PROGRAMS: list[Case] = [
         "softmax-over-batch",
         says=["dimension 2"],
     ),
+    case(
+        "soft_targets_of_a_teacher",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        teacher, student = nn.Linear(5, 4), nn.Linear(5, 4)
+        opt = torch.optim.SGD(teacher.parameters(), lr=0.1)
+        x, y = torch.randn(8, 5), torch.randint(0, 4, (8,))
+        F.cross_entropy(teacher(x), y).backward()
+        opt.step()
+
+        def soften(logits, log=False):
+            how = F.log_softmax if log else F.softmax
+            return how(logits / 2, dim=0)  # CULPRIT
+
+        opt = torch.optim.SGD(student.parameters(), lr=0.1)
+        x = torch.randn(8, 5)
+        with torch.no_grad():
+            wanted = soften(teacher(x))
+        loss = F.kl_div(soften(student(x), log=True), wanted, reduction="batchmean")
+        loss.backward()
+        opt.step()
+        """,
+        "softmax-over-batch",
+        says=["Write `dim=1`"],
+    ),
 ]

@@ -77,4 +77,27 @@ PROGRAMS: list[Case] = [
         train(second, 3)
         """,
     ),
+    case(
+        "helper_called_once_more_per_batch",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+
+        def configure():
+            return torch.optim.Adam(net.parameters(), lr=0.01)
+
+        def train(opt, x):
+            opt.zero_grad()
+            loss = net(x).square().mean()
+            loss.backward()
+            opt.step()
+            return loss.item()
+
+        opt, total = configure(), 0.0
+        for x in torch.randn(4, 5, 3):
+            total += train(configure(), x)  # CULPRIT
+        """,
+        "optimizer-made-anew",
+    ),
 ]
