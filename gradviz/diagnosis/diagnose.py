@@ -162,7 +162,10 @@ def _looked_at(history: History) -> LookedAt:
 def _answers(ranked: list[tuple[Rule, Hit]]) -> list[tuple[Rule, Hit]]:
     """Leave out the last resorts where another hit explains the exception."""
     best = [row for row in ranked if row[1].certainty > LAST_RESORT]
-    return best if any(hit.explains for _, hit in best) else ranked
+    if any(hit.explains for _, hit in best):
+        return best
+    last = [row for row in ranked if row[1].explains]
+    return [row for row in ranked if row not in last[1:]]
 
 
 def _placed(hit: Hit, history: History) -> Hit:

@@ -23,6 +23,7 @@ from gradviz.program import (
     NodeRun,
     OptimizerCall,
     RawSite,
+    ScalerCall,
     Summary,
     Value,
 )
@@ -85,6 +86,8 @@ def _walk(history: History) -> list[Birth]:
             walk.backward(event)
         elif isinstance(event, OptimizerCall):
             walk.optimizer(event)
+        elif isinstance(event, ScalerCall):
+            walk.scaler(event)
     for birth in walk.births:
         if walk.stepped and birth.guarded and birth.poisoned is None:
             birth.skipped = True
@@ -100,6 +103,7 @@ class _Walk:
         self.in_gradients: Birth | None = None  # of the last pass
         self.in_leaves: Birth | None = None  # whose gradients may be in parameters now
         self.stepped = False
+        self.put_off: list[Birth] = []  # whose gradients a loss scaler stepped by
         self.known: dict[tuple[int, int], Summary] = {}  # (tensor, version) -> scan
 
     # ---- forward ------------------------------------------------------------------
@@ -287,15 +291,20 @@ class _Walk:
         if event.what != "step":
             return
         self.stepped = True
-        if self.in_gradients is None:
-            return
         source = self.in_gradients
         hurt = {state.tensor for state in event.states if state.bad_grad}
-        if not hurt:
-            source.skipped = source.poisoned is None
+        if source is not None and hurt:
+            source.poisoned = source.poisoned or event
+            source.parameters |= hurt
             return
-        source.poisoned = source.poisoned or event
-        source.parameters |= hurt
+        for each in [*self.put_off, *([source] if source is not None else [])]:
+            each.skipped = each.poisoned is None
+        self.put_off.clear()
+
+    def scaler(self, event: ScalerCall) -> None:
+        """Remember what a loss scaler may have left out: the next step tells."""
+        if event.what == "step" and self.in_gradients is not None:
+            self.put_off.append(self.in_gradients)
 
     # ---- values -------------------------------------------------------------------
 

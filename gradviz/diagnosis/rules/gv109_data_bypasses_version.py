@@ -35,7 +35,9 @@ from collections.abc import Iterator
 from gradviz.diagnosis._saved_writes import step_around
 from gradviz.diagnosis._unseen_writes import UnseenWrite, data_writes
 from gradviz.diagnosis._words import node_words, place, tensor_words
+from gradviz.diagnosis.decisions.decision import parting
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import History, RawSite
 
 
@@ -61,17 +63,29 @@ def check(history: History) -> Iterator[Hit]:
             continue
         told.add(found.call.site)
         step = step_around(history, found.call)
+        came = _ordered(history, found) if step is None else step.site
         yield Hit(
             _message(history, found),
-            found.call.site if step is None else step.site,
+            came,
             "Write after the backward pass, or to a `clone()`; and "
             "under `torch.no_grad()` instead of through `.data`, so that autograd can "
             "check it.",
             symptom=found.backward.site,
             related=(
                 Related("saved here", found.node.site),
-                Related("written here", None if step is None else found.call.site),
+                Related(
+                    "written here",
+                    None if came == found.call.site else found.call.site,
+                ),
             ),
             nodes=(found.node.key,),
             tensors=(found.value.tensor,),
         )
+
+
+def _ordered(history: History, found: UnseenWrite) -> RawSite | None:
+    """Return the line that let the write follow the use: who called a helper there."""
+    assert found.call is not None
+    saved = history.maker(found.node)
+    parted = None if saved is None else parting(frames(found.call), frames(saved))
+    return found.call.site if parted is None else parted[0]
