@@ -107,7 +107,7 @@ def _collector_forgets_what_lives_on() -> Iterator[None]:
 def _what_hangs_is_told(pytestconfig: pytest.Config) -> Iterator[None]:
     """Write now and then where a module is that takes minutes.
 
-    pytest's own ``faulthandler_timeout`` starts and ends a thread for each test: 0.6 ms.
+    pytest's ``faulthandler_timeout`` starts and ends a thread for each test: 0.6 ms.
     """
     stream = pytestconfig.stash[_STDERR]
     faulthandler.dump_traceback_later(HANGS_AFTER_S, repeat=True, file=stream)
