@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import importlib
 import os
@@ -40,6 +41,15 @@ collect_ignore_glob = (
         "gradviz/watching/test_watch*.py",
     ]
 )
+
+
+HANGS_AFTER_S = 300
+_STDERR = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the stream that is there before pytest captures."""
+    config.stash[_STDERR] = os.dup(2)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -91,6 +101,18 @@ def _collector_forgets_what_lives_on() -> Iterator[None]:
     yield
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _what_hangs_is_told(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Write now and then where a module is that takes minutes.
+
+    pytest's ``faulthandler_timeout`` starts and ends a thread for each test: 0.6 ms.
+    """
+    stream = pytestconfig.stash[_STDERR]
+    faulthandler.dump_traceback_later(HANGS_AFTER_S, repeat=True, file=stream)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)

@@ -24,15 +24,27 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-USED = "gradviz.cli", "gradviz.program.log", "gradviz.diagnosis.diagnose"
+USED = (
+    "gradviz.cli",
+    "gradviz.diagnosis.diagnose",
+    "gradviz.export",
+    "gradviz.program.log",
+    "gradviz.render.html",
+    "gradviz.reporting.forms",
+    "gradviz.running.script",
+)
 """What most programs here import sooner or later."""
 
 USED_ON_PYTORCH = (
+    "torch._dynamo",  # by the first optimizer: 1 s
     "torch.distributed.fsdp",
     "torch.nn.parallel",
     "torch.utils.checkpoint",
     "gradviz._capture.adapters.pytorch.log",
+    "gradviz._capture.adapters.pytorch.producer",
+    "gradviz._capture.adapters.pytorch.watch",
     "gradviz._capture.session",
+    "gradviz._capture.why",
 )
 
 
@@ -40,6 +52,7 @@ def serve(engine: str) -> None:
     """Answer requests until there are no more; return in each forked process."""
     for name in USED:
         importlib.import_module(name)
+    importlib.import_module("gradviz.diagnosis.rules").all_rules()
     if engine == "torch":
         for name in USED_ON_PYTORCH:  # not run: threads do not survive a fork
             importlib.import_module(name)
@@ -62,13 +75,21 @@ def serve(engine: str) -> None:
     os._exit(0)
 
 
+TRAINING = """\
+import gradtape
+w = gradtape.ones(2, requires_grad=True)
+w.sum().backward()
+gradtape.optim.SGD([w], lr=0.1).step()
+"""
+
+
 def _run_once() -> None:
     """Import what comes late."""
     from gradviz.cli import main
 
     with tempfile.TemporaryDirectory() as folder:
         warm = Path(folder, "warm.py")
-        warm.write_text("import gradtape\ngradtape.ones(2, requires_grad=True).sum()\n")
+        warm.write_text(TRAINING)
         main(["run", str(warm), "--json", f"{folder}/x.json", "--no-open"])
 
 

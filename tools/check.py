@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +33,9 @@ PARALLEL = ["--numprocesses", str(WORKERS), "--dist", "worksteal"]
 
 # The same examples in every run; a developer's own pytest goes on looking for new ones.
 _SAME = ["--hypothesis-seed=0"]
+
+# Seconds between two lines on how far it is.
+_OVERWRITTEN_S, _LINES_S = 5.0, 30.0
 
 _SLOWEST = 10
 _SHOWN_FAILURES = 20
@@ -90,7 +94,6 @@ def npm(
 class Screen:
     """Prints stages as they end, and in between how far the others are."""
 
-    every: float = 30.0  # seconds between two lines where nothing can be overwritten
     tty: bool = field(default_factory=sys.stdout.isatty)
     began: float = field(default_factory=time.monotonic)
     _shown: float = 0.0
@@ -105,14 +108,16 @@ class Screen:
             f"{verdict:<6} {outcome.stage.name}:{many}{failed} {outcome.seconds:.0f} s"
         )
 
-    def progress(self, status: str) -> None:
-        """Print how far it is, now and then."""
+    def progress(self, status: Callable[[], str]) -> None:
+        """Print how far it is, now and then; to ask reads all that was reported."""
         now = time.monotonic()
+        if now - self._shown < (_OVERWRITTEN_S if self.tty else _LINES_S):
+            return
+        self._shown = now
         if self.tty:
-            print(f"\r\033[K{self._clock()} {status}"[:200], end="", flush=True)
-        elif now - self._shown >= self.every:
-            self._shown = now
-            self._print(status)
+            print(f"\r\033[K{self._clock()} {status()}"[:200], end="", flush=True)
+        else:
+            self._print(status())
 
     def _print(self, text: str) -> None:
         start = "\r\033[K" if self.tty else ""
@@ -204,7 +209,7 @@ def run(lanes: list[list[Stage]], folder: Path) -> int:
     """Run lanes of stages, print what becomes of them; return 1 if something failed."""
     board = Board([Lane(list(lane)) for lane in lanes], folder, usual()["stages"])
     screen = Screen()
-    board.run(screen.ended, lambda: screen.progress(board.status()))
+    board.run(screen.ended, lambda: screen.progress(board.status))
     outcomes = board.outcomes
     print(f"\n{summary(outcomes, time.monotonic() - screen.began)}", flush=True)
     remember(outcomes)

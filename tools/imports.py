@@ -50,6 +50,9 @@ def imports_of(module: str, source: str, *, is_package: bool) -> Iterator[Import
     yield from _walk(ast.parse(source), module, is_package, late=False, typing=False)
 
 
+_STATEMENTS = ast.stmt, ast.excepthandler, ast.match_case  # no import is anywhere else
+
+
 def _walk(
     node: ast.AST, module: str, is_package: bool, *, late: bool, typing: bool
 ) -> Iterator[Import]:
@@ -66,7 +69,7 @@ def _walk(
         # Only the body of `if TYPE_CHECKING:` never runs; its `else` does.
         guarded = isinstance(node, ast.If) and name == "body" and _is_guard(node.test)
         for child in children:
-            if isinstance(child, ast.AST):
+            if isinstance(child, _STATEMENTS):
                 yield from _walk(
                     child,
                     module,

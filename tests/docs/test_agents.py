@@ -13,7 +13,6 @@ import pytest
 
 from gradviz.cli import _parser
 from gradviz.mcp.bounds import MOST
-from gradviz.mcp.server import make_server
 from tests.docs.test_readme import README, blocks
 from tests.gradviz.mcp.programs import served
 
@@ -97,6 +96,8 @@ def test_the_client_starts_a_command_that_exists():
 
 
 def test_the_table_names_every_tool(tmp_path: Path):
+    from gradviz.mcp.server import make_server
+
     named = re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE)
     tools = {each.name for each in make_server(tmp_path)._tool_manager.list_tools()}
     assert sorted(named) == sorted(tools)

@@ -132,19 +132,14 @@ def test_the_tests_on_the_page_pass(folder: Path):
     (block,) = [each for each in blocks(PAGE) if each.language == "python"]
     name = block.text.split("\n")[0].removeprefix("# ")
     (folder / name).write_text(block.text)
-    plugin = [
-        "-p",
-        "no:gradviz",
-        "-p",
-        "gradviz.testing.plugin",
-        "-p",
-        "no:cacheprovider",
-    ]
+    plugin = ("-p", "gradviz.testing.plugin", "-p", "no:cacheprovider")
+    alone = {"CI": "", "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     for options in commands(PAGE, "pytest"):
         done = forked.run(
             *("-m", "pytest", *plugin, *options, name),
             cwd=folder,
-            environment={"CI": "", "PYTEST_ADDOPTS": ""},
+            engine="torch",
+            environment=alone,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert "2 passed" in done.stdout

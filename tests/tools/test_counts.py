@@ -42,14 +42,15 @@ def test_reports_of_pytest_are_counted(tmp_path: Path, workers: list[str]):
     (tmp_path / "test_sample.py").write_text(TESTS)
     (tmp_path / "test_unreadable.py").write_text("import nobody")
     path = tmp_path / "report"
-    options = ["-p", "no:cacheprovider", "-p", "tools.pytest_report", "--rootdir=."]
+    plugins = ["xdist", "rerunfailures", "no:cacheprovider", "tools.pytest_report"]
+    options = ["--rootdir=.", *(word for name in plugins for word in ("-p", name))]
     subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", *options, *workers),
             *(f"--lines-report={path}", "--continue-on-collection-errors", "."),
         ],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
+        env={"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         check=False,
     )

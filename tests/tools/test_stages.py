@@ -81,11 +81,17 @@ def test_a_runner_that_stops_half_way_is_a_failure(tmp_path: Path):
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize(("deadline", "begun"), [(0.0, 1), (1000.0, 20)])
 def test_tests_end_with_their_time_and_the_others_are_counted(
-    tmp_path: Path, workers: int, deadline: float, begun: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    workers: int,
+    deadline: float,
+    begun: int,
 ):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     sample = tmp_path / "test_sample.py"
     sample.write_text("".join(f"def test_{n}(): pass\n" for n in range(20)))
-    options = [f"--numprocesses={workers}", "-p", "no:cacheprovider", str(sample)]
+    plugins = ["-p", "xdist", "-p", "no:cacheprovider"]
+    options = [*plugins, f"--numprocesses={workers}", str(sample)]
     hurried = check.pytest("sample", tmp_path, *options, deadline=deadline)
     outcome = stages.run(hurried, tmp_path / "output")
     done = min(begun * (workers or 1), 20)

@@ -25,6 +25,9 @@ from ..oracle import assert_close, describe, first_sentence
 
 Program = Callable[[Any, int, int], Any]
 
+USED = "torch", "torch._dynamo", "gradtape", "scipy.linalg.blas"
+"""What programs here import, some of it late: with the first optimizer."""
+
 LIMIT_S = 100.0
 """How long a launch may take; what is left of it then is ended."""
 
@@ -84,7 +87,7 @@ def _launch(program: Callable[..., Any], size: int, *args: Any) -> list[Any]:
 def _warm() -> Any:
     """Return a context whose processes are forked from one that has both libraries."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "gradtape", __name__])
+    context.set_forkserver_preload([*USED, __name__])
     before, paths = os.environ.get("PYTHONPATH"), filter(None, sys.path)
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # what it imports is of this tree
     try:

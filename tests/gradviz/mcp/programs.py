@@ -9,10 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from anyio.from_thread import start_blocking_portal
-from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-
 from tests.forked import PATHS
 
 Conversation = Callable[[Any], Awaitable[Any]]
@@ -76,6 +72,11 @@ def written(folder: Path, text: str, name: str = "train.py") -> Path:
 @contextmanager
 def served(folder: Path) -> Iterator[Callable[[Conversation], Any]]:
     """Start a server in a folder, as a client does; give what talks to it."""
+    # Late: the SDK takes 1.5 s, and each process of tests collects all of them.
+    from anyio.from_thread import start_blocking_portal
+    from mcp.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "gradviz", "mcp"],
