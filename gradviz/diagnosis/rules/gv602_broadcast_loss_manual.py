@@ -30,7 +30,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import prod
 
 from gradviz.dependence.flow import name_of, words
@@ -50,6 +50,7 @@ _ELEMENTWISE = _ARITHMETIC | words(
 _COMPARING = words("lt le gt ge eq ne less greater less_equal greater_equal sign isnan")
 _EQUALITY = words("eq ne")
 _PAIRING = words("unsqueeze getitem view reshape expand expand_as")
+_GRIDS = ("arange", "linspace", "logspace")
 _FAR = 12  # calls between the broadcast and the number it ends as
 
 
@@ -79,7 +80,7 @@ def _is_meant(history: History, call: Call, pair: tuple[Value, Value]) -> bool:
     if tall.storage == flat.storage:
         return True
     maker = history.producer(tall, before=call.index)
-    if name_of(call) in _COMPARING and _is_counted(history, call, pair):
+    if _is_counted(history, call, pair, CONSTANTS if _compares(call) else _GRIDS):
         return True
     if maker is None or name_of(maker) not in _PAIRING or maker.site is None:
         return False
@@ -89,10 +90,21 @@ def _is_meant(history: History, call: Call, pair: tuple[Value, Value]) -> bool:
     return history.places.statement(maker.site) is statement
 
 
-def _is_counted(history: History, call: Call, pair: tuple[Value, Value]) -> bool:
-    """Return whether an operand is a count of places: then lengths are compared."""
+def _compares(call: Call) -> bool:
+    return name_of(call) in _COMPARING
+
+
+def _is_counted(
+    history: History, call: Call, pair: tuple[Value, Value], names: Collection[str]
+) -> bool:
+    """Return whether an operand is a count of places: then lengths are compared.
+
+    Or a curve is drawn over a grid, in what only makes data.
+    """
+    if not _compares(call) and any(each.requires_grad for each in pair):
+        return False
     makers = [history.producer(each, before=call.index) for each in pair]
-    return any(maker is not None and name_of(maker) in CONSTANTS for maker in makers)
+    return any(maker is not None and name_of(maker) in names for maker in makers)
 
 
 def _becomes_number(history: History, call: Call) -> bool:

@@ -165,4 +165,20 @@ PROGRAMS: list[Case] = [
         """,
         "broadcast-loss-manual",
     ),
+    case(
+        "curves_drawn_over_a_grid",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(8, 8)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        t = torch.linspace(-1, 1, 8)
+        for step in range(3):
+            field = torch.randn(8, 1) * t + torch.randn(8, 1)
+            scale = field.square().mean()
+            opt.zero_grad()
+            (net(field) - field / scale).square().mean().backward()
+            opt.step()
+        """,
+    ),
 ]
