@@ -43,7 +43,9 @@ from collections.abc import Iterator
 from gradviz.dependence.cuts import sampled
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.decisions.decision import parting
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 _ONES = words("ones ones_like new_ones")
@@ -138,7 +140,7 @@ def _hit(
         f"of the result holds mixed {derivatives} the other coordinates, too. "
         f"`{history.text(use.site)}` ({history.line(use.site)}) takes the columns for "
         f"{derivatives} one coordinate each.",
-        outer.site,
+        _asked_at(outer, inner),
         "Differentiate one column at a time, and keep the same column of the result: "
         "`grad(g[:, i], x, torch.ones_like(g[:, i]), create_graph=True)[0][:, i]`.",
         symptom=use.site,
@@ -149,3 +151,11 @@ def _hit(
         tensors=(columns.tensor,),
         certainty=0.85,
     )
+
+
+def _asked_at(outer: Backward, inner: Backward | None) -> RawSite | None:
+    """Return the line that wanted both derivatives of a helper which gives either."""
+    if inner is None or inner.site != outer.site:
+        return outer.site
+    parted = parting(frames(outer), frames(inner))
+    return outer.site if parted is None else parted[0]

@@ -46,4 +46,24 @@ PROGRAMS: list[Case] = [
         """,
         "second-derivatives-mixed",
     ),
+    case(
+        "helper_that_gives_either_derivative",
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+
+        def gradient(out, by):
+            ones = torch.ones_like(out)
+            return torch.autograd.grad(out, by, ones, create_graph=True)[0]
+
+        def laplacian(x):
+            first = gradient(net(x), x)
+            return gradient(first, x).sum(dim=1, keepdim=True)  # CULPRIT
+
+        x = torch.randn(6, 2, requires_grad=True)
+        laplacian(x).square().mean().backward()
+        """,
+        "second-derivatives-mixed",
+    ),
 ]
