@@ -50,6 +50,7 @@ class Birth:
     open: dict[int, Value] = field(default_factory=dict[int, Value])  # not used further
     guarded: bool = False  # the program tests for it and branches
     skipped: bool = False  # a step was taken without it
+    scaled: bool = False  # in the gradients of a loss that a loss scaler had scaled
     ended: bool = False  # the program tested for it and raised
 
     @property
@@ -104,6 +105,7 @@ class _Walk:
         self.in_leaves: Birth | None = None  # whose gradients may be in parameters now
         self.stepped = False
         self.put_off: list[Birth] = []  # whose gradients a loss scaler stepped by
+        self.scaled: set[int] = set()  # tensors that loss scalers returned
         self.known: dict[tuple[int, int], Summary] = {}  # (tensor, version) -> scan
 
     # ---- forward ------------------------------------------------------------------
@@ -269,6 +271,7 @@ class _Walk:
             node=node,
             run=run,
             backward=event,
+            scaled=any(root.tensor in self.scaled for root in event.roots),
         )
         self.births.append(birth)
         return birth
@@ -303,6 +306,7 @@ class _Walk:
 
     def scaler(self, event: ScalerCall) -> None:
         """Remember what a loss scaler may have left out: the next step tells."""
+        self.scaled.update(value.tensor for value in event.scaled)
         if event.what == "step" and self.in_gradients is not None:
             self.put_off.append(self.in_gradients)
 

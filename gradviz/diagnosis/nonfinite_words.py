@@ -88,6 +88,8 @@ def _nodes(birth: Birth) -> tuple[int, ...]:
 
 
 def _severity(birth: Birth) -> Severity:
+    if birth.scaled and birth.poisoned is not None:
+        return "info"  # the step that applies scaled gradients is another finding
     if birth.poisoned is not None:
         return "error"
     if birth.skipped:  # what a loss scaler does: the step was taken without it

@@ -36,17 +36,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.training import unscaled
+from gradviz.diagnosis.nonfinite import births
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import meetings
 from gradviz.program import History, OptimizerCall
 
 
-@rule("GV626", "scaled-gradients-applied", "warning")
+@rule("GV626", "scaled-gradients-applied", "warning", worst="error")
 def check(history: History) -> Iterator[Hit]:
     for met in meetings(history):
         if isinstance(met.event, OptimizerCall):
             row = history.program.optimizers.get(met.event.optimizer)
             name = row.name if row is not None and row.name else "optimizer"
+            spoilt = any(each.poisoned is not None for each in births(history))
             yield Hit(
                 f"`{history.text(met.event.site)}` applies gradients that are "
                 f"{met.times} too large: the loss was scaled in "
@@ -57,5 +59,6 @@ def check(history: History) -> Iterator[Hit]:
                 symptom=met.event.site,
                 related=(Related("loss scaled here", met.scale.site),),
                 edit=unscaled(met.event.site, met.scale.site, name, step=True),
+                severity="error" if spoilt else None,  # what came of it
             )
             return

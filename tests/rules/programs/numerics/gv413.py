@@ -26,4 +26,26 @@ PROGRAMS: list[Case] = [
         """,
         "half-precision-overflow",
     ),
+    case(
+        "a_scale_that_begins_too_large",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        scaler = torch.amp.GradScaler("cpu", init_scale=2.0**22)
+        for x in torch.randn(12, 16, 8):
+            opt.zero_grad()
+            with torch.autocast("cpu", dtype=torch.float16):
+                loss = (net(x).float() - x).square().sum(1).mean()
+            scaler.scale(loss).backward()
+            scaler.unscale_(opt)
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            scaler.step(opt)
+            scaler.update()
+        assert scaler.get_scale() < 2.0**22
+        """,
+        engines=("torch",),
+    ),
 ]

@@ -22,4 +22,22 @@ PROGRAMS: list[Case] = [
         "scaled-gradients-applied",
         says=["1,024 times too large"],
     ),
+    case(
+        "overflows_that_a_step_past_the_scaler_applies",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu", init_scale=2.0**24)
+        for x in torch.randn(3, 16, 8):
+            opt.zero_grad()
+            with torch.autocast("cpu", dtype=torch.float16):
+                loss = (net(x).float() - x).square().sum(1).mean()
+            scaler.scale(loss).backward()
+            opt.step()  # CULPRIT
+        """,
+        "scaled-gradients-applied",
+        engines=("torch",),
+    ),
 ]
