@@ -102,6 +102,7 @@ class _Walk:
         self.in_memory: dict[int, Birth] = {}  # storage -> whose bad values it holds
         self.shrunk: dict[int, Birth] = {}  # tensor -> whose Inf it was divided by
         self.in_gradients: Birth | None = None  # of the last pass
+        self.in_pass: list[Birth] = []  # all whose derivatives were bad in it
         self.in_leaves: Birth | None = None  # whose gradients may be in parameters now
         self.stepped = False
         self.put_off: list[Birth] = []  # whose gradients a loss scaler stepped by
@@ -211,7 +212,7 @@ class _Walk:
     # ---- backward -----------------------------------------------------------------
 
     def backward(self, event: Backward) -> None:
-        self.in_gradients = None
+        self.in_gradients, self.in_pass = None, []
         for root in event.roots:
             # Of a step that was told in brief nobody knows where its loss came from.
             if self.bad(root) and (event.whole or root.storage in self.in_memory):
@@ -245,6 +246,7 @@ class _Walk:
             if known is None:
                 known = self.born_in(event, run, node, call)
             known.gradient = known.gradient or event
+            self.in_pass.append(known)
             first = first or known
         return first
 
@@ -300,7 +302,8 @@ class _Walk:
             source.poisoned = source.poisoned or event
             source.parameters |= hurt
             return
-        for each in [*self.put_off, *([source] if source is not None else [])]:
+        now = [] if source is None else [source, *self.in_pass]
+        for each in (*self.put_off, *now):
             each.skipped = each.poisoned is None
         self.put_off.clear()
 
@@ -308,7 +311,7 @@ class _Walk:
         """Remember what a loss scaler may have left out: the next step tells."""
         self.scaled.update(value.tensor for value in event.scaled)
         if event.what == "step" and self.in_gradients is not None:
-            self.put_off.append(self.in_gradients)
+            self.put_off += [self.in_gradients, *self.in_pass]
 
     # ---- values -------------------------------------------------------------------
 
