@@ -40,7 +40,13 @@ from math import inf
 
 from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.ranges import Range, Ranges
-from gradviz.diagnosis.decisions.decision import of_function
+from gradviz.diagnosis._words import module_around
+from gradviz.diagnosis.decisions.decision import (
+    Decision,
+    of_elements,
+    of_function,
+    of_layer,
+)
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History, Value
@@ -182,7 +188,7 @@ def _cut(history: History, loss: Call, made: Call) -> Hit:
 
 
 def _hit(history: History, loss: Call, made: Call, what: str, fix: str) -> Hit:
-    chosen = of_function(history, made, _LAYERS)
+    chosen = _chosen(history, made)
     return Hit(
         what + chosen.words(history),
         chosen.site,
@@ -195,3 +201,19 @@ def _hit(history: History, loss: Call, made: Call, what: str, fix: str) -> Hit:
         ),
         certainty=0.7,
     )
+
+
+def _chosen(history: History, made: Call) -> Decision:
+    """Return the line that put it last, where another one chose it for all layers."""
+    chosen = of_function(history, made, _LAYERS)
+    module = module_around(history, made.module)
+    if module is None or not chosen.is_elsewhere:
+        return chosen
+    alike = (
+        other
+        for key, other in history.program.modules.items()
+        if other.kind == module.kind and key != module.key
+    )
+    if any(of_layer(history, other).site == chosen.site for other in alike):
+        return of_elements(history, module.site, module.stack)
+    return chosen

@@ -63,4 +63,32 @@ PROGRAMS: list[Case] = [
         "output-cannot-reach-targets",
         says=["chose it"],
     ),
+    case(
+        "activation_of_all_layers_behind_the_last_one",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        ACTIVATION = nn.ReLU
+
+        def build(widths):
+            layers, pairs = [], list(zip(widths[:-1], widths[1:]))
+            for i, (a, b) in enumerate(pairs):
+                layers.append(nn.Linear(a, b))
+                if i < len(pairs):  # CULPRIT
+                    layers.append(ACTIVATION())
+            return nn.Sequential(*layers)
+
+        torch.manual_seed(0)
+        net = build((3, 16, 16, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(4):
+            x = torch.randn(32, 3)
+            opt.zero_grad()
+            F.mse_loss(net(x), 2 * x.sum(1, keepdim=True)).backward()
+            opt.step()
+        """,
+        "output-cannot-reach-targets",
+    ),
 ]
