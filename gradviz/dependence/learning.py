@@ -66,13 +66,21 @@ def wanted(history: History) -> set[int] | None:
     """Return the tensors that optimizers step, or None where there is no optimizer.
 
     An optimizer that never stepped counts only where none did: a run of one half of an
-    adversarial pair is no mistake of the other half.
+    adversarial pair is no mistake of the other half. Where an exception ended the run
+    before any step, one whose turn had not come does not count either.
     """
     optimizers = history.program.optimizers
     if not optimizers:
         return None
-    stepped = {each.optimizer for each in steps(history)}
-    keys = stepped & set(optimizers) or set(optimizers)
+    keys = {each.optimizer for each in steps(history)} & set(optimizers)
+    if not keys and history.raised is not None:
+        reached = {leaf for each in history.backwards for leaf in each.leaves}
+        keys = {
+            key
+            for key, each in optimizers.items()
+            if not reached.isdisjoint(each.tensors)
+        }
+    keys = keys or set(optimizers)
     return {tensor for key in keys for tensor in optimizers[key].tensors}
 
 

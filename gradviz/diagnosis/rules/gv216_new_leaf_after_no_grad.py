@@ -63,6 +63,8 @@ def check(history: History) -> Iterator[Hit]:
         made = history.producer(value, before=call.index)
         if call.error or made is None or value.requires_grad or not value.is_leaf:
             continue
+        if "requires_grad" not in history.text(call.site):
+            continue  # inside the library: of `once_differentiable`
         if value.tensor not in reached or value.tensor in roots | asked:
             continue  # what a pass is asked for by name is meant as a start
         for lost in _lost(history, made, spared):
