@@ -39,13 +39,32 @@ def of_kind(history: History, kind: Kind) -> list[Birth]:
     """Return the births of a kind that are worth a word, in order.
 
     Quiet: values that a later op made finite again, chosen values that never became
-    NaN, results nobody differentiates, and what the program itself tests for.
+    NaN, results nobody differentiates, what the program itself tests for, and what
+    spoiled parameters once more.
     """
+    late = history.once(_too_late)
     return [
         birth
         for birth in births(history)
-        if _counts(birth) and history.once(_kinds)[birth] == kind
+        if _counts(birth) and birth not in late and history.once(_kinds)[birth] == kind
     ]
+
+
+def _too_late(history: History) -> set[Birth]:
+    """Return the births that wrote into parameters which another had spoiled before."""
+    spoiled: dict[int, int] = {}  # since which event
+    found = set[Birth]()
+    for birth in births(history):
+        event = birth.call or birth.backward
+        begun = 0 if event is None else event.index
+        if birth.parameters and all(
+            spoiled.get(each, begun) < begun for each in birth.parameters
+        ):
+            found.add(birth)
+        if birth.poisoned is not None:
+            for each in birth.parameters:
+                spoiled.setdefault(each, birth.poisoned.index)
+    return found
 
 
 def _counts(birth: Birth) -> bool:

@@ -54,7 +54,7 @@ _CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 
 @rule("GV601", "unused-submodule", "warning")
 def check(history: History) -> Iterator[Hit]:
-    idle = _idle(history)
+    idle = _idle(history) if history.backwards else set[int]()
     if not idle:
         return
     yield from _alone(history, idle - learning.parameters(history).keys())
