@@ -55,7 +55,7 @@ def _too_late(history: History) -> set[Birth]:
     spoiled: dict[int, int] = {}  # since which event
     found = set[Birth]()
     for birth in births(history):
-        event = birth.call or birth.backward
+        event = birth.call or birth.backward or birth.root
         begun = 0 if event is None else event.index
         if birth.parameters and all(
             spoiled.get(each, begun) < begun for each in birth.parameters
