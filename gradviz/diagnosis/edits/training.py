@@ -17,6 +17,8 @@ Loop = ast.For | ast.While
 def known(source: Source, node: ast.AST, name: str) -> str:
     """Return a name if the code around a node can read it; NoEditError if not."""
     root = name.split(".")[0].split("[")[0]
+    if root == "self" and not _has(source, node, name.split("[")[0]):
+        raise NoEditError(f"{name} is another object's")
     scopes = [source.scope(node), source.tree]
     for scope in scopes:
         for each in ast.walk(scope):
@@ -29,6 +31,13 @@ def known(source: Source, node: ast.AST, name: str) -> str:
                 case _:
                     pass
     raise NoEditError(f"{name} is not known there")
+
+
+def _has(source: Source, node: ast.AST, name: str) -> bool:
+    """Tell whether the class around a node speaks of an attribute of its own."""
+    owner = next((e for e in source.around(node) if isinstance(e, ast.ClassDef)), None)
+    spoken = ast.walk(source.tree if owner is None else owner)
+    return any(dotted(each) == name for each in spoken)
 
 
 @remedy
@@ -211,7 +220,7 @@ def unscaled(
     call = call_at(scaling, ("scale",))
     if not isinstance(call.func, ast.Attribute) or scaling.source is not source:
         raise NoEditError("the scaler has no name here")
-    scaler = source.of(call.func.value)
+    scaler = known(source, statement, source.of(call.func.value))
     name = known(source, statement, optimizer)
     draft = Draft(source)
     if step:

@@ -23,4 +23,33 @@ PROGRAMS: list[Case] = [
         """,
         "clip-before-unscale",
     ),
+    case(
+        "clipped_by_an_object_without_the_scaler",
+        """
+        import torch
+        import torch.nn as nn
+
+        class Clip:
+            def after_backward(self, trainer):
+                nn.utils.clip_grad_norm_(trainer.net.parameters(), 1.0)  # CULPRIT
+
+        class Trainer:
+            def __init__(self):
+                self.net = nn.Linear(3, 1)
+                self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+                self.scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+
+            def step(self, x, clip):
+                self.opt.zero_grad()
+                self.scaler.scale(self.net(x).square().mean()).backward()
+                clip.after_backward(self)
+                self.scaler.step(self.opt)
+                self.scaler.update()
+
+        trainer, clip = Trainer(), Clip()
+        for x in torch.randn(3, 4, 3):
+            trainer.step(x, clip)
+        """,
+        "clip-before-unscale",
+    ),
 ]
