@@ -289,7 +289,7 @@ def _asked_for(where: Spot) -> Spot | None:
             return None
         for subject, wanted in _subjects(each):
             asked = _literal(where.at(subject), wanted)
-            if asked is not None and asked.node in _defaults(where.scope):
+            if asked is not None and asked.node in defaults(where.scope):
                 return asked
             if asked is not None and asked.scope is not where.scope:
                 return asked
@@ -308,7 +308,8 @@ def _literal(where: Spot, wanted: ast.expr | None) -> Spot | None:
     return asked if isinstance(asked.node, ast.Constant) else None
 
 
-def _defaults(function: ast.AST) -> list[ast.expr]:
+def defaults(function: ast.AST) -> list[ast.expr]:
+    """Return the values that a function has for what it is not given."""
     if not isinstance(function, Function):
         return []
     args = function.args
