@@ -270,4 +270,29 @@ PROGRAMS: list[Case] = [
         recall = (best == wanted[:, None]).any(1).float().mean()
         """,
     ),
+    case(
+        "as_many_samples_as_columns",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        n = 6
+        x, w = torch.randn(n, 4), torch.rand(n) + 0.5
+        net, keys = nn.Linear(4, n), nn.Linear(4, 5)
+        a = (torch.rand(n, n) < 0.5).float()
+        a = ((a + a.T) > 0).float() + torch.eye(n)
+        root = a.sum(1).rsqrt()
+        h = (root[:, None] * a * root) @ net(x)
+        column = h - h.mean(0)
+        z = keys(x)
+        pairs = z.pow(2).sum(1)[:, None] + z.pow(2).sum(1) - 2 * z @ z.T
+        near = torch.softmax(-pairs / pairs.detach().mean(1), dim=1)
+        bias, scale = torch.randn(n), torch.rand(n)
+        out = net(x) * scale + bias
+        error = (w[:, None] * (out - x.repeat(1, 2)[:, :n]).pow(2)).mean()
+        other = (w * (out - 1).pow(2).mean(1)).mean() + (w * out.T.pow(2)).mean()
+        (column.pow(2).mean() + near.diagonal().mean() + error + other).backward()
+        """,
+    ),
 ]
