@@ -168,6 +168,20 @@ class Flow:
                 found[number].append(call)
         return found
 
+    @cached_property
+    def _spelt_out(self) -> set[tuple[RawSite | None, float]]:
+        """The numbers that places were given before any export gave them.
+
+        That something measured 0.0 says nothing about a `label_smoothing` of 0.0.
+        """
+        first = {number: calls[0].index for number, calls in self._numbers.items()}
+        return {
+            (call.site, number)
+            for call in self.history.calls
+            for number in numbers_in((*call.arguments, *call.keywords.values()))
+            if call.index < first.get(number, -1)
+        }
+
     def crossings(self, root: Value, before: int) -> Iterator[Crossing]:
         """Yield where the graphs behind a value end, nearest first."""
         waiting: list[_Step] = [(root, before, None, False)]
@@ -302,6 +316,7 @@ class Flow:
         found = {
             export.index: export
             for number in numbers_in(given)
+            if (call.site, number) not in self._spelt_out
             for export in self._numbers.get(number, ())
             if export.index < call.index
         }

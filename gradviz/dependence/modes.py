@@ -44,7 +44,10 @@ def how(history: History, switch: ModeSwitched, call: Call) -> How:
 
 
 def unlogged(history: History, call: Call) -> tuple[How, RawSite | None]:
-    """Say which library switched gradients off, by the lines that called it."""
+    """Say which library switched gradients off: by what it ran in, or the lines."""
+    around = None if call.grad_enabled else checkpoint_around(history, call)
+    if around is not None:
+        return "checkpoint", around.site
     for site in (call.site, *call.stack):
         text = history.text(site)
         if "checkpoint(" in text:
@@ -52,6 +55,16 @@ def unlogged(history: History, call: Call) -> tuple[How, RawSite | None]:
         if ".sample(" in text:
             return "sample", site
     return "library", call.site
+
+
+def checkpoint_around(history: History, call: Call) -> Call | None:
+    """Return the checkpoint that a call ran in, the innermost one."""
+    around = history.at(call.within)
+    while isinstance(around, Call):
+        if around.op == "checkpoint":
+            return around
+        around = history.at(around.within)
+    return None
 
 
 def decorator_line(history: History, switch: ModeSwitched) -> int | None:

@@ -43,3 +43,27 @@ POLICY = case(
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_draw_is_no_news_where_another_optimizer_judges_it(engine: str) -> None:
     assert diagnose(run(POLICY, engine)).findings == ()
+
+
+ATTACK = case(
+    "attack_that_fails_before_the_first_step",
+    """
+    import torch
+    from torch import nn
+
+    words, head = nn.Embedding(9, 3), nn.Linear(3, 1)
+    opt = torch.optim.SGD([*words.parameters(), *head.parameters()], lr=0.1)
+    rows = words(torch.arange(4)).detach()
+    noise = (torch.rand(4, 3, requires_grad=True) - 0.5) * 0.1
+    head(rows + noise).sum().backward()
+    step = noise.grad.sign()
+    head(words(torch.arange(4)) + step).sum().backward()
+    opt.step()
+    """,
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cut_is_no_warning_where_the_run_ended_before_a_step(engine: str) -> None:
+    loud = [e for e in diagnose(run(ATTACK, engine)).findings if e.severity != "info"]
+    assert [each.slug for each in loud] == ["nonleaf-after-to"]

@@ -47,7 +47,7 @@ def of_name(where: Spot) -> Spot | None:
             if found[0] is None:
                 return None
             return where.at(found[0]) if frame_is_known else Spot(source, found[0])
-        if isinstance(scope, Function) and name in _all_parameters(scope):
+        if isinstance(scope, Function) and name in all_parameters(scope):
             here = where if frame_is_known else Spot(source, where.node)
             own = is_method(source, scope) and name in parameters(scope)[:1]
             return None if own else argument(here, scope, name)
@@ -56,7 +56,8 @@ def of_name(where: Spot) -> Spot | None:
         scope, frame_is_known = source.scope(scope), False
 
 
-def _all_parameters(function: Function) -> list[str]:
+def all_parameters(function: Function) -> list[str]:
+    """Return the names of the parameters of a function, keywords included."""
     return [*parameters(function), *(each.arg for each in function.args.kwonlyargs)]
 
 

@@ -20,7 +20,7 @@ from gradviz.diagnosis.decisions.frames import (
     Spot,
     last_name,
 )
-from gradviz.diagnosis.edits.syntax import dotted
+from gradviz.diagnosis.edits.syntax import Source, dotted
 
 _LONGEST = 24  # steps back that are taken
 _MOST = 2_000  # expressions that one way is looked for in
@@ -89,8 +89,16 @@ def _way(where: Spot) -> list[Spot]:
         if earlier is None or any(each.node is earlier.node for each in found):
             break
         found.append(earlier)
-    asked = _asked_for(found[-1])
+    asked = None if _decides(found[-1].node) else _asked_for(found[-1])
     return [*found, asked] if asked is not None else found
+
+
+def _decides(node: ast.AST | None) -> bool:
+    """Tell a setting, or a table of them, from what is chosen by a name elsewhere."""
+    if isinstance(node, ast.UnaryOp):
+        return _decides(node.operand)
+    setting = isinstance(node, ast.Constant) and not isinstance(node.value, str)
+    return setting or isinstance(node, ast.Dict | ast.List | ast.Tuple)
 
 
 def _behind(where: Spot) -> Spot | None:
@@ -113,19 +121,27 @@ def _behind(where: Spot) -> Spot | None:
 def _of_item(
     where: Spot, container: ast.expr, key: ast.expr, default: ast.expr | None
 ) -> Spot | None:
-    """Return what chose an item: the entry of a table, or who asked for that one."""
+    """Return what chose an item: the entry of a table, or who asked for that one.
+
+    Settings and tables of them decide themselves; of other things, such as layers, who
+    gave the key has decided.
+    """
+    table = choice(where.at(container))
     if not isinstance(key, ast.Constant):
         asked = choice(where.at(key))
-        return asked if isinstance(asked.node, ast.Constant) else None
-    table = choice(where.at(container))
-    found = _entry(table.node, key.value)
+        if not isinstance(asked.node, ast.Constant):
+            return None
+        found = entry(table.node, asked.node.value)
+        return table.at(found) if found is not None and _decides(found) else asked
+    found = entry(table.node, key.value)
     if found is not None:
         return table.at(found)
     known = isinstance(table.node, ast.Dict) and default is not None
     return where.at(default) if known and default is not None else None
 
 
-def _entry(table: ast.AST, key: object) -> ast.expr | None:
+def entry(table: ast.AST, key: object) -> ast.expr | None:
+    """Return the value that a table has for a key, where both are spelt out."""
     match table:
         case ast.Dict(keys, values):
             for one, value in zip(keys, values, strict=True):
@@ -201,7 +217,8 @@ def _owner(where: Spot, node: ast.Attribute) -> Spot | None:
             return None if source is None else Spot(source, call)
         return None
     owner = choice(where.at(node.value))
-    return owner if owner.node is not node.value else None
+    made_here = isinstance(owner.node, ast.Call)
+    return owner if made_here or owner.node is not node.value else None
 
 
 def _is_self(where: Spot, node: ast.expr) -> bool:
@@ -285,15 +302,78 @@ def _asked_for(where: Spot) -> Spot | None:
     ``if kind == "nll": return nn.NLLLoss()`` is a table; who says "nll" has chosen.
     """
     for each in where.source.around(where.node):
-        if isinstance(each, Function | ast.ClassDef):
+        if isinstance(each, Function):
+            return _looked_up(where, each)
+        if isinstance(each, ast.ClassDef):
             return None
+        if isinstance(each, ast.Dict):
+            asked = _asked_of_table(where, each)
+            if asked is not None:
+                return asked
         for subject, wanted in _subjects(each):
             asked = _literal(where.at(subject), wanted)
-            if asked is not None and asked.node in _defaults(where.scope):
+            if asked is not None and asked.node in defaults(where.scope):
                 return asked
             if asked is not None and asked.scope is not where.scope:
                 return asked
     return None
+
+
+def _looked_up(where: Spot, function: Function) -> Spot | None:
+    """Return the key by which the function around an expression was looked up.
+
+    Of one that does nothing else than to give that: an entry of a table of makers.
+    """
+    call, source = where.frame.call, where.frame.source
+    if call is None or source is None or not _gives_at_once(function):
+        return None
+    way = path(Spot(source, call.func, where.frame.outer or UNKNOWN))
+    key = way[-1].node
+    named = isinstance(key, ast.Constant) and isinstance(key.value, str)
+    return way[-1] if named and len(way) > 1 else None
+
+
+def _asked_of_table(where: Spot, table: ast.Dict) -> Spot | None:
+    """Return the key that an entry was asked by, where one line alone asks for it.
+
+    Of a table of things that were made when the table was: its entries are looked up by
+    keys that come from elsewhere.
+    """
+    inside = set(where.source.around(where.node))
+    keys = [
+        key.value
+        for key, value in zip(table.keys, table.values, strict=True)
+        if isinstance(key, ast.Constant) and value in inside
+    ]
+    statement = where.source.statement(table)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    found = [
+        asked
+        for key in _keys_of(where.source, {last_name(each) for each in targets} - {""})
+        if isinstance((asked := choice(Spot(where.source, key))).node, ast.Constant)
+        and asked.node.value in keys
+    ]
+    return found[0] if len({each.node for each in found}) == 1 else None
+
+
+def _keys_of(source: Source, tables: set[str]) -> Iterator[ast.expr]:
+    """Yield the keys, spelt out nowhere, by which a file looks tables up."""
+    for each in ast.walk(source.tree) if tables else ():
+        match each:
+            case ast.Subscript(table, key) | ast.Call(
+                ast.Attribute(table, "get"), [key, *_]
+            ):
+                if last_name(table) in tables and not isinstance(key, ast.Constant):
+                    yield key
+            case _:
+                pass
+
+
+def _gives_at_once(function: Function) -> bool:
+    if isinstance(function, ast.Lambda):
+        return True
+    body = [e for e in function.body if not isinstance(e, ast.Expr)]
+    return len(body) == 1 and isinstance(body[0], ast.Return)
 
 
 def _literal(where: Spot, wanted: ast.expr | None) -> Spot | None:
@@ -308,7 +388,8 @@ def _literal(where: Spot, wanted: ast.expr | None) -> Spot | None:
     return asked if isinstance(asked.node, ast.Constant) else None
 
 
-def _defaults(function: ast.AST) -> list[ast.expr]:
+def defaults(function: ast.AST) -> list[ast.expr]:
+    """Return the values that a function has for what it is not given."""
     if not isinstance(function, Function):
         return []
     args = function.args

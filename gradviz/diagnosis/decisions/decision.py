@@ -9,6 +9,7 @@ from types import CodeType
 
 from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
+from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.bindings import definition, of_name
 from gradviz.diagnosis.decisions.choice import method_called, path
 from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, spot
@@ -85,6 +86,11 @@ def of_argument(
     return known[key]
 
 
+def of_keyword(history: History, call: Call, name: str) -> Decision:
+    """Return the line that chose a keyword of a call, where it made it or before."""
+    return _given(history, call.site, call.stack, None, (name,))
+
+
 def of_parameters(history: History, optimizer: Optimizer) -> Decision:
     """Return the line that chose which parameters an optimizer was given."""
     stack = _stack_of(history, optimizer)
@@ -98,10 +104,10 @@ def of_selection(history: History, optimizer: Optimizer) -> Decision:
     without one, the optimizer's own.
     """
     where = spot(history, optimizer.site, _stack_of(history, optimizer))
-    given = None if where is None else _argument(where, 0, ("params",))
-    if where is None or given is None:
+    params = None if where is None else given(where, 0, ("params",))
+    if params is None:
         return Decision(optimizer.site)
-    last = path(where.at(given))[-1]
+    last = path(params)[-1]
     listed = last.node.elts if isinstance(last.node, ast.List) else []
     lists = [last.at(_params_in(each)) for each in listed] or [last]
     for found in (path(each)[-1] for each in lists):
@@ -131,25 +137,15 @@ def _given(
     history: History,
     site: RawSite | None,
     stack: Frames,
-    place: int,
+    place: int | None,
     names: Collection[str],
 ) -> Decision:
     where = spot(history, site, stack)
-    given = None if where is None else _argument(where, place, names)
-    way = [] if where is None or given is None else path(where.at(given))
-    return _at(history, way[-1], site) if len(way) > 1 else Decision(site)
-
-
-def _argument(where: Spot, place: int, names: Collection[str]) -> ast.expr | None:
-    """Return what a call is given, by its place among the arguments or by name."""
-    call = where.node
-    if not isinstance(call, ast.Call):
-        return None
-    named = [each.value for each in call.keywords if each.arg in names]
-    placed = call.args[place : place + 1]
-    if any(isinstance(each, ast.Starred) for each in call.args[: place + 1]):
-        placed = []
-    return next(iter(named or placed), None)
+    found = None if where is None else given(where, place, names)
+    if where is None or found is None:
+        return Decision(site)
+    way, here = path(found), any(each is found.node for each in ast.walk(where.node))
+    return Decision(site) if here and len(way) == 1 else _at(history, way[-1], site)
 
 
 def of_setting(

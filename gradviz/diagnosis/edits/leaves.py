@@ -23,19 +23,33 @@ def value_at(found: Place) -> ast.expr:
 
 
 @remedy
-def gradients_last(history: History, site: RawSite | None) -> Edit:
-    """Compute first and ask for gradients last: ``(…).requires_grad_()``."""
+def gradients_last(
+    history: History, site: RawSite | None, asked: RawSite | None = None
+) -> Edit:
+    """Compute first and ask for gradients last: ``(…).requires_grad_()``.
+
+    ``asked`` is the line that asked for them too early, where that is another one.
+    """
     found = place(history, site)
     value, draft = value_at(found), Draft(found.source)
-    asking = [
-        (each, flag)
-        for each in ast.walk(value)
-        if isinstance(each, ast.Call) and (flag := keyword(each, "requires_grad"))
-    ]
-    if len(asking) == 1 and asking[0][0] is not value:
-        draft.drop_argument(*asking[0])
-        return draft.append(value, ".requires_grad_()").edit(safe=True)
-    return draft.append(value, ".detach().requires_grad_()").edit(safe=False)
+    early = found if asked is None else place(history, asked)
+    if early.source is not found.source:
+        raise NoEditError("the leaf is made in another file")
+    calls = [e for e in ast.walk(early.statement) if isinstance(e, ast.Call)]
+    asking = [each for each in calls if _asks(each) and each is not value]
+    if len(asking) != 1:
+        return draft.append(value, ".detach().requires_grad_()").edit(safe=False)
+    flag = keyword(asking[0], "requires_grad")
+    if flag is None:
+        draft.drop_method(asking[0])
+    else:
+        draft.drop_argument(asking[0], flag)
+    return draft.append(value, ".requires_grad_()").edit(safe=True)
+
+
+def _asks(call: ast.Call) -> bool:
+    method = isinstance(call.func, ast.Attribute) and called(call) == "requires_grad_"
+    return method or keyword(call, "requires_grad") is not None
 
 
 @remedy

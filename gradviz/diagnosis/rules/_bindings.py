@@ -94,11 +94,15 @@ def keeps(statement: ast.stmt, names: set[str] | None) -> bool:
 
     Without names, whatever it is.
     """
-    kept: list[ast.expr] = []
+    return any(names is None or _holds(each, names) for each in kept_in(statement))
+
+
+def kept_in(statement: ast.stmt) -> list[ast.expr]:
+    """Return what a statement puts into a list, a queue or a table."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         function = statement.value.func
         if isinstance(function, ast.Attribute) and function.attr in _ADDING:
-            kept = statement.value.args
+            return statement.value.args
     elif (
         isinstance(statement, ast.AugAssign)
         and isinstance(statement.value, ast.List | ast.Tuple)
@@ -106,8 +110,8 @@ def keeps(statement: ast.stmt, names: set[str] | None) -> bool:
         isinstance(statement, ast.Assign)
         and any(isinstance(each, ast.Subscript) for each in statement.targets)
     ):
-        kept = [statement.value]
-    return any(names is None or _holds(each, names) for each in kept)
+        return [statement.value]
+    return []
 
 
 def _holds(kept: ast.expr, names: set[str]) -> bool:

@@ -33,6 +33,7 @@ class NoneRead:
     made: RawSite | None  # the line that made the tensor, or named it
     explains: bool  # the None ended the run
     line: int | None = None  # of ``made``, where only the source shows it
+    asked: RawSite | None = None  # the line that made the leaf ask for gradients
 
 
 def none_reads(history: History) -> list[NoneRead]:
@@ -52,14 +53,15 @@ def _none_reads(history: History) -> Iterator[NoneRead]:
         passed = bool(passes) and passes[0].index < call.index
         last = call is empty[-1] and none_ended_run(history)
         if passed or last:
-            why = _why(history, value, node)
+            why = _why(history, value, node, call)
             leaves = history.leaves_of(value)
             leaf = next(iter(leaves)) if len(leaves) == 1 else None
             converted = why == "converted"  # then the conversion is the line to change
             named = None if converted else _named_at(history, call, node)
             line = None if converted or named else _kept_at(history, call)
             made = named or node.site
-            yield NoneRead(why, call, value, node, leaf, made, last, line)
+            asked = [each.site for each in _births(history, value)][-1:] or [None]
+            yield NoneRead(why, call, value, node, leaf, made, last, line, asked[0])
 
 
 def _named_at(history: History, read: Call, node: Node) -> RawSite | None:
@@ -114,8 +116,8 @@ def _kept(history: History, value: Value) -> bool:
 _NEAR = 8  # tensors of an update: a rate times a gradient, perhaps with momentum
 
 
-def _why(history: History, value: Value, node: Node) -> Why:
-    if conversion(history, value, node):
+def _why(history: History, value: Value, node: Node, read: Call) -> Why:
+    if _is_converted(history, value, node) or _is_lost(history, value, node, read):
         return "converted"
     if rebound(history, node.site) or _is_update(history, value):
         return "rebound"
@@ -137,11 +139,11 @@ def _is_update(history: History, value: Value) -> bool:
     return False
 
 
-def conversion(history: History, value: Value, node: Node) -> bool:
+def _is_converted(history: History, value: Value, node: Node) -> bool:
     """Tell whether a tensor is a leaf after a change of its form that hid the leaf.
 
     That is ``x.to(…)`` of a leaf, or anything done to a leaf in the very expression
-    that created it, so that no name is left for it.
+    that created it or asked it for gradients, so that no name is left for it.
     """
     maker = history.maker(node)
     below = [history.node(edge[0]) for edge in node.next if edge is not None]
@@ -149,8 +151,39 @@ def conversion(history: History, value: Value, node: Node) -> bool:
     converts = maker is not None and maker.op in CONVERSIONS
     if on_leaf and (converts or node.name.startswith("ToCopy")):
         return True
+    made = made_at(history, value)
+    return any(same_line(each.site, made) for each in _births(history, value))
+
+
+def _births(history: History, value: Value) -> Iterator[Call]:
+    """Yield what created the only leaf behind a tensor, and what made it one."""
     leaves = history.leaves_of(value)
-    if len(leaves) != 1:
+    if len(leaves) == 1:
+        leaf = leaves.pop()
+        born = history.producer(leaf)
+        if born is not None:
+            yield born
+        yield from (e for e in history.uses(leaf) if e.op in _ASKING)
+
+
+def _is_lost(history: History, value: Value, node: Node, read: Call) -> bool:
+    """Tell whether the leaf behind a tensor was a name of a call that has returned.
+
+    A helper made both and gave back what it had computed from the leaf.
+    """
+    maker, births = history.maker(node), list(_births(history, value))
+    if maker is None or maker.site is None or not births:
         return False
-    born = history.producer(next(iter(leaves)))
-    return born is not None and same_line(born.site, made_at(history, value))
+    helper = maker.site[0], maker.stack
+    inside = births[0].site is not None and helper == (
+        births[0].site[0],
+        births[0].stack,
+    )
+    callers = [each[0] for each in frames(read)]
+    is_parameter = any(
+        each.is_parameter for call in births for each in (*call.inputs, *call.outputs)
+    )
+    return inside and not is_parameter and maker.site[0] not in callers
+
+
+_ASKING = ("requires_grad_", "requires_grad.set")

@@ -168,6 +168,15 @@ def _is_usual(history: History, cut: Cut) -> bool:
     )
 
 
+def _broke_off(history: History, cut: Cut) -> bool:
+    """Tell whether an error ended the run before the step that a pass was for.
+
+    Another pass, before that step, may have been meant to reach what this one did not.
+    """
+    stepped = following(learning.steps(history), cut.backward.index)
+    return history.raised is not None and not stepped
+
+
 def _missed(history: History, cut: Cut) -> set[int]:
     """Return the leaves whose ``.grad`` was read, where a None ended the run."""
     return set(cut.lost & read_gradients(history)) if none_ended_run(history) else set()
@@ -181,10 +190,12 @@ def _weight(history: History, cut: Cut) -> tuple[Severity, Collection[int]]:
         if cut.backward.error is None:
             return "info", ()
         return ("error" if history.ended_by(cut.backward) else "info"), cut.lost
-    wanted = learning.wanted(history)
+    missed, wanted = _missed(history, cut), learning.wanted(history)
+    if _broke_off(history, cut) and not missed:
+        return "info", cut.lost if wanted is None else cut.lost & wanted
     if wanted is not None:
         return "warning", cut.lost & wanted
-    if missed := _missed(history, cut):
+    if missed:
         return "error", missed
     # Nobody steps these leaves. A block with no_grad() says what is meant, and what
     # only enters a comparison is a target.

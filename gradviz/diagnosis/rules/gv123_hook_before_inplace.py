@@ -83,8 +83,8 @@ def _hit(history: History, hook: HookRegistered, value: Value, write: Call) -> H
         f"{place(history, write.site)} made the tensor the result of {now}: the hook "
         "stays behind and is given the gradient of the value before the write.",
         write.site,
-        "Register the hook after the last write in place, or write out of place under "
-        "a new name.",
+        "Write out of place under a new name, or register the hook after the last "
+        "write in place.",
         symptom=hook.site,
         related=(Related("hook registered here", hook.site, _LATER),),
         nodes=tuple(each.key for each in (old, new) if each is not None),

@@ -3,7 +3,7 @@
 What it does
     Finds tensors that were meant to be leaves but are the result of ``.to()``,
     ``.cuda()``, ``.double()``, or of another operation in the expression that created
-    the leaf.
+    the leaf or asked for its gradients, or in the helper that made both.
 
 Why is this bad
     Gradients are collected in the leaf, which has no name. The tensor that the program
@@ -59,7 +59,7 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(found.node.key,),
             tensors=(found.value.tensor,),
             explains=found.explains,
-            edit=gradients_last(found.made),
+            edit=gradients_last(found.made, found.asked),
         )
     yield from _lost_parameters(history)
 

@@ -25,8 +25,9 @@ Use instead
 
 When it stays quiet
     Where a backward pass reached them, or a loss took them as a target, for a single
-    result, and for a program that only runs forward passes in training mode and keeps
-    one or two results.
+    result, for what runs inside a call of the library that takes it apart again, as
+    ``gradcheck`` does, and for a program that only runs forward passes in training mode
+    and keeps one or two results.
 
 References
     https://pytorch.org/docs/stable/notes/faq.html
@@ -62,6 +63,8 @@ def check(history: History) -> Iterator[Hit]:
     reported: set[object] = set()
     trained: dict[object, bool] = {}  # by line
     for found in (*_alive(history), *_let_go(history)):
+        if any(call.within is not None for call in found.made):
+            continue  # a library's call made them, for itself
         made = _one_per_run(history, found.made)
         site = loop_site(history, made[-1])
         place = None if site is None else line_of(site)

@@ -2,7 +2,8 @@
 
 What it does
     Finds losses of at least three backward passes that a list, dict or attribute of the
-    program still holds at the end, each with what is left of its graph.
+    program still holds at the end, or held until another graph was built on them, each
+    with what is left of its own.
 
 Why is this bad
     A pass frees what its nodes saved, not the nodes: every kept loss holds a chain of
@@ -33,12 +34,16 @@ References
 from __future__ import annotations
 
 import ast
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.frames import Spot
+from gradviz.diagnosis.decisions.sources import sources
+from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._bindings import keeps
+from gradviz.diagnosis.rules._bindings import keeps, kept_in
 from gradviz.diagnosis.rules._lifetime import (
     frames,
     line_of,
@@ -77,7 +82,7 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _kept(history: History) -> dict[object, list[Call]]:
-    """Return the calls of each line whose losses are alive, passed once and done."""
+    """Return the calls of each line whose losses were kept, passed once and done."""
     made_by, found = history.once(makers), defaultdict[object, list[Call]](list)
     for backward in history.backwards:
         for root in backward.roots:
@@ -87,7 +92,39 @@ def _kept(history: History) -> dict[object, list[Call]]:
                 continue
             if len(passes_through(history, call.nodes[-1])) == 1:
                 found[line_of(call.site)].append(call)
+    for line, spans in _used_later(history).items():
+        found[line] = found[line] or _at_once(spans)
     return found
+
+
+_Span = tuple[int, int]  # the pass that was through with a loss, and its last use
+
+
+def _used_later(history: History) -> dict[object, dict[Call, _Span]]:
+    """Return, by line, the losses that a graph is built on when their pass is over.
+
+    They may all be gone at the end: with the function that had the list.
+    """
+    made_by = history.once(makers)
+    found = defaultdict[object, dict[Call, _Span]](dict)
+    for use in history.calls:
+        for value in use.inputs if use.nodes else ():
+            made = made_by.get(value.node or 0)
+            if made is None or made.site is None or math.prod(value.shape) != 1:
+                continue
+            passes = passes_through(history, made.nodes[-1])
+            if len(passes) == 1 and passes[0].index < use.index:
+                found[line_of(made.site)][made] = passes[0].index, use.index
+    return found
+
+
+def _at_once(spans: dict[Call, _Span]) -> list[Call]:
+    """Return the most losses that were kept at one time."""
+    waiting, most = list[Call](), list[Call]()
+    for call, (over, _) in sorted(spans.items(), key=lambda row: row[1]):
+        waiting = [each for each in waiting if spans[each][1] > over] + [call]
+        most = max(most, waiting, key=len)
+    return most
 
 
 def _grows(history: History, call: Call) -> bool:
@@ -109,8 +146,25 @@ def _stored(history: History, call: Call) -> tuple[RawSite, str, int] | None:
             return site, ast.unparse(statement), statement.lineno
         names.update(history.places.targets(site))
     tree = history.places.tree(file)
-    for each in [] if tree is None else ast.walk(tree):
-        if isinstance(each, ast.stmt) and keeps(each, names):
-            site = history.places.at_line(call.site[0], each.lineno)
-            return site, ast.unparse(each), each.lineno
-    return None
+    kept = [
+        each
+        for each in ([] if tree is None else ast.walk(tree))
+        if isinstance(each, ast.stmt) and kept_in(each)
+    ]
+    by_name = next((each for each in kept if keeps(each, names)), None)
+    found = by_name or next((e for e in kept if _gets(history, call, e, names)), None)
+    if found is None:
+        return None
+    site = history.places.at_line(call.site[0], found.lineno)
+    return site, ast.unparse(found), found.lineno
+
+
+def _gets(history: History, call: Call, statement: ast.stmt, names: set[str]) -> bool:
+    """Tell whether what a statement keeps was handed on from one of these names."""
+    source = place(history, call.site).source
+    return any(
+        isinstance(each.node, ast.Name) and each.node.id in names
+        for kept in kept_in(statement)
+        for each in sources(Spot(source, kept))
+        if each.node is not kept
+    )

@@ -23,7 +23,8 @@ Use instead
 When it stays quiet
     Straight-through estimators, stop-gradients beside a live branch, fakes that are
     detached for a discriminator, hidden states between chunks, logging: there the
-    leaves are reached by another path or another pass, or no optimizer steps them.
+    leaves are reached by another path or another pass, or no optimizer steps them. An
+    information only where an error ended the run before a step.
 
 References
     https://github.com/speechbrain/speechbrain/issues/1396

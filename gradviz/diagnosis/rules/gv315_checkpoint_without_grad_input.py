@@ -2,7 +2,8 @@
 
 What it does
     Finds reentrant ``checkpoint`` calls on the way to a root where the parameters used
-    inside get no gradient, because no input of the checkpoint requires grad.
+    inside get no gradient, because no input of the checkpoint requires grad, and the
+    line that made it reentrant.
 
 Why is this bad
     A reentrant checkpoint runs its block without gradients and decides by its inputs
@@ -30,21 +31,29 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
+from gradviz.dependence.modes import checkpoint_around
+from gradviz.diagnosis.decisions.decision import Decision, of_keyword
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
+_HOW = "use_reentrant"
+
 
 @cut_rule("GV315", "checkpoint-without-grad-input", "checkpoint")
 def words(history: History, cut: Cut) -> Words:
-    site = cut.place
+    site, made = cut.place, checkpoint_around(history, cut.call)
+    chosen = Decision(site) if made is None else of_keyword(history, made, _HOW)
+    ran = Related("ran without gradients", cut.call.site)
+    called = [Related("called here", site)] if chosen.is_elsewhere else []
     return Words(
         f"`{history.text(site)}` runs its block without gradients, and none of its "
         "inputs requires grad: backward will not come back to it.",
-        "Pass `use_reentrant=False`, or let an input require grad "
+        f"Pass `{_HOW}=False`, or let an input require grad "
         "(`model.enable_input_require_grads()` in transformers).",
-        site,
-        related=(Related("ran without gradients", cut.call.site),),
-        edit=with_keyword(site, "use_reentrant", "False", safe=True),
+        chosen.site,
+        line=chosen.line,
+        related=(ran, *called),
+        edit=None if called else with_keyword(site, _HOW, "False", safe=True),
     )

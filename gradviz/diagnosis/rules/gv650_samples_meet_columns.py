@@ -1,9 +1,10 @@
 """One value per sample is lined up with the columns of the samples.
 
 What it does
-    Finds arithmetic between a vector with one value for each sample, looked up with a
-    batch of indices, and a tensor of three or more dimensions whose first and last
-    sizes are both the number of samples.
+    Finds arithmetic between a vector with one value for each sample and a tensor whose
+    first dimension holds those samples, where the last one is as long. That the values
+    are those of samples is known where they were looked up with a batch of indices, or
+    where they came with the same samples; the columns are those of a layer's results.
 
 Why is this bad
     Broadcasting lines shapes up from the right: the values of the samples scale the
@@ -21,8 +22,8 @@ Use instead
         scale = alpha_bar[t].view(-1, 1, 1, 1)
 
 When it stays quiet
-    Where the sizes differ, for parameters and vectors that were not looked up, and
-    with two dimensions: a table of pairs.
+    Where the sizes differ, for parameters, and where the columns may be the same
+    samples, or things like them: a table of pairs.
 
 References
     https://pytorch.org/docs/stable/notes/broadcasting.html
@@ -33,9 +34,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from gradviz.dependence.axes import Dim, axes_in
+from gradviz.dependence.axis_facts import Axes
+from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._classes import weights_of
 from gradviz.diagnosis.rules._origins import behind, described
 from gradviz.program import Call, History, RawSite, Value
 
@@ -54,19 +59,48 @@ def check(history: History) -> Iterator[Hit]:
             continue
         pair = call.inputs[:2]
         for flat, tall in (pair, pair[::-1]) if len(pair) == 2 else ():
+            if not _fits_both(flat, tall):
+                continue
             looked_up = _looked_up(history, flat, tall, call)
-            if looked_up is not None:
+            if looked_up is not None or _goes_with_rows(history, flat, tall):
                 told.add(call.site)
-                yield _hit(history, call, flat, tall, looked_up)
+                made = looked_up or history.producer(flat, call.index)
+                yield _hit(history, call, flat, tall, made, bool(looked_up))
                 break
 
 
-def _looked_up(history: History, flat: Value, tall: Value, before: Call) -> Call | None:
-    """Return the call that looked the values of all samples up, if the sizes agree."""
+def _fits_both(flat: Value, tall: Value) -> bool:
+    """Tell whether a vector is as long as the first and the last dimension."""
     count = flat.shape
-    if len(count) != 1 or count[0] < 2 or len(tall.shape) < 3:
-        return None
-    if (tall.shape[0], tall.shape[-1]) != (*count, *count) or flat.is_parameter:
+    if len(count) != 1 or count[0] < 2 or len(tall.shape) < 2 or flat.is_parameter:
+        return False
+    return (tall.shape[0], tall.shape[-1]) == (*count, *count)
+
+
+def _goes_with_rows(history: History, flat: Value, tall: Value) -> bool:
+    """Tell whether the elements of a vector are samples, and the columns features."""
+    axes = history.once(axes_of)
+    (mine,), (rows, *_, columns) = axes.of(flat), axes.of(tall)
+    if not _same(axes, mine, rows) or _same(axes, mine, columns):
+        return False
+    return bool(weights_of(columns))
+
+
+def _same(axes: Axes, one: Dim, other: Dim) -> bool:
+    """Tell whether two dimensions run over the same samples, as far as is known."""
+    return any(
+        a.root is b.root
+        or a.picked_with(b)
+        or (axes.of_samples(a) and axes.of_samples(b))
+        for a in axes_in(one)
+        for b in axes_in(other)
+    )
+
+
+def _looked_up(history: History, flat: Value, tall: Value, before: Call) -> Call | None:
+    """Return the call that looked the values of all samples up."""
+    count = flat.shape
+    if len(tall.shape) < 3:
         return None
     for call in islice(behind(history, flat, before.index), _FAR):
         if name_of(call) in _LOOKUPS:
@@ -78,19 +112,27 @@ def _looked_up(history: History, flat: Value, tall: Value, before: Call) -> Call
 
 
 def _hit(
-    history: History, call: Call, flat: Value, tall: Value, looked_up: Call
+    history: History,
+    call: Call,
+    flat: Value,
+    tall: Value,
+    made: Call | None,
+    looked_up: bool,
 ) -> Hit:
     ones = ", 1" * (len(tall.shape) - 1)
+    how = "looked up" if looked_up else "made"
+    where = "" if made is None else f", {how} in {history.line(made.site)},"
+    known = () if made is None else (Related("one value per sample", made.site),)
     return Hit(
-        f"{described(history, flat, 'A vector')} has one value for each sample, looked "
-        f"up in {history.line(looked_up.site)}, and meets "
-        f"{described(history, tall, 'a tensor')} in `{history.text(call.site)}`: "
+        f"{described(history, flat, 'A vector')} has one value for each sample{where} "
+        f"and meets {described(history, tall, 'a tensor')} in "
+        f"`{history.text(call.site)}`: "
         "shapes are lined up from the right, so the values of the samples go along "
         "the columns.",
         call.site,
         f"Give the values dimensions of their own: `.view(-1{ones})`.",
         symptom=call.site,
-        related=(Related("one value per sample", looked_up.site),),
+        related=known,
         tensors=(flat.tensor, tall.tensor),
         edit=operand_followed_by(
             call.site, call.inputs.index(flat), f".view(-1{ones})"

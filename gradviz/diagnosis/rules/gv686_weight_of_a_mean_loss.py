@@ -2,7 +2,8 @@
 
 What it does
     Finds a product of a mean of a classification loss with something computed from the
-    same mean through an exponential: ``(1 - exp(-loss)) ** gamma * loss``.
+    same mean through an exponential: ``(1 - exp(-loss)) ** gamma * loss``, with or
+    without other factors, such as a weight per class.
 
 Why is this bad
     The weight is meant to be one per sample, large where the sample is hard. Made of
@@ -55,14 +56,25 @@ def check(history: History) -> Iterator[Hit]:
     for call in history.calls:
         if plain(call.op) not in _PRODUCTS or len(call.inputs) != 2:
             continue
-        if call.site in told or any(each.shape for each in call.inputs):
+        if call.site in told or all(each.shape for each in call.inputs):
             continue
         told.add(call.site)  # the same line does the same in every turn
-        one, other = [_loss_behind(history, each, call) for each in call.inputs]
-        if one is None or other is None or one[0] is not other[0]:
-            continue
-        if one[1] != other[1]:  # an exponential in one of them
-            yield _hit(history, call, one[0])
+        found = dict.fromkeys(_losses_in(history, call))
+        weighed = [loss for loss, curved in found if curved and (loss, False) in found]
+        if weighed:
+            yield _hit(history, call, weighed[0])
+
+
+def _losses_in(history: History, product: Call) -> Iterator[tuple[Call, bool]]:
+    """Yield the averaged losses behind the factors of a product, and if by ``exp``."""
+    waiting = [(each, product) for each in product.inputs]
+    for seen, (value, use) in enumerate(waiting):
+        loss = None if value.shape else _loss_behind(history, value, use)
+        if loss is not None:
+            yield loss
+        made = history.producer(value, use.index) if seen < _FAR else None
+        if made is not None and plain(made.op) in _PRODUCTS:
+            waiting += [(each, made) for each in made.inputs]
 
 
 def _loss_behind(history: History, value: Value, use: Call) -> tuple[Call, bool] | None:

@@ -1,7 +1,8 @@
 """GV811: gradcheck of a function that draws random numbers.
 
 What it does
-    Finds checks that failed while the function drew random numbers, with the line.
+    Finds checks that failed while the function drew random numbers, with the line. If a
+    flag or a layer's mode can switch the draw off, that is the line that checks.
 Why is this bad
     ``gradcheck`` calls the function many times and compares the results; another draw
     in each call makes any derivative look wrong.
@@ -21,6 +22,10 @@ from collections.abc import Iterator
 
 from gradviz.dependence.draws import draws
 from gradviz.dependence.op_families import numbers_in
+from gradviz.diagnosis._words import module_around
+from gradviz.diagnosis.decisions.decision import site_of
+from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.switches import is_open, switched_by
 from gradviz.diagnosis.random_draws import foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
@@ -31,35 +36,66 @@ from gradviz.program import Call, History, RawSite
 def check(history: History) -> Iterator[Hit]:
     """Yield the draws inside of failed checks."""
     for call in failed_checks(history):
-        site, line = _draw(history, call)
+        drawn = _drawn(history, call)
+        site, line = (drawn.site, None) if drawn else _changing_line(history, call)
         if site is None:
             continue
+        chosen = _chosen(history, drawn, call) if drawn else site
         yield Hit(
             f"{call.op} runs the function many times, but line "
             f"{line or history.places.line(site)} draws random numbers, or counts: "
             f"every run gives another result, so no derivative can fit.",
-            culprit=site,
+            culprit=chosen,
             line=line,
             fix="Switch the randomness off (`eval()`, `p=0`) or draw the noise once, "
             "outside of the function that is checked.",
             symptom=call.site,
-            related=(Related("checked here", call.site),),
+            related=(
+                Related("checked here", call.site),
+                *([Related("drawn here", site)] if chosen != site else []),
+            ),
             explains=True,
             certainty=0.9,
         )
 
 
-def _draw(history: History, check: Call) -> tuple[RawSite | None, int | None]:
+def _inside(history: History, check: Call) -> list[Call]:
+    """Return the calls that a check made."""
     inside, calls = {check.index}, list[Call]()
     for call in history.calls:
         if call.within in inside:
             inside.add(call.index)
             calls.append(call)
-            if draws(call):
-                return call.site, None
+    return calls
+
+
+def _drawn(history: History, check: Call) -> Call | None:
+    return next(filter(draws, _inside(history, check)), None)
+
+
+def _chosen(history: History, drawn: Call, check: Call) -> RawSite | None:
+    """Return where a draw was switched on: where it stands, if nothing else could.
+
+    In the line of the check where the flag was left as it is by default, or where a
+    layer draws that does so in training mode only.
+    """
+    module = module_around(history, drawn.module)
+    if module is not None and "Dropout" in module.kind:
+        return check.site
+    where = spot(history, drawn.site, drawn.stack)
+    decided = None if where is None else switched_by(where)
+    if decided is None:
+        return drawn.site
+    if is_open(decided):
+        return check.site
+    return site_of(history, decided) or drawn.site
+
+
+def _changing_line(history: History, check: Call) -> tuple[RawSite | None, int | None]:
+    """Return a line that gives other numbers in each run without the engine."""
     site, line = foreign_draw(history, function_of_call(check))
     if site is None:
-        site = _changing(calls)
+        site = _changing(_inside(history, check))
     if site is None and "not reentrant" in (check.error or ""):
         return _backward_draw(history)
     return site, line

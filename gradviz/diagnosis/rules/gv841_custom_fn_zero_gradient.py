@@ -3,7 +3,7 @@
 What it does
     Finds Functions of the user whose backward got gradients that are not zero and gave
     nothing but zeros, in every call of the run, to parameters that get no other
-    gradient.
+    gradient. Where it filled a copy of what it returns, that is the line.
 
 Why is this bad
     The graph is connected and every parameter has a gradient: zeros. A mask that never
@@ -37,12 +37,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from types import CodeType
 
 from gradviz.dependence import learning
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.custom_functions import return_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program import Backward, History, Node, NodeRun
+from gradviz.program import Backward, Call, History, Node, NodeRun
 
 
 @rule("GV841", "custom-fn-zero-gradient", "warning")
@@ -77,12 +79,23 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
     custom = node.custom
     assert custom is not None
     site, line = return_place(history, custom.backward)
+    fix = (
+        "Check the mask or factor; for a step such as round(), pass the gradient on as "
+        "it is (a straight-through estimator)."
+    )
+    why, into_copy = "", _written_into_copy(history, custom.backward)
+    if into_copy is not None:
+        site, line = into_copy.site, None
+        why = (
+            f" `{history.text(site)}` writes into a copy, as an index that is no slice "
+            "makes one, and the zeros stay."
+        )
+        fix = "Assign to the index instead: `x[mask] = …`."
     return Hit(
         f"{custom.name}.backward gives zeros for every gradient that it gets: "
-        f"{learning.listed(history, lost)} behind it cannot learn.",
+        f"{learning.listed(history, lost)} behind it cannot learn.{why}",
         site or node.site,
-        "Check the mask or factor; for a step such as round(), pass the gradient on as "
-        "it is (a straight-through estimator).",
+        fix,
         line=line,
         symptom=backward.site,
         related=(Related("applied here", node.site),),
@@ -90,3 +103,18 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
         tensors=tuple(sorted(lost)),
         certainty=0.7,
     )
+
+
+def _written_into_copy(history: History, backward: CodeType | None) -> Call | None:
+    """Return the call of a backward that fills a copy of elements and drops it."""
+    for call in history.calls:
+        if call.site is None or call.site[0] is not backward or not call.writes:
+            continue
+        written = call.inputs[0]
+        made = history.producer(written, call.index)
+        if made is None or plain(made.op) != "getitem" or not made.inputs:
+            continue
+        is_copy = made.inputs[0].storage != written.storage
+        if is_copy and not history.uses(written.tensor, after=call.index):
+            return call
+    return None

@@ -46,4 +46,31 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-zero-gradient",
     ),
+    case(
+        "gradients_put_into_a_copy",
+        """
+        import torch
+        class Sign(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x.sign()
+            @staticmethod
+            def backward(ctx, g):
+                (x,) = ctx.saved_tensors
+                result = torch.zeros_like(g)
+                inside = x.abs() <= 1
+                result[inside].copy_(g[inside])  # CULPRIT
+                return result
+        lin = torch.nn.Linear(3, 3)
+        opt = torch.optim.SGD(lin.parameters(), 0.1)
+        for _ in range(3):
+            loss = Sign.apply(lin(torch.randn(4, 3))).sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "custom-fn-zero-gradient",
+        says=["writes into a copy"],
+    ),
 ]

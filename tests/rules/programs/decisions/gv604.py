@@ -144,4 +144,64 @@ PROGRAMS: list[Case] = [
         """,
         "double-softmax",
     ),
+    case(
+        "a_key_chose_a_maker_of_layers",
+        """
+        import torch
+        import torch.nn as nn
+        from dataclasses import dataclass, field
+        ACTIVATIONS = {
+            "relu": nn.ReLU,
+            "softmax": lambda: nn.Softmax(dim=1),
+            "none": nn.Identity,
+        }
+        @dataclass
+        class Head:
+            hidden: str = "relu"
+            final: str = "softmax"  # CULPRIT
+        @dataclass
+        class Config:
+            classes: int = 3
+            head: Head = field(default_factory=Head)
+        class Net(nn.Module):
+            def __init__(self, cfg):
+                super().__init__()
+                head = cfg.head
+                self.head = nn.Sequential(
+                    nn.Linear(4, 8), ACTIVATIONS[head.hidden](),
+                    nn.Linear(8, cfg.classes), ACTIVATIONS[head.final](),
+                )
+            def forward(self, x):
+                return self.head(x)
+        net = Net(Config())
+        x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+        nn.CrossEntropyLoss()(net(x), y).backward()
+        """,
+        "double-softmax",
+        says=["chose it"],
+    ),
+    case(
+        "a_key_chose_a_layer_of_a_table",
+        """
+        import argparse
+        import torch
+        import torch.nn as nn
+        class Net(nn.Module):
+            def __init__(self, last):
+                super().__init__()
+                self.lin = nn.Linear(4, 3)
+                self.ends = nn.ModuleDict(
+                    {"softmax": nn.Softmax(dim=1), "none": nn.Identity()}
+                )
+                self.last = last
+            def forward(self, x):
+                return self.ends[self.last](self.lin(x))
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--last", default="softmax")  # CULPRIT
+        net = Net(parser.parse_args([]).last)
+        x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+        nn.functional.cross_entropy(net(x), y).backward()
+        """,
+        "double-softmax",
+    ),
 ]

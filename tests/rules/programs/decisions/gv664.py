@@ -152,4 +152,28 @@ PROGRAMS: list[Case] = [
         """,
         "index-out-of-range",
     ),
+    case(
+        "a_table_of_settings_by_name",
+        """
+        import torch
+        from torch import nn
+        PRESETS = {
+            "tiny": {
+                "words": 9,  # CULPRIT
+                "width": 4,
+            },
+            "large": {"words": 99, "width": 8},
+        }
+        class Net(nn.Module):
+            def __init__(self, preset="tiny"):
+                super().__init__()
+                sizes = PRESETS[preset]
+                self.embed = nn.Embedding(sizes["words"], sizes["width"])
+            def forward(self, ids):
+                return self.embed(ids).mean(1)
+        net = Net()
+        print(net(torch.tensor([[1, 4, 9]])))
+        """,
+        "index-out-of-range",
+    ),
 ]

@@ -424,4 +424,26 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "losses_compared_with_the_one_before",
+        """
+        import torch
+        from torch import nn
+        def fit(net, opt):
+            before, history, smooth = None, [], 0.0
+            for step in range(6):
+                loss = net(torch.randn(4, 3)).pow(2).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                if before is not None and abs(before - loss) < 1e-9:
+                    break
+                before = loss
+                smooth = 0.9 * smooth + 0.1 * loss.detach()
+                history.append(loss.detach())
+            print(torch.stack(history).mean().item(), float(smooth))
+        net = nn.Linear(3, 1)
+        fit(net, torch.optim.SGD(net.parameters(), 0.01))
+        """,
+    ),
 ]

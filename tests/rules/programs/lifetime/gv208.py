@@ -89,4 +89,38 @@ PROGRAMS: list[Case] = [
         """,
         "nonleaf-after-to",
     ),
+    case(
+        "scaled_where_it_is_asked_for_gradients",
+        """
+        import torch
+        from torch import nn
+        class Attack:
+            def __init__(self, eps=0.2):
+                self.eps = eps
+            def start(self, like):
+                noise = torch.rand(like.shape)
+                return self.eps * (2 * noise.requires_grad_() - 1)  # CULPRIT
+            def run(self, net, x):
+                delta = self.start(x)
+                net(x + delta).sum().backward()
+                return delta.grad.sign()
+        net = nn.Linear(3, 1)
+        Attack().run(net, torch.randn(4, 3))
+        """,
+        "nonleaf-after-to",
+    ),
+    case(
+        "scaled_after_the_leaf_in_a_helper",
+        """
+        import torch
+        def start(n):
+            noise = torch.rand(n, requires_grad=True)
+            scaled = noise * 0.1  # CULPRIT
+            return scaled
+        weights = start(3)
+        (weights * torch.ones(3)).sum().backward()
+        print(weights.grad)
+        """,
+        "nonleaf-after-to",
+    ),
 ]

@@ -77,4 +77,60 @@ PROGRAMS: list[Case] = [
         """,
         "losses-kept-with-graph",
     ),
+    case(
+        "series_by_name_in_a_function",
+        """
+        from collections import defaultdict
+        import torch
+        from torch import nn
+        class History:
+            def __init__(self):
+                self.series = defaultdict(list)
+            def log(self, **numbers):
+                for name, value in numbers.items():
+                    self.series[name].append(value)  # CULPRIT
+            def mean(self, name):
+                values = self.series[name]
+                return (sum(values) / len(values)).item()
+        def main():
+            net, history = nn.Linear(3, 1), History()
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for step in range(5):
+                error = net(torch.randn(4, 3)).pow(2).mean()
+                size = net.weight.abs().sum()
+                loss = error + 0.1 * size
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                history.log(loss=loss, error=error)
+            print(history.mean("error"))
+        main()
+        """,
+        "losses-kept-with-graph",
+    ),
+    case(
+        "meters_that_are_handed_losses",
+        """
+        import torch
+        from torch import nn
+        class Meter:
+            def __init__(self):
+                self.values = []
+            def update(self, value):
+                self.values.append(value)  # CULPRIT
+            def average(self):
+                return torch.stack(self.values).mean()
+        def train(net, opt, meter):
+            for step in range(4):
+                loss = net(torch.randn(4, 3)).pow(2).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                meter.update(loss)
+            print(float(meter.average().detach()))
+        net = nn.Linear(3, 1)
+        train(net, torch.optim.SGD(net.parameters(), 0.1), Meter())
+        """,
+        "losses-kept-with-graph",
+    ),
 ]

@@ -246,4 +246,53 @@ PROGRAMS: list[Case] = [
         F.nll_loss(o(seq).log_softmax(-1).flatten(0, 1), tags.flatten()).backward()
         """,
     ),
+    case(
+        "best_items_of_users_of_two_towers",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        clicks, wanted = torch.randint(0, 9, (8, 3)), torch.arange(8) % 6
+        users, items = nn.EmbeddingBag(9, 4, mode="mean"), nn.Linear(5, 4)
+        features = torch.randn(6, 5)
+        opt = torch.optim.SGD([*users.parameters(), *items.parameters()], lr=0.1)
+        for step in range(3):
+            rows = items(torch.cat([part for part in features[wanted].split(4)]))
+            scores = users(clicks) @ rows.T
+            pairs = torch.arange(8)
+            both = F.cross_entropy(scores, pairs) + F.cross_entropy(scores.T, pairs)
+            opt.zero_grad()
+            both.backward()
+            opt.step()
+        with torch.no_grad():
+            best = (users(clicks) @ items(features).T).topk(2, dim=1).indices
+        recall = (best == wanted[:, None]).any(1).float().mean()
+        """,
+    ),
+    case(
+        "as_many_samples_as_columns",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        n = 6
+        x, w = torch.randn(n, 4), torch.rand(n) + 0.5
+        net, keys = nn.Linear(4, n), nn.Linear(4, 5)
+        a = (torch.rand(n, n) < 0.5).float()
+        a = ((a + a.T) > 0).float() + torch.eye(n)
+        root = a.sum(1).rsqrt()
+        h = (root[:, None] * a * root) @ net(x)
+        column = h - h.mean(0)
+        z = keys(x)
+        pairs = z.pow(2).sum(1)[:, None] + z.pow(2).sum(1) - 2 * z @ z.T
+        near = torch.softmax(-pairs / pairs.detach().mean(1), dim=1)
+        bias, scale = torch.randn(n), torch.rand(n)
+        out = net(x) * scale + bias
+        error = (w[:, None] * (out - x.repeat(1, 2)[:, :n]).pow(2)).mean()
+        other = (w * (out - 1).pow(2).mean(1)).mean() + (w * out.T.pow(2)).mean()
+        (column.pow(2).mean() + near.diagonal().mean() + error + other).backward()
+        """,
+    ),
 ]

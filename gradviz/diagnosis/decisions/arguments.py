@@ -1,0 +1,59 @@
+"""What a call is given: in its own brackets, or bound to its function before."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator
+
+from gradviz.diagnosis.decisions.choice import choice, entry, path
+from gradviz.diagnosis.decisions.frames import Spot, last_name
+
+
+def given(where: Spot, place: int | None, names: Collection[str]) -> Spot | None:
+    """Return the argument of the call at a spot, by its place or by its name.
+
+    Also one that ``partial`` bound, or that ``**settings`` hold.
+    """
+    call = where.node
+    if not isinstance(call, ast.Call):
+        return None
+    bound = list(_bound(where, call))
+    for each, one in ((where, call), *bound):
+        found = next(filter(None, (_named(each, one, name) for name in names)), None)
+        if found is not None:
+            return found
+    return None if place is None else _placed(where, call, bound, place)
+
+
+def _named(where: Spot, call: ast.Call, name: str) -> Spot | None:
+    for each in call.keywords:
+        if each.arg == name:
+            return where.at(each.value)
+        if each.arg is None:
+            table = choice(where.at(each.value))
+            found = entry(table.node, name)
+            if found is not None:
+                return table.at(found)
+    return None
+
+
+def _placed(
+    where: Spot, call: ast.Call, bound: Iterable[tuple[Spot, ast.Call]], place: int
+) -> Spot | None:
+    before = [each.at(one) for each, partial in bound for one in partial.args[1:]]
+    rows = [*before, *map(where.at, call.args)][: place + 1]
+    if len(rows) <= place or any(isinstance(e.node, ast.Starred) for e in rows):
+        return None
+    return rows[place]
+
+
+def _bound(where: Spot, call: ast.Call) -> Iterator[tuple[Spot, ast.Call]]:
+    """Yield the calls of ``partial`` that can be behind the function of a call."""
+    for step in path(where.at(call.func)):
+        node = step.node
+        branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
+        ways = (path(step.at(each)) for each in branches)
+        for each in (step, *(one for way in ways for one in way)):
+            made = each.node
+            if isinstance(made, ast.Call) and last_name(made.func) == "partial":
+                yield each, made
