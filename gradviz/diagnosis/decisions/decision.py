@@ -20,6 +20,7 @@ from gradviz.program import (
     Optimizer,
     OptimizerCall,
     RawSite,
+    Value,
 )
 
 Frames = tuple[RawSite, ...]  # innermost first
@@ -161,12 +162,27 @@ def of_setting(
 ) -> Decision:
     """Return the line that chose how a step computes: the argument of its layer.
 
-    ``kinds`` are the classes of layers that do nothing else. Of another call, its own.
+    ``kinds`` are the classes of layers that do nothing else. Of a function, what it
+    was given: by name, or behind the tensors that a layer is not constructed with.
     """
     module = module_around(history, call.module)
     if module is not None and module.kind in kinds and module.site is not None:
         return of_argument(history, module, place, names)
-    return Decision(call.site)
+    return _given(
+        history, call.site, call.stack, place + _tensors_before(history, call), names
+    )
+
+
+def _tensors_before(history: History, call: Call) -> int:
+    """Return how many arguments of a call are the tensors that it works on.
+
+    Of a tensor's method, one less: the first stands before the dot.
+    """
+    kinds = [isinstance(each, Value) for each in (*call.arguments, None)]
+    where = spot(history, call.site, call.stack)
+    spelt = where.node.args if where and isinstance(where.node, ast.Call) else []
+    is_method = len(spelt) == len(call.arguments) - 1
+    return max(kinds.index(False) - is_method, 0)
 
 
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:

@@ -3,8 +3,8 @@
 What it does
     Finds ``softmax`` over dimension 0, or over any in which samples lie side by side,
     as a loader or a layer's input shows, whose result weighs a tensor that is then
-    summed over another dimension, or is multiplied as a batch of matrices. So does
-    ``log_softmax`` with a sum and ``logsumexp``.
+    summed over another dimension, or is multiplied with it by ``bmm``, ``matmul`` or
+    ``einsum``. So does ``log_softmax`` with a sum and ``logsumexp``.
 
 Why is this bad
     That is the dimension of the samples: their weights compete with those of other
@@ -38,6 +38,7 @@ from gradviz.dependence.axes import axes_in
 from gradviz.dependence.axis_walk import axes_of, over
 from gradviz.dependence.batches import holds_samples
 from gradviz.dependence.flow import dimension, name_of, words
+from gradviz.dependence.products import letters
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -46,7 +47,6 @@ from gradviz.program import Call, History, RawSite, Value
 _SAME_PLACES = words("dropout clone contiguous float double to unsqueeze getitem")
 _PRODUCTS = {"softmax": words("mul rmul multiply"), "log_softmax": words("add radd")}
 _SUMS = words("sum logsumexp")
-_BATCHES = words("bmm matmul")
 _NAMES = ("dim", "axis")
 _FAR = 6  # calls between the softmax and the product
 
@@ -87,11 +87,10 @@ def _weighed(history: History, made: Call, place: int) -> tuple[Call, int] | Non
         following = None
         for use in history.uses(weights.tensor):
             name = name_of(use)
+            if (spelt := letters(use)) is not None and use.outputs:
+                dim = _contracted(use, *spelt, weights, place)
+                return None if dim is None else (use, dim)
             others = [each for each in use.inputs if each.tensor != weights.tensor]
-            if name in _BATCHES and len(weights.shape) > 2 and use.outputs:
-                first = use.inputs[0].tensor == weights.tensor
-                summed = len(weights.shape) - (1 if first else 2)
-                return None if summed == place else (use, summed)
             if name in products and others and use.outputs:
                 return _summed(history, weights, others[0], use.outputs[0], place)
             if name in _SAME_PLACES and use.outputs:
@@ -102,6 +101,24 @@ def _weighed(history: History, made: Call, place: int) -> tuple[Call, int] | Non
             return None
         weights = following
     return None
+
+
+def _contracted(
+    product: Call, operands: list[str], made: str, weights: Value, place: int
+) -> int | None:
+    """Return the dimension of weights that a product adds up, if it keeps theirs."""
+    own = [each.tensor == weights.tensor for each in product.inputs[-len(operands) :]]
+    if sum(own) != 1:
+        return None
+    mine = operands[own.index(True)]
+    others = "".join(
+        each for each, is_own in zip(operands, own, strict=True) if not is_own
+    )
+    if mine[place] not in made or mine[place] not in others:
+        return None
+    sizes = zip(mine, weights.shape, strict=True)
+    summed = [i for i, (e, n) in enumerate(sizes) if e not in made and n > 1]
+    return summed[0] if summed else None
 
 
 def _summed(
