@@ -213,17 +213,36 @@ def stored_in(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
     """
     yield from set_attributes(source, name)
     for each in ast.walk(source.tree):
-        match each:
-            case ast.Assign([ast.Subscript(ast.Attribute(attr=attr))], value):
-                if attr == name:
-                    yield each, value
-            case ast.Expr(
-                ast.Call(ast.Attribute(ast.Attribute(attr=attr), method), [*_, value])
-            ):
-                if attr == name and method in _STORING:
-                    yield each, value
-            case _:
-                pass
+        if isinstance(each, ast.stmt) and isinstance(_holder(each), ast.Attribute):
+            value = put_by(each, name)
+            if value is not None:
+                yield each, value
+
+
+def put_by(statement: ast.stmt, name: str) -> ast.expr | None:
+    """Return what a statement puts into a list or a table of this name."""
+    if last_name(_holder(statement) or statement) != name:
+        return None
+    match statement:
+        case ast.Assign(_, value) | ast.AugAssign(value=ast.List([value])):
+            return value
+        case ast.Expr(ast.Call(args=[*_, value])):
+            return value
+        case _:
+            return None
+
+
+def _holder(statement: ast.AST) -> ast.expr | None:
+    """Return the list or the table that a statement puts something into."""
+    match statement:
+        case ast.Assign([ast.Subscript(holder)]):
+            return holder
+        case ast.AugAssign(holder, ast.Add(), ast.List([_])):
+            return holder
+        case ast.Expr(ast.Call(ast.Attribute(holder, method))) if method in _STORING:
+            return holder
+        case _:
+            return None
 
 
 def _set_by(

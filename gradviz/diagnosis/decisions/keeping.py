@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import stored_in
+from gradviz.diagnosis.decisions.bindings import own_nodes, put_by, stored_in
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import Frames
 from gradviz.diagnosis.decisions.frames import Spot, spot
@@ -33,6 +33,59 @@ def kept_by(history: History, reader: Frames, maker: Frames) -> int | None:
             ):
                 return statement.lineno
     return None
+
+
+def put_into(where: Spot, depth: int = 4) -> list[Spot]:
+    """Return what was put into the list that an expression is, or takes a part of.
+
+    Where it is filled, statement by statement; of a comprehension, its elements.
+    """
+    node, found = where.node, dict[ast.AST, Spot]()
+    match node:
+        case ast.Subscript(container, ast.Slice()) | ast.Starred(container):
+            return put_into(where.at(container), depth)
+        case ast.ListComp(element, [of]) | ast.GeneratorExp(element, [of]):
+            taken = {
+                each.id for each in ast.walk(of.target) if isinstance(each, ast.Name)
+            }
+            inside = {
+                each.id for each in ast.walk(element) if isinstance(each, ast.Name)
+            }
+            own = not taken & inside
+            return [where.at(element)] if own else put_into(where.at(of.iter), depth)
+        case _:
+            pass
+    way = path(where)
+    for step in way:
+        for value in _filled(step):
+            found[value.node] = value
+    last = way[-1].node
+    if not found and isinstance(last, ast.Call) and depth:
+        for each in last.args:
+            found |= {e.node: e for e in put_into(way[-1].at(each), depth - 1)}
+    elif not found and last is not node and depth:
+        return put_into(way[-1], depth - 1)
+    return list(found.values())
+
+
+def _filled(where: Spot) -> Iterator[Spot]:
+    """Yield what statements put into the list that a name or an attribute is."""
+    if isinstance(where.node, ast.Attribute):
+        for statement, value in stored_in(where.source, where.node.attr):
+            if not isinstance(value, ast.List | ast.Dict) and not any(
+                isinstance(each, ast.Attribute) for each in _targets(statement)
+            ):
+                yield Spot(where.source, value)
+    elif isinstance(where.node, ast.Name):
+        for statement in own_nodes(where.scope):
+            if isinstance(statement, ast.stmt):
+                value = put_by(statement, where.node.id)
+                if value is not None:
+                    yield where.at(value)
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    return statement.targets if isinstance(statement, ast.Assign) else []
 
 
 def _own(reader: Frames, maker: Frames) -> int:
