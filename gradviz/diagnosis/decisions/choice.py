@@ -125,6 +125,13 @@ def _of_item(
     return where.at(default) if known and default is not None else None
 
 
+def entry(where: Spot, name: str) -> Spot | None:
+    """Return what a table has under a name, wherever the table was written."""
+    table = choice(where)
+    found = _entry(table.node, name)
+    return None if found is None else table.at(found)
+
+
 def _entry(table: ast.AST, key: object) -> ast.expr | None:
     match table:
         case ast.Dict(keys, values):

@@ -10,7 +10,7 @@ from types import CodeType
 from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.bindings import definition, of_name
-from gradviz.diagnosis.decisions.choice import method_called, path
+from gradviz.diagnosis.decisions.choice import entry, method_called, path
 from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, spot
 from gradviz.program import (
     Call,
@@ -20,6 +20,7 @@ from gradviz.program import (
     Optimizer,
     OptimizerCall,
     RawSite,
+    ScheduleCall,
     Value,
 )
 
@@ -92,6 +93,32 @@ def of_parameters(history: History, optimizer: Optimizer) -> Decision:
     return _given(history, optimizer.site, stack, 0, ("params",))
 
 
+def of_rate(history: History, optimizer: Optimizer) -> Decision:
+    """Return the line that chose how long the steps of an optimizer are.
+
+    Its own rate, that of the only group that has one, or a scheduler's that takes no
+    notice of it.
+    """
+    for made in history.of(ScheduleCall):
+        place = _PEAKS.get(made.kind) if made.what == "init" else None
+        if made.optimizer == optimizer.key and place is not None:
+            return _given(history, made.site, made.stack, place, ("max_lr",))
+    stack = _stack_of(history, optimizer)
+    where = spot(history, optimizer.site, stack)
+    groups = None if where is None else _argument(where, 0, ("params",))
+    last = None if groups is None else path(groups)[-1]
+    listed = last.node.elts if last and isinstance(last.node, ast.List) else ()
+    rates = [entry(last.at(each), "lr") for each in listed if last is not None]
+    own = [each for each in rates if each is not None]
+    if len(own) == 1 and not (where and _argument(where, 1, ("lr",))):
+        return _at(history, path(own[0])[-1], optimizer.site)
+    return _given(history, optimizer.site, stack, 1, ("lr",))
+
+
+_PEAKS = {"OneCycleLR": 1, "CyclicLR": 2}
+# schedulers that have a rate of their own: its place among the arguments
+
+
 def of_selection(history: History, optimizer: Optimizer) -> Decision:
     """Return the line that picked an optimizer's parameters by a condition.
 
@@ -100,9 +127,9 @@ def of_selection(history: History, optimizer: Optimizer) -> Decision:
     """
     where = spot(history, optimizer.site, _stack_of(history, optimizer))
     given = None if where is None else _argument(where, 0, ("params",))
-    if where is None or given is None:
+    if given is None:
         return Decision(optimizer.site)
-    last = path(where.at(given))[-1]
+    last = path(given)[-1]
     listed = last.node.elts if isinstance(last.node, ast.List) else []
     lists = [last.at(_params_in(each)) for each in listed] or [last]
     for found in (path(each)[-1] for each in lists):
@@ -137,19 +164,26 @@ def _given(
 ) -> Decision:
     where = spot(history, site, stack)
     given = None if where is None else _argument(where, place, names)
-    way = [] if where is None or given is None else path(where.at(given))
-    return _at(history, way[-1], site) if len(way) > 1 else Decision(site)
+    way = [] if given is None else path(given)
+    is_own = where is None or given is None or given.node in _arguments(where.node)
+    return Decision(site) if is_own and len(way) < 2 else _at(history, way[-1], site)
 
 
-def _argument(where: Spot, place: int, names: Collection[str]) -> ast.expr | None:
-    """Return what a call is given, by its place among the arguments or by name."""
+def _argument(where: Spot, place: int, names: Collection[str]) -> Spot | None:
+    """Return what a call is given, by its place among the arguments or by name.
+
+    By name, also in a table that the call unpacks.
+    """
     call = where.node
     if not isinstance(call, ast.Call):
         return None
-    named = [each.value for each in call.keywords if each.arg in names]
-    placed = call.args[place : place + 1]
+    named = [where.at(each.value) for each in call.keywords if each.arg in names]
+    placed = [where.at(each) for each in call.args[place : place + 1]]
     if any(isinstance(each, ast.Starred) for each in call.args[: place + 1]):
         placed = []
+    tables = [each.value for each in call.keywords if each.arg is None]
+    if not named and not placed and len(tables) == 1:
+        named = [e for name in names if (e := entry(where.at(tables[0]), name))]
     return next(iter(named or placed), None)
 
 
@@ -281,8 +315,10 @@ def _given_by(where: Spot, decided: ast.stmt) -> Spot | None:
     return given if is_argument else None
 
 
-def _arguments(call: ast.Call | None) -> list[ast.expr]:
-    return [] if call is None else [*call.args, *(k.value for k in call.keywords)]
+def _arguments(call: ast.AST | None) -> list[ast.expr]:
+    if not isinstance(call, ast.Call):
+        return []
+    return [*call.args, *(each.value for each in call.keywords)]
 
 
 def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:
