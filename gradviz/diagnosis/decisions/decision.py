@@ -219,6 +219,24 @@ def _tensors_before(history: History, call: Call) -> int:
     return max(kinds.index(False) - is_method, 0)
 
 
+_INPLACE = {
+    "ReLU ReLU6 SELU SiLU Mish Hardswish Hardsigmoid": 0,
+    "LeakyReLU ELU CELU Dropout Dropout1d Dropout2d Dropout3d AlphaDropout "
+    "FeatureAlphaDropout": 1,
+    "Hardtanh Threshold RReLU": 2,
+}
+# layers that write what they are given if told to, and the place of `inplace`
+
+
+def of_write(history: History, call: Call) -> Decision:
+    """Return the line that chose to write in place: of a layer, its ``inplace``."""
+    module = module_around(history, call.module)
+    kind = "" if module is None else module.kind
+    found = [(k.split(), n) for k, n in _INPLACE.items() if kind in k.split()]
+    kinds, place = found[0] if found else ([], 0)
+    return of_setting(history, call, kinds, place, ("inplace",))
+
+
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
     """Return the line that put a step into a computation.
 
