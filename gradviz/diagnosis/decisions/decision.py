@@ -339,21 +339,6 @@ def _arguments(call: ast.AST | None) -> list[ast.expr]:
     return [*call.args, *(each.value for each in call.keywords)]
 
 
-def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:
-    """Return the two lines of one function, in one call, that led to two events.
-
-    There the program chose which comes first. None where they are one line. Of deep
-    stacks only the innermost frames are known: the same ones lie around the two lines.
-    """
-    for place, mine in enumerate(one, 1):
-        for also, others in enumerate(other, 1):
-            around = zip(one[place:], other[also:], strict=False)
-            apart = mine[0] is others[0] and mine != others
-            if apart and all(a == b for a, b in around):
-                return mine, others
-    return None
-
-
 def turned_at(history: History, around: Frames) -> RawSite | None:
     """Return the innermost of an event's frames that stands in a loop."""
     for place, site in enumerate(around, 1):
