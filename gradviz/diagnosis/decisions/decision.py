@@ -88,9 +88,19 @@ def of_argument(
 
 
 def of_parameters(history: History, optimizer: Optimizer) -> Decision:
-    """Return the line that chose which parameters an optimizer was given."""
-    stack = _stack_of(history, optimizer)
-    return _given(history, optimizer.site, stack, 0, ("params",))
+    """Return the line that chose which parameters an optimizer was given.
+
+    Where a helper makes it for the model that it is handed, who handed it that.
+    """
+    where = spot(history, optimizer.site, _stack_of(history, optimizer))
+    given = None if where is None else _argument(where, 0, ("params",))
+    if where is None or given is None:
+        return Decision(optimizer.site)
+    last = path(given)[-1]
+    while (handed := _given_by(last)) is not None:
+        last = handed
+    own = last.node in _arguments(where.node)
+    return Decision(optimizer.site) if own else _at(history, last, optimizer.site)
 
 
 def of_rate(history: History, optimizer: Optimizer) -> Decision:
@@ -309,7 +319,8 @@ def of_elements(history: History, site: RawSite | None, stack: Frames = ()) -> D
         decided, around = around, where.source.parent(around)
     if isinstance(around, ast.For) and around.body == [decided]:
         decided = around if decided is statement else decided
-    given = None if isinstance(decided, ast.If) else _given_by(where, decided)
+    walked = decided.iter if isinstance(decided, ast.For) else where.node
+    given = None if isinstance(decided, ast.If) else _given_by(where.at(walked))
     if given is not None:
         return _at(history, given, site)
     if decided is statement:
@@ -318,12 +329,11 @@ def of_elements(history: History, site: RawSite | None, stack: Frames = ()) -> D
     return Decision(found, history.text(found), site)
 
 
-def _given_by(where: Spot, decided: ast.stmt) -> Spot | None:
+def _given_by(where: Spot) -> Spot | None:
     """Return the argument of the call that gave a helper what it works on."""
-    walked = decided.iter if isinstance(decided, ast.For) else where.node
     names = [
         each
-        for each in ast.walk(walked)
+        for each in ast.walk(where.node)
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
     ]
     if len(names) != 1:
