@@ -11,7 +11,7 @@ from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.bindings import definition, of_name
 from gradviz.diagnosis.decisions.choice import entry, method_called, path
-from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, spot
+from gradviz.diagnosis.decisions.frames import UNKNOWN, Function, Spot, last_name, spot
 from gradviz.program import (
     Call,
     History,
@@ -85,6 +85,42 @@ def of_argument(
     if key not in known:
         known[key] = _given(history, module.site, module.stack, place, names)
     return known[key]
+
+
+def of_option(history: History, call: Call, name: str) -> Decision:
+    """Return the line that chose an option of a call, or that could have, and did not.
+
+    A helper that hands its own options on leaves it to who calls it; so does one whose
+    default is None.
+    """
+    where = first = spot(history, call.site, call.stack)
+    while where is not None and isinstance(where.node, ast.Call):
+        given = next((e.value for e in where.node.keywords if e.arg == name), None)
+        if given is not None:
+            way = path(where.at(given))
+            last, left = way[-1].node, way[-2].frame if len(way) > 1 else None
+            if not isinstance(last, ast.Constant) or last.value is not None:
+                is_own = len(way) == 1 and where is first
+                return (
+                    Decision(call.site) if is_own else _at(history, way[-1], call.site)
+                )
+        else:
+            left = where.frame if _hands_on(where) else None
+        if left is None or left.call is None or left.source is None:
+            break
+        where = Spot(left.source, left.call, left.outer or UNKNOWN)
+    if where is None or where is first:
+        return Decision(call.site)
+    return _at(history, where, call.site)
+
+
+def _hands_on(where: Spot) -> bool:
+    """Tell whether a call is given all the options of the function around it."""
+    call, scope = where.node, where.scope
+    kept = scope.args.kwarg if isinstance(scope, Function) else None
+    tables = [each.value for each in getattr(call, "keywords", ()) if each.arg is None]
+    names = [each.id for each in tables if isinstance(each, ast.Name)]
+    return kept is not None and kept.arg in names
 
 
 def of_parameters(history: History, optimizer: Optimizer) -> Decision:
