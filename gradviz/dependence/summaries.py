@@ -43,17 +43,22 @@ def summaries(history: History) -> Iterator[Summary]:
             continue
         gone = reduced(call)
         given = call.inputs[0] if call.inputs else None
-        if given is None or gone is None or len(gone) != 1 or not call.outputs:
+        if given is None or gone is None or given.is_parameter or not call.outputs:
             continue
-        samples = set(axes_in(axes.of(given)[gone[0]]))
-        if sum(size > 1 for size in given.shape) < 3 or given.is_parameter:
+        if sum(size > 1 for size in given.shape) < 3:
             continue
-        if not any(map(axes.of_samples, samples)) or _has(axes, call.outputs[0], None):
+        place = next((e for e in gone if _holds(axes, given, e)), None)
+        if place is None or _has(axes, call.outputs[0], None):
             continue
+        samples = set(axes_in(axes.of(given)[place]))
         told.add(call.site)
         found = _joined(history, axes, call, samples)
         if found is not None:
-            yield Summary(call, gone[0], *found)
+            yield Summary(call, place, *found)
+
+
+def _holds(axes: Axes, value: Value, place: int) -> bool:
+    return any(map(axes.of_samples, axes_in(axes.of(value)[place])))
 
 
 def _has(axes: Axes, value: Value, samples: set[Axis] | None) -> bool:

@@ -219,9 +219,19 @@ def stored_in(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
                 yield each, value
 
 
+def named(node: ast.AST) -> str:
+    """Return "rows" of ``self.rows``, "kept['x']" of that entry; "" of what has none.
+
+    By this name, statements are taken to speak of one and the same list.
+    """
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return f"{named(node.value)}[{node.slice.value!r}]"
+    return last_name(node)
+
+
 def put_by(statement: ast.stmt, name: str) -> ast.expr | None:
     """Return what a statement puts into a list or a table of this name."""
-    if last_name(_holder(statement) or statement) != name:
+    if named(_holder(statement) or statement) != name:
         return None
     match statement:
         case ast.Assign(_, value) | ast.AugAssign(value=ast.List([value])):

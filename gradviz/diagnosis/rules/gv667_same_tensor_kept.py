@@ -22,7 +22,8 @@ Use instead
         memory.append(state.clone())
 
 When it stays quiet
-    A tensor that is repeated on purpose, ``[x] * 4``, and one that nobody writes.
+    A tensor that is repeated on purpose, ``[x] * 4``, or was before it was written, and
+    one that nobody writes from turn to turn.
 
 References
     https://pytorch.org/docs/stable/generated/torch.clone.html
@@ -31,6 +32,7 @@ References
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
@@ -48,14 +50,18 @@ _JOINING = words("stack cat concat concatenate vstack")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that joins one tensor with itself."""
     told = set[RawSite | None]()
+    meant: dict[int, int] = {}  # tensors that were joined before they were written
     for call in history.calls:
         if plain(call.op) not in _JOINING or len(call.inputs) < 2 or call.site in told:
             continue
-        first = call.inputs[0]
+        first, count = call.inputs[0], len(call.inputs)
         if any(each.tensor != first.tensor for each in call.inputs):
             continue
         writes = [each for each, _ in history.writes(first.storage, before=call.index)]
-        if len(writes) > 1:
+        turns = Counter(each.site for each in writes)
+        if max(turns.values(), default=0) < 2:
+            meant[first.tensor] = max(count, meant.get(first.tensor, 0))
+        elif count > meant.get(first.tensor, 0):
             told.add(call.site)
             kept = _kept(history, call)
             if kept is not None:

@@ -43,6 +43,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gradviz.dependence.axis_ops import reduced
 from gradviz.dependence.batches import holds_samples
 from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import plain
@@ -182,7 +183,9 @@ def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
 
 def _summary_hit(history: History, summary: Summary) -> Hit:
     made, place = summary.made, summary.place
-    shape, within = made.inputs[0].shape, 1 if place == 0 else 0
+    shape, gone = made.inputs[0].shape, reduced(made) or []
+    rest = [each for each in gone if each != place]
+    within = tuple(rest) if len(rest) > 1 else (*rest, 1 if place == 0 else 0)[0]
     chosen = of_setting(history, made, (), 0, ("dim", "axis"))
     return Hit(
         f"`{history.text(made.site)}` reduces {tuple(shape)} over dimension {place}, "
@@ -197,7 +200,7 @@ def _summary_hit(history: History, summary: Summary) -> Hit:
         related=(Related("put into each sample here", summary.joined.site),),
         tensors=(made.outputs[0].tensor, summary.rows.tensor),
         certainty=0.75,
-        edit=over_dimension(chosen.site, within)
-        if len(made.outputs[0].shape) == len(shape) and not chosen.is_elsewhere
-        else None,
+        edit=None
+        if chosen.is_elsewhere or rest or len(made.outputs[0].shape) < len(shape)
+        else over_dimension(chosen.site, int(place == 0)),
     )

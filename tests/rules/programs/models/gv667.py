@@ -73,4 +73,42 @@ PROGRAMS: list[Case] = [
         net(batch).square().mean().backward()
         """,
     ),
+    case(
+        "states_that_a_generator_hands_out",
+        """
+        import torch
+        from torch import nn
+        def walk(steps):
+            x = torch.zeros(3)
+            for _ in range(steps):
+                x += torch.randn(3)
+                yield x  # CULPRIT
+        path = torch.stack(list(walk(6)))
+        net = nn.Linear(3, 2)
+        net(path).square().mean().backward()
+        """,
+        "same-tensor-kept",
+    ),
+    case(
+        "states_under_a_key_and_a_shared_weight",
+        """
+        import torch
+        from torch import nn
+        net, seen, shared = nn.Linear(3, 3), {"x": [], "t": []}, []
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            shared.append(net.weight)
+        x = torch.zeros(3)
+        for step in range(4):
+            x.mul_(0.9).add_(torch.randn(3))
+            seen["x"].append(x)  # CULPRIT
+            seen["t"].append(step)
+            loss = (x @ torch.stack(shared).mean(0).t()).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        net(torch.stack(seen["x"])).square().mean().backward()
+        """,
+        "same-tensor-kept",
+    ),
 ]

@@ -117,4 +117,37 @@ PROGRAMS: list[Case] = [
             (local(x) + context(x.mean(0))).square().mean().backward()
         """,
     ),
+    case(
+        "channel_weights_pooled_over_the_batch",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        conv, gate = nn.Conv2d(1, 4, 3), nn.Linear(4, 4)
+        for (x,) in DataLoader(TensorDataset(torch.randn(8, 1, 6, 6)), batch_size=4):
+            h = conv(x)
+            weights = gate(h.mean((0, 2, 3))).sigmoid()  # CULPRIT
+            (h * weights[:, None, None]).square().mean().backward()
+        """,
+        "batch-result-in-each-sample",
+        says=["`dim=(2, 3)`"],
+    ),
+    case(
+        "batch_normalisation_by_hand",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        conv, gate = nn.Conv2d(1, 4, 3), nn.Linear(4, 4)
+        scale, shift = (torch.randn(4, requires_grad=True) for _ in range(2))
+        for (x,) in DataLoader(TensorDataset(torch.randn(8, 1, 6, 6)), batch_size=4):
+            h = conv(x)
+            mean, var = h.mean((0, 2, 3)), h.var((0, 2, 3))
+            factor = scale / (var + 1e-5).sqrt()
+            offset = shift - mean * factor
+            h = h * factor[:, None, None] + offset[:, None, None]
+            h = h * gate(h.mean((2, 3))).sigmoid()[..., None, None]
+            h.square().mean().backward()
+        """,
+    ),
 ]
