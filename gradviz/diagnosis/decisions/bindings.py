@@ -242,6 +242,23 @@ def put_by(statement: ast.stmt, name: str) -> ast.expr | None:
             return None
 
 
+def item_set(where: Spot, holder: ast.expr, key: object) -> ast.expr | None:
+    """Return what an entry of a table is set to, where one line of a function does it.
+
+    With this key, or with one that is no literal: ``nets[name] = …`` in a loop.
+    """
+    found = [
+        each.value
+        for each in own_nodes(where.scope)
+        if isinstance(each, ast.Assign)
+        for target in each.targets
+        if isinstance(target, ast.Subscript)
+        and named(target.value) == named(holder) != ""
+        and getattr(target.slice, "value", key) == key
+    ]
+    return found[0] if len(found) == 1 else None
+
+
 def _holder(statement: ast.AST) -> ast.expr | None:
     """Return the list or the table that a statement puts something into."""
     match statement:
@@ -261,9 +278,9 @@ def _set_by(
     if isinstance(target, ast.Attribute) and target.attr == name:
         yield statement, value
     elif isinstance(target, ast.Tuple):
-        count = len(target.elts)
-        values = value.elts if isinstance(value, ast.Tuple) else [value] * count
-        values = values if len(values) == count else [value] * count
+        values = value.elts if isinstance(value, ast.Tuple) else []
+        if len(values) != len(target.elts):
+            values = [_item(value, place) for place in range(len(target.elts))]
         for one, other in zip(target.elts, values, strict=True):
             yield from _set_by(statement, one, other, name)
 

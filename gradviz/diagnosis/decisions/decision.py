@@ -218,7 +218,7 @@ def _given(
 def _argument(where: Spot, place: int, names: Collection[str]) -> Spot | None:
     """Return what a call is given, by its place among the arguments or by name.
 
-    By name, also in a table that the call unpacks.
+    By name, also in a table that the call unpacks, or bound to it by ``partial``.
     """
     call = where.node
     if not isinstance(call, ast.Call):
@@ -230,6 +230,11 @@ def _argument(where: Spot, place: int, names: Collection[str]) -> Spot | None:
     tables = [each.value for each in call.keywords if each.arg is None]
     if not named and not placed and len(tables) == 1:
         named = [e for name in names if (e := entry(where.at(tables[0]), name))]
+    if not named and not placed:
+        bound = path(where.at(call.func))[-1]
+        if isinstance(bound.node, ast.Call) and last_name(bound.node.func) == "partial":
+            keywords = bound.node.keywords
+            named = [bound.at(each.value) for each in keywords if each.arg in names]
     return next(iter(named or placed), None)
 
 

@@ -75,4 +75,23 @@ PROGRAMS: list[Case] = [
         "diverging-training",
         engines=("torch",),
     ),
+    case(
+        "a_rate_bound_to_a_maker_of_optimizers",
+        """
+        import torch
+        import torch.nn as nn
+        from functools import partial
+        MAKERS = {
+            "adam": partial(torch.optim.Adam, lr=1e-3),
+            "sgd": partial(torch.optim.SGD, lr=1e4),  # CULPRIT
+        }
+        net = nn.Linear(2, 1)
+        opt = MAKERS["sgd"](net.parameters())
+        for _ in range(30):
+            opt.zero_grad()
+            net(torch.ones(3, 2)).pow(2).mean().backward()
+            opt.step()
+        """,
+        "diverging-training",
+    ),
 ]

@@ -129,4 +129,26 @@ for start in (0, 4):
         """,
         "batchnorm-single-sample",
     ),
+    case(
+        "loaders_that_a_helper_returns_together",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        def split(data, batch):
+            loaders = {}
+            for name in ("train", "test"):
+                loaders[name] = DataLoader(data, batch)  # CULPRIT
+            return loaders["train"], DataLoader(data, 1)
+        class Trainer:
+            def __init__(self, net, batch=4):
+                self.net, data = net, TensorDataset(torch.randn(9, 5))
+                self.train, self.test = split(data, batch)
+            def fit(self):
+                for step, (x,) in enumerate(self.train):
+                    self.net(x).square().mean().backward()
+        Trainer(nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6))).fit()
+        """,
+        "batchnorm-single-sample",
+    ),
 ]

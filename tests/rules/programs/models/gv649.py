@@ -69,6 +69,20 @@ PROGRAMS: list[Case] = [
         says=["`dim=1`"],
     ),
     case(
+        "weights_that_are_normalised_by_hand",
+        """
+        import torch
+        from torch import nn
+        lift, score = nn.Linear(3, 4), nn.Linear(4, 1)
+        frames = lift(torch.randn(6, 5, 3))
+        e = score(frames).exp()
+        weights = e / e.sum(dim=0, keepdim=True)  # CULPRIT
+        pooled = (weights * frames).sum(dim=1)
+        pooled.square().mean().backward()
+        """,
+        "weights-over-the-batch",
+    ),
+    case(
         "experts_and_clusters_that_compete",
         """
         import torch
