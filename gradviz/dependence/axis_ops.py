@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 from gradviz.dependence.axes import Axis, Dim, Dims, Factor, Move, joined, new
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
+from gradviz.dependence.products import letters
 from gradviz.program import Call, Value
 
 Get: TypeAlias = Callable[[Value], Dims]
@@ -320,18 +321,17 @@ def _cell(call: Call, get: Get) -> Result:
 
 
 def _einsum(call: Call, get: Get) -> Result:
-    text = next((each for each in call.arguments if isinstance(each, str)), "")
-    sides = text.replace(" ", "").split("->")
-    if len(sides) != 2 or "." in text:
+    spelt = letters(call)
+    if spelt is None:
         return None
     known: dict[str, Dim] = {}
-    for letters, value in zip(sides[0].split(","), call.inputs, strict=False):
+    for operand, value in zip(spelt[0], call.inputs, strict=True):
         if value.is_parameter:
             continue
-        for letter, dim in zip(letters, get(value), strict=False):
+        for letter, dim in zip(operand, get(value), strict=True):
             known[letter] = joined(known.get(letter, ()), dim)
     shape = call.outputs[0].shape if call.outputs else ()
-    sizes = zip(sides[1], shape, strict=False)
+    sizes = zip(spelt[1], shape, strict=False)
     return [tuple([known.get(letter) or _fresh(call, size) for letter, size in sizes])]
 
 

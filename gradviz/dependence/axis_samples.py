@@ -6,6 +6,8 @@ from types import CodeType
 
 from gradviz.program import Call, History, RawSite
 
+_OF_ONE = ("__getitem__", "__getitems__", "__iter__", "__next__")  # of a dataset
+
 
 class Loaders:
     """The loops over loaders of a run, by their lines.
@@ -21,10 +23,15 @@ class Loaders:
         self._known: dict[RawSite, bool] = {}
 
     def ran(self, call: Call) -> bool:
-        """Tell whether a loader ran a call."""
+        """Tell whether a loader ran a call, but for those that make a single sample."""
         if not self._lines or call.site is None:
             return False
-        return any(map(self._is_loop, (call.site, *call.stack)))
+        for each in (call.site, *call.stack):
+            if self._is_loop(each):
+                return True
+            if each[0].co_name in _OF_ONE:
+                return False
+        return False
 
     def _is_loop(self, site: RawSite) -> bool:
         known = self._known.get(site)

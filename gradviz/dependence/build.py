@@ -20,7 +20,7 @@ from gradviz.dependence.flow import (
     is_new,
     name_of,
 )
-from gradviz.dependence.numbers import integers_in, is_foreign, numbers_in
+from gradviz.dependence.numbers import TRIVIAL, integers_in, is_foreign, numbers_in
 from gradviz.program import Backward, Call, Event, History, RawSite, Value
 
 
@@ -62,7 +62,6 @@ _OVERWRITING = frozenset(
         "data.set",
     ]
 )
-_TRIVIAL = frozenset((0.0, 1.0, -1.0))  # numbers that say nothing about their origin
 
 _NEAR = 32  # exports that are asked whether they went into a new tensor
 
@@ -260,7 +259,7 @@ class Builder:
         vertex = self._add(None, call, edges)
         self._exports.append(vertex)
         self._recent.append((vertex, call))
-        for number in set(numbers_in(call.result)) - _TRIVIAL:
+        for number in set(numbers_in(call.result)) - TRIVIAL:
             self._numbers[number] = vertex
             if abs(number) < 1e9 and call.inputs[0].requires_grad:
                 for whole in {int(number), round(number)} - {0, 1}:

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TypeAlias
 
-from gradviz.dependence.numbers import integers_in, is_foreign, numbers_in
+from gradviz.dependence.numbers import TRIVIAL, integers_in, is_foreign, numbers_in
 from gradviz.program import SHAPED_LIKE, Call, History, RawSite, Value
 
 
@@ -164,7 +164,7 @@ class Flow:
     def _numbers(self) -> dict[float, list[Call]]:
         found: dict[float, list[Call]] = defaultdict(list)
         for call in self._exports:
-            for number in set(numbers_in(call.result)):
+            for number in set(numbers_in(call.result)) - TRIVIAL:
                 found[number].append(call)
         return found
 

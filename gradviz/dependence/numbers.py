@@ -7,6 +7,9 @@ from typing import Any
 
 from gradviz.program import Opaque
 
+TRIVIAL = frozenset((0.0, 1.0, -1.0))
+"""Numbers that say nothing about their origin."""
+
 
 def numbers_in(given: Any) -> Iterator[float]:
     """Yield the floats in nested lists, tuples and plain values.

@@ -23,7 +23,7 @@ from gradviz.diagnosis._words import (
     place,
     tensor_words,
 )
-from gradviz.diagnosis.decisions.decision import of_setting
+from gradviz.diagnosis.decisions.decision import of_write
 from gradviz.diagnosis.edits.remedy import Remedy, first_of
 from gradviz.diagnosis.edits.writes import copied_first, out_of_place
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -318,16 +318,6 @@ def _in_loop(history: History, found: Overwrite) -> bool:
     return between and len(alike) > 1 and numel(found.write.value) < size
 
 
-_ACTIVATIONS = "ReLU ReLU6 RReLU LeakyReLU ELU SELU CELU SiLU Mish Threshold Hardtanh"
-_DROPOUTS = "Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout"
-_WRITING_LAYERS = {
-    *_ACTIVATIONS.split(),
-    *_DROPOUTS.split(),
-    "Hardswish",
-    "Hardsigmoid",
-}
-"""Layers of the library that write their input if they are made with ``inplace``."""
-
 _APART = "Hand it a copy: `layer(x.clone())`, or use another layer here."
 
 Sentence = Callable[[History, Overwrite], str]
@@ -392,7 +382,7 @@ def written_at(history: History, found: Overwrite) -> RawSite | None:
     second = _second_name(history, found.site)
     if second is not None:
         return second
-    return of_setting(history, found.call, _WRITING_LAYERS, 0, ("inplace",)).site
+    return of_write(history, found.call).site
 
 
 def _second_name(history: History, site: RawSite | None) -> RawSite | None:

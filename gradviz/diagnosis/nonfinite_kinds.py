@@ -27,6 +27,8 @@ _SELECTS = (
     "maximum minimum take gather index_select"
 )
 
+_MEANS = ("mean", "nanmean", "cross_entropy", "nll_loss")
+
 _REPEATS = 5
 """So many calls in one line before an overflow make it one of repeated growth."""
 
@@ -98,6 +100,8 @@ def _of_call(history: History, birth: Birth) -> Kind:
     family = of_op(call.op)
     if any(0 in value.shape for value in call.inputs) and family != "spread":
         return "division"
+    if plain(call.op) in _MEANS and not birth.is_nan:
+        return _of_overflow(history, birth)  # of the sum: there are elements
     if family == "root":
         return _of_power(history, birth)
     kinds: dict[Family, Kind] = {

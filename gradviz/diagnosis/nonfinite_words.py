@@ -50,6 +50,7 @@ def hit(
     message: str,
     fix: str,
     culprit: RawSite | None = None,
+    line: int | None = None,
 ) -> Hit:
     """Return the finding for a birth; the message says how it came to be."""
     site = culprit or birth.site
@@ -68,6 +69,7 @@ def hit(
             filter(None, [message, consequence(history, birth), when(history, birth)])
         ),
         culprit=site,
+        line=line,
         fix=fix,
         symptom=_symptom(birth),
         related=tuple(each for each in related if each.site not in (None, site)),

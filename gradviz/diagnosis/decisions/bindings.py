@@ -214,17 +214,63 @@ def stored_in(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
     """
     yield from set_attributes(source, name)
     for each in ast.walk(source.tree):
-        match each:
-            case ast.Assign([ast.Subscript(ast.Attribute(attr=attr))], value):
-                if attr == name:
-                    yield each, value
-            case ast.Expr(
-                ast.Call(ast.Attribute(ast.Attribute(attr=attr), method), [*_, value])
-            ):
-                if attr == name and method in _STORING:
-                    yield each, value
-            case _:
-                pass
+        if isinstance(each, ast.stmt) and isinstance(_holder(each), ast.Attribute):
+            value = put_by(each, name)
+            if value is not None:
+                yield each, value
+
+
+def named(node: ast.AST) -> str:
+    """Return "rows" of ``self.rows``, "kept['x']" of that entry; "" of what has none.
+
+    By this name, statements are taken to speak of one and the same list.
+    """
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return f"{named(node.value)}[{node.slice.value!r}]"
+    return last_name(node)
+
+
+def put_by(statement: ast.stmt, name: str) -> ast.expr | None:
+    """Return what a statement puts into a list or a table of this name."""
+    if named(_holder(statement) or statement) != name:
+        return None
+    match statement:
+        case ast.Assign(_, value) | ast.AugAssign(value=ast.List([value])):
+            return value
+        case ast.Expr(ast.Call(args=[*_, value])):
+            return value
+        case _:
+            return None
+
+
+def item_set(where: Spot, holder: ast.expr, key: object) -> ast.expr | None:
+    """Return what an entry of a table is set to, where one line of a function does it.
+
+    With this key, or with one that is no literal: ``nets[name] = …`` in a loop.
+    """
+    found = [
+        each.value
+        for each in own_nodes(where.scope)
+        if isinstance(each, ast.Assign)
+        for target in each.targets
+        if isinstance(target, ast.Subscript)
+        and named(target.value) == named(holder) != ""
+        and getattr(target.slice, "value", key) == key
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _holder(statement: ast.AST) -> ast.expr | None:
+    """Return the list or the table that a statement puts something into."""
+    match statement:
+        case ast.Assign([ast.Subscript(holder)]):
+            return holder
+        case ast.AugAssign(holder, ast.Add(), ast.List([_])):
+            return holder
+        case ast.Expr(ast.Call(ast.Attribute(holder, method))) if method in _STORING:
+            return holder
+        case _:
+            return None
 
 
 def _set_by(
@@ -233,9 +279,9 @@ def _set_by(
     if isinstance(target, ast.Attribute) and target.attr == name:
         yield statement, value
     elif isinstance(target, ast.Tuple):
-        count = len(target.elts)
-        values = value.elts if isinstance(value, ast.Tuple) else [value] * count
-        values = values if len(values) == count else [value] * count
+        values = value.elts if isinstance(value, ast.Tuple) else []
+        if len(values) != len(target.elts):
+            values = [_item(value, place) for place in range(len(target.elts))]
         for one, other in zip(target.elts, values, strict=True):
             yield from _set_by(statement, one, other, name)
 

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from gradviz.diagnosis.decisions.bindings import (
     definition,
     field,
+    item_set,
     of_name,
     returned,
     set_attributes,
@@ -136,8 +137,17 @@ def _of_item(
     found = entry(table.node, key.value)
     if found is not None:
         return table.at(found)
-    known = isinstance(table.node, ast.Dict) and default is not None
-    return where.at(default) if known and default is not None else None
+    given = item_set(where, container, key.value)
+    if given is None and isinstance(table.node, ast.Dict):
+        given = default
+    return None if given is None else where.at(given)
+
+
+def entry_of(where: Spot, name: str) -> Spot | None:
+    """Return what a table has under a name, wherever the table was written."""
+    table = choice(where)
+    found = entry(table.node, name)
+    return None if found is None else table.at(found)
 
 
 def entry(table: ast.AST, key: object) -> ast.expr | None:

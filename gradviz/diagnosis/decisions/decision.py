@@ -11,8 +11,8 @@ from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.bindings import definition, of_name
-from gradviz.diagnosis.decisions.choice import method_called, path
-from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, spot
+from gradviz.diagnosis.decisions.choice import entry_of, method_called, path
+from gradviz.diagnosis.decisions.frames import UNKNOWN, Function, Spot, last_name, spot
 from gradviz.program import (
     Call,
     History,
@@ -21,6 +21,8 @@ from gradviz.program import (
     Optimizer,
     OptimizerCall,
     RawSite,
+    ScheduleCall,
+    Value,
 )
 
 Frames = tuple[RawSite, ...]  # innermost first
@@ -91,10 +93,82 @@ def of_keyword(history: History, call: Call, name: str) -> Decision:
     return _given(history, call.site, call.stack, None, (name,))
 
 
+def of_option(history: History, call: Call, name: str) -> Decision:
+    """Return the line that chose an option of a call, or that could have, and did not.
+
+    A helper that hands its own options on leaves it to who calls it; so does one whose
+    default is None.
+    """
+    where = first = spot(history, call.site, call.stack)
+    while where is not None and isinstance(where.node, ast.Call):
+        said = next((e.value for e in where.node.keywords if e.arg == name), None)
+        if said is not None:
+            way = path(where.at(said))
+            last, left = way[-1].node, way[-2].frame if len(way) > 1 else None
+            if not isinstance(last, ast.Constant) or last.value is not None:
+                is_own = len(way) == 1 and where is first
+                return (
+                    Decision(call.site) if is_own else _at(history, way[-1], call.site)
+                )
+        else:
+            left = where.frame if _hands_on(where) else None
+        if left is None or left.call is None or left.source is None:
+            break
+        where = Spot(left.source, left.call, left.outer or UNKNOWN)
+    if where is None or where is first:
+        return Decision(call.site)
+    return _at(history, where, call.site)
+
+
+def _hands_on(where: Spot) -> bool:
+    """Tell whether a call is given all the options of the function around it."""
+    call, scope = where.node, where.scope
+    kept = scope.args.kwarg if isinstance(scope, Function) else None
+    tables = [each.value for each in getattr(call, "keywords", ()) if each.arg is None]
+    names = [each.id for each in tables if isinstance(each, ast.Name)]
+    return kept is not None and kept.arg in names
+
+
 def of_parameters(history: History, optimizer: Optimizer) -> Decision:
-    """Return the line that chose which parameters an optimizer was given."""
+    """Return the line that chose which parameters an optimizer was given.
+
+    Where a helper makes it for the model that it is handed, who handed it that.
+    """
+    where = spot(history, optimizer.site, _stack_of(history, optimizer))
+    params = None if where is None else given(where, 0, ("params",))
+    if where is None or params is None:
+        return Decision(optimizer.site)
+    last = path(params)[-1]
+    while (handed := _given_by(last)) is not None:
+        last = handed
+    own = last.node in _arguments(where.node)
+    return Decision(optimizer.site) if own else _at(history, last, optimizer.site)
+
+
+def of_rate(history: History, optimizer: Optimizer) -> Decision:
+    """Return the line that chose how long the steps of an optimizer are.
+
+    Its own rate, that of the only group that has one, or a scheduler's that takes no
+    notice of it.
+    """
+    for made in history.of(ScheduleCall):
+        place = _PEAKS.get(made.kind) if made.what == "init" else None
+        if made.optimizer == optimizer.key and place is not None:
+            return _given(history, made.site, made.stack, place, ("max_lr",))
     stack = _stack_of(history, optimizer)
-    return _given(history, optimizer.site, stack, 0, ("params",))
+    where = spot(history, optimizer.site, stack)
+    groups = None if where is None else given(where, 0, ("params",))
+    last = None if groups is None else path(groups)[-1]
+    listed = last.node.elts if last and isinstance(last.node, ast.List) else ()
+    rates = [entry_of(last.at(each), "lr") for each in listed if last is not None]
+    own = [each for each in rates if each is not None]
+    if len(own) == 1 and not (where and given(where, 1, ("lr",))):
+        return _at(history, path(own[0])[-1], optimizer.site)
+    return _given(history, optimizer.site, stack, 1, ("lr",))
+
+
+_PEAKS = {"OneCycleLR": 1, "CyclicLR": 2}
+# schedulers that have a rate of their own: its place among the arguments
 
 
 def of_selection(history: History, optimizer: Optimizer) -> Decision:
@@ -157,12 +231,45 @@ def of_setting(
 ) -> Decision:
     """Return the line that chose how a step computes: the argument of its layer.
 
-    ``kinds`` are the classes of layers that do nothing else. Of another call, its own.
+    ``kinds`` are the classes of layers that do nothing else. Of a function, what it
+    was given: by name, or behind the tensors that a layer is not constructed with.
     """
     module = module_around(history, call.module)
     if module is not None and module.kind in kinds and module.site is not None:
         return of_argument(history, module, place, names)
-    return Decision(call.site)
+    return _given(
+        history, call.site, call.stack, place + _tensors_before(history, call), names
+    )
+
+
+def _tensors_before(history: History, call: Call) -> int:
+    """Return how many arguments of a call are the tensors that it works on.
+
+    Of a tensor's method, one less: the first stands before the dot.
+    """
+    kinds = [isinstance(each, Value) for each in (*call.arguments, None)]
+    where = spot(history, call.site, call.stack)
+    spelt = where.node.args if where and isinstance(where.node, ast.Call) else []
+    is_method = len(spelt) == len(call.arguments) - 1
+    return max(kinds.index(False) - is_method, 0)
+
+
+_INPLACE = {
+    "ReLU ReLU6 SELU SiLU Mish Hardswish Hardsigmoid": 0,
+    "LeakyReLU ELU CELU Dropout Dropout1d Dropout2d Dropout3d AlphaDropout "
+    "FeatureAlphaDropout": 1,
+    "Hardtanh Threshold RReLU": 2,
+}
+# layers that write what they are given if told to, and the place of `inplace`
+
+
+def of_write(history: History, call: Call) -> Decision:
+    """Return the line that chose to write in place: of a layer, its ``inplace``."""
+    module = module_around(history, call.module)
+    kind = "" if module is None else module.kind
+    found = [(k.split(), n) for k, n in _INPLACE.items() if kind in k.split()]
+    kinds, place = found[0] if found else ([], 0)
+    return of_setting(history, call, kinds, place, ("inplace",))
 
 
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
@@ -237,47 +344,34 @@ def of_elements(history: History, site: RawSite | None, stack: Frames = ()) -> D
         decided, around = around, where.source.parent(around)
     if isinstance(around, ast.For) and around.body == [decided]:
         decided = around if decided is statement else decided
-    given = None if isinstance(decided, ast.If) else _given_by(where, decided)
-    if given is not None:
-        return _at(history, given, site)
+    walked = decided.iter if isinstance(decided, ast.For) else where.node
+    handed = None if isinstance(decided, ast.If) else _given_by(where.at(walked))
+    if handed is not None:
+        return _at(history, handed, site)
     if decided is statement:
         return Decision(site)
     found = history.places.at_line(site[0], decided.lineno)
     return Decision(found, history.text(found), site)
 
 
-def _given_by(where: Spot, decided: ast.stmt) -> Spot | None:
+def _given_by(where: Spot) -> Spot | None:
     """Return the argument of the call that gave a helper what it works on."""
-    walked = decided.iter if isinstance(decided, ast.For) else where.node
     names = [
         each
-        for each in ast.walk(walked)
+        for each in ast.walk(where.node)
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
     ]
     if len(names) != 1:
         return None
-    given = of_name(where.at(names[0]))
-    is_argument = given is not None and given.node in _arguments(where.frame.call)
-    return given if is_argument else None
+    found = of_name(where.at(names[0]))
+    is_argument = found is not None and found.node in _arguments(where.frame.call)
+    return found if is_argument else None
 
 
-def _arguments(call: ast.Call | None) -> list[ast.expr]:
-    return [] if call is None else [*call.args, *(k.value for k in call.keywords)]
-
-
-def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:
-    """Return the two lines of one function, in one call, that led to two events.
-
-    There the program chose which comes first. None where they are one line. Of deep
-    stacks only the innermost frames are known: the same ones lie around the two lines.
-    """
-    for place, mine in enumerate(one, 1):
-        for also, others in enumerate(other, 1):
-            around = zip(one[place:], other[also:], strict=False)
-            apart = mine[0] is others[0] and mine != others
-            if apart and all(a == b for a, b in around):
-                return mine, others
-    return None
+def _arguments(call: ast.AST | None) -> list[ast.expr]:
+    if not isinstance(call, ast.Call):
+        return []
+    return [*call.args, *(each.value for each in call.keywords)]
 
 
 def turned_at(history: History, around: Frames) -> RawSite | None:

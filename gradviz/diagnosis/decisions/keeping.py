@@ -5,10 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import stored_in
+from gradviz.diagnosis.decisions.bindings import (
+    definition,
+    named,
+    own_nodes,
+    put_by,
+    stored_in,
+)
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import Frames
-from gradviz.diagnosis.decisions.frames import Spot, spot
+from gradviz.diagnosis.decisions.frames import Frame, Spot, last_name, spot
 from gradviz.program import History, RawSite
 
 
@@ -33,6 +39,67 @@ def kept_by(history: History, reader: Frames, maker: Frames) -> int | None:
             ):
                 return statement.lineno
     return None
+
+
+def put_into(where: Spot, depth: int = 4) -> list[Spot]:
+    """Return what was put into the list that an expression is, or takes a part of.
+
+    Where it is filled, statement by statement; of a comprehension, its elements.
+    """
+    node, found = where.node, dict[ast.AST, Spot]()
+    match node:
+        case ast.Subscript(container, ast.Slice()) | ast.Starred(container):
+            return put_into(where.at(container), depth)
+        case ast.ListComp(element, [of]) | ast.GeneratorExp(element, [of]):
+            taken = {
+                each.id for each in ast.walk(of.target) if isinstance(each, ast.Name)
+            }
+            inside = {
+                each.id for each in ast.walk(element) if isinstance(each, ast.Name)
+            }
+            own = not taken & inside
+            return [where.at(element)] if own else put_into(where.at(of.iter), depth)
+        case _:
+            pass
+    way = path(where)
+    for step in way:
+        for value in _filled(step):
+            found[value.node] = value
+    last = way[-1].node
+    if found or not depth:
+        return list(found.values())
+    if isinstance(last, ast.Call):
+        yielded = _yielded(way[-1], last)
+        parts = yielded or [
+            e for a in last.args for e in put_into(way[-1].at(a), depth - 1)
+        ]
+        return list({each.node: each for each in parts}.values())
+    if isinstance(last, ast.Subscript):
+        return put_into(way[-1].at(last.value), depth - 1)
+    return put_into(way[-1], depth - 1) if last is not node else []
+
+
+def _yielded(where: Spot, call: ast.Call) -> list[Spot]:
+    """Return what a generator of the program's own hands out."""
+    function = definition(where.source, last_name(call.func))
+    nodes = own_nodes(function) if isinstance(function, ast.FunctionDef) else ()
+    values = [each.value for each in nodes if isinstance(each, ast.Yield)]
+    frame = Frame(call, where.source, where.frame)
+    return [Spot(where.source, each, frame) for each in values if each is not None]
+
+
+def _filled(where: Spot) -> Iterator[Spot]:
+    """Yield what statements put into the list that an expression names."""
+    holder, name = where.node, named(where.node)
+    while isinstance(holder, ast.Subscript):
+        holder = holder.value
+    is_attribute = isinstance(holder, ast.Attribute)
+    if not name or not isinstance(holder, ast.Name | ast.Attribute):
+        return
+    for each in ast.walk(where.source.tree) if is_attribute else own_nodes(where.scope):
+        value = put_by(each, name) if isinstance(each, ast.stmt) else None
+        if value is not None:
+            yield Spot(where.source, value) if is_attribute else where.at(value)
 
 
 def _own(reader: Frames, maker: Frames) -> int:

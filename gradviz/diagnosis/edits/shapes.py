@@ -35,6 +35,11 @@ _OVER = (
     "gumbel_softmax",
     "argmax",
     "max",
+    "mean",
+    "sum",
+    "amax",
+    "amin",
+    "logsumexp",
 )
 
 

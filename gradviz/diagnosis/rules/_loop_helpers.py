@@ -130,30 +130,6 @@ def _reaching(optimizer: Optimizer, passes: list[Backward | None]) -> bool:
     return all(each is not None and mine.intersection(each.leaves) for each in passes)
 
 
-def loader_of(history: History, site: RawSite | None) -> int | None:
-    """Return the line of the ``DataLoader(...)`` that a ``for`` statement walks.
-
-    Of a loader that was handed to a function, only where the file makes a single one.
-    """
-    loop = history.places.statement(site)
-    tree = None if site is None else history.places.tree(site[0].co_filename)
-    if tree is None or not isinstance(loop, ast.For):
-        return None
-    walked = {ast.unparse(each) for each in ast.walk(loop.iter)}
-    made = [each for each in ast.walk(tree) if _makes_loader(each)]
-    lines = [each.lineno for each in made if isinstance(each, ast.expr)]
-    for each in ast.walk(tree):
-        if isinstance(each, ast.Assign) and walked & set(
-            map(ast.unparse, each.targets)
-        ):
-            return each.lineno if _makes_loader(each.value) else None
-    return lines[0] if len(lines) == 1 else None
-
-
-def _makes_loader(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("DataLoader")
-
-
 def or_uncalled(
     history: History, site: RawSite | None, method: str
 ) -> tuple[RawSite | None, int | None, str]:

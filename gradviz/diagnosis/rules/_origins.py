@@ -96,6 +96,9 @@ _MOVES = words("data.set to double float half bfloat16 cuda cpu type")
 Property = Literal["dtype", "device", "shape"]
 
 
+_ANEW = {"dtype": "one_hot", "shape": "gather"}  # whatever the indices were
+
+
 def origin(history: History, value: Value, what: Property) -> RawSite | None:
     """Return the line that gave a tensor its dtype, device or shape.
 
@@ -103,8 +106,9 @@ def origin(history: History, value: Value, what: Property) -> RawSite | None:
     """
     if value.is_parameter:
         return _of_parameter(history, value, what)
-    until = "one_hot" if what == "dtype" else None  # of integers it always makes some
-    call = origin_call(history, value, lambda each: getattr(each, what), until)
+    call = origin_call(
+        history, value, lambda each: getattr(each, what), _ANEW.get(what)
+    )
     return None if call is None else call.site
 
 

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._saved_writes import step_around
 from gradviz.diagnosis._unseen_writes import UnseenWrite, data_writes
 from gradviz.diagnosis._words import node_words, place, tensor_words
-from gradviz.diagnosis.decisions.decision import parting
+from gradviz.diagnosis.decisions.order import parting
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import History, RawSite

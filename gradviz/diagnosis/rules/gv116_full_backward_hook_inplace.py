@@ -2,7 +2,7 @@
 
 What it does
     Finds the in-place operation that was refused because a full backward hook wraps
-    the inputs and outputs of a module, and names the line that registered the hook.
+    the inputs and outputs of a module; of a layer, who chose that it works in place.
 
 Why is this bad
     ``register_full_backward_hook`` passes the module's tensors through a function of
@@ -30,6 +30,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis._raised import Failure
 from gradviz.diagnosis._refused import hit, refused
 from gradviz.diagnosis._words import place
+from gradviz.diagnosis.decisions.decision import Decision, of_write
+from gradviz.diagnosis.edits.writes import out_of_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, HookRegistered, ModuleCall
 
@@ -45,6 +47,8 @@ def check(history: History) -> Iterator[Hit]:
         if module is not None:
             owner = f"`{module.name or module.kind}` ({module.kind})"
         at = None if hook is None else hook.site
+        call = failure.call
+        chosen = Decision(failure.site) if call is None else of_write(history, call)
         yield hit(
             failure,
             f"A full backward hook sits on {owner} ({place(history, at)}), so autograd "
@@ -53,9 +57,11 @@ def check(history: History) -> Iterator[Hit]:
             "refused.",
             "Use the operation that returns a new tensor there (`inplace=False`), or "
             "put a hook on the tensor with `register_hook` instead.",
-            culprit=at,
-            related=[Related("written here", failure.site)],
+            culprit=chosen.site,
+            line=chosen.line,
+            related=[Related("hook registered here", at)],
             written=written,
+            edit=out_of_place(chosen.site),
         )
 
 

@@ -2,7 +2,7 @@
 
 What it does
     Finds values that overflowed after the steps of an optimizer had made a parameter a
-    million times as large as it was.
+    million times as large as it was, and names who chose the learning rate.
 Why is this bad
     Each step overshoots and makes the next gradient larger, until the loss is Inf and
     the parameters NaN. The op that overflows is not to blame.
@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.decisions.decision import of_rate
 from gradviz.diagnosis.nonfinite_kinds import of_kind, runaway
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History
@@ -33,6 +34,7 @@ def check(history: History) -> Iterator[Hit]:
         optimizer = runaway(history, birth)
         if optimizer is None:
             continue
+        chosen = of_rate(history, optimizer)
         yield words.hit(
             history,
             birth,
@@ -41,5 +43,6 @@ def check(history: History) -> Iterator[Hit]:
             f"the parameters more than a million times as large as they were "
             f"({words.operands(history, birth.call)}).",
             "Lower the learning rate, or clip the gradients before the step.",
-            optimizer.site,
+            chosen.site,
+            line=chosen.line,
         )

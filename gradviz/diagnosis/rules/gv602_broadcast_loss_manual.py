@@ -35,10 +35,17 @@ from math import prod
 
 from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.op_families import CONSTANTS
+from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import described, origin, shape_text
-from gradviz.program import Call, History, Value
+from gradviz.diagnosis.rules._lifetime import same_line
+from gradviz.diagnosis.rules._origins import (
+    described,
+    origin,
+    origin_call,
+    shape_text,
+)
+from gradviz.program import Call, History, RawSite, Value
 
 _ARITHMETIC = words("sub rsub mul rmul div rdiv add radd subtract multiply isub")
 _REDUCTIONS = words("mean sum nanmean norm max median logsumexp")
@@ -160,7 +167,11 @@ def _follows(history: History, call: Call, pairs: Call) -> bool:
 
 
 def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
-    """Return the hit for one broadcast in a loss."""
+    """Return the hit for one broadcast in a loss.
+
+    A column that was picked, one element of each row, is to be squeezed where it was;
+    other columns where they meet what is none.
+    """
     made = call.outputs[0]
     count, samples = prod(tall.shape[:-1]) * flat.shape[-1], prod(flat.shape)
     shape = shape_text(made) if made.shape else f"{tall.shape[:-1] + flat.shape[-1:]}"
@@ -168,17 +179,31 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
         "Give both the same shape: `.squeeze(-1)` on the first, or `.unsqueeze(-1)` "
         "on the second."
     )
+    picked = _picked(history, call, tall)
     return Hit(
         f"{described(history, tall, 'One operand')} and "
         f"{described(history, flat, 'the other')} broadcast to {shape}: "
         f"{count} pairs from {samples} samples, every one compared with every other.",
-        call.site,
+        picked or call.site,
         fix,
+        symptom=call.site,
         related=(
-            Related("shape made here", origin(history, tall, "shape"), fix),
+            Related("compared here", call.site, fix)
+            if picked is not None
+            else Related("shape made here", origin(history, tall, "shape"), fix),
             Related("other shape made here", origin(history, flat, "shape")),
         ),
         tensors=(tall.tensor, flat.tensor),
         certainty=0.95,  # a new shape that nothing took would be the cause
-        edit=operand_followed_by(call.site, call.inputs.index(tall), ".squeeze(-1)"),
+        edit=operand_followed_by(call.site, call.inputs.index(tall), ".squeeze(-1)")
+        if picked is None
+        else followed_by(picked, ".squeeze(-1)", of=("gather",)),
     )
+
+
+def _picked(history: History, call: Call, column: Value) -> RawSite | None:
+    """Return the line that picked a column for this alone: ``q.gather(1, action)``."""
+    made = origin_call(history, column, lambda each: each.shape, "gather", own=True)
+    if made is None or name_of(made) != "gather" or same_line(made.site, call.site):
+        return None
+    return made.site if len(history.uses(made.outputs[0].tensor)) == 1 else None

@@ -2,7 +2,8 @@
 
 What it does
     Finds ``mse_loss``, ``l1_loss``, ``smooth_l1_loss`` and ``huber_loss`` calls whose
-    operands broadcast to something larger than the predictions.
+    operands broadcast to something larger than the predictions. A column that
+    ``gather`` picked for the loss alone is to be squeezed where it was picked.
 
 Why is this bad
     PyTorch only warns. The loss compares every prediction with every target.

@@ -2,7 +2,9 @@
 
 What it does
     Finds parameters that a backward pass reaches, that were created after an optimizer
-    which steps, and that no optimizer knows.
+    which steps, and that no optimizer knows. Of a layer that comes after steps, it
+    names the line outside of the model that made it come, where the optimizer can be
+    told.
 
 Why is this bad
     An optimizer keeps the tensors it was given. The new layer gets gradients and is
@@ -34,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.decisions.decision import parting
+from gradviz.diagnosis.decisions.order import outside_modules, parting
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
@@ -45,23 +47,53 @@ from gradviz.program import Call, Event, History, Module, Optimizer, RawSite
 
 @rule("GV605", "optimizer-stale-params", "warning")
 def check(history: History) -> Iterator[Hit]:
-    program = history.program
     stepped = {step.optimizer: step.index for step in learning.steps(history)}
-    makers = [each for key, each in program.optimizers.items() if key in stepped]
+    makers = [o for key, o in history.program.optimizers.items() if key in stepped]
     if not makers:
         return
-    first = min(makers, key=lambda each: each.made)
+    first = min(each.made for each in makers)
     known = learning.managed(history)
     unknown = _reached_parameters(history) - known - by_hand(history)
     born = learning.births(history)
-    new = {each for each in unknown & born.keys() if born[each].index > first.made}
-    groups: dict[RawSite | None, set[int]] = {}
+    new = {each for each in unknown & born.keys() if born[each].index > first}
+    groups: dict[tuple[RawSite | None, int], set[int]] = {}
     for tensor in sorted(new):
         if not _is_replacement(history, tensor, known):
             continue
-        groups.setdefault(_replaced_at(history, first, tensor, born), set()).add(tensor)
-    for site, tensors in groups.items():
-        yield _hit(history, first, site, tensors)
+        optimizer = _meant(history, makers, tensor, born[tensor].index)
+        site = _replaced_at(history, optimizer, tensor, born)
+        groups.setdefault((site, optimizer.key), set()).add(tensor)
+    for (site, key), tensors in groups.items():
+        optimizer = history.program.optimizers[key]
+        late = all(_stepped(history, optimizer, born[each].index) for each in tensors)
+        yield _hit(history, optimizer, site, tensors, late)
+
+
+def _meant(
+    history: History, makers: list[Optimizer], tensor: int, born: int
+) -> Optimizer:
+    """Return the optimizer that a parameter was too late for.
+
+    Of those that step parameters of the model around it, the last one before it.
+    """
+    before, key = [e for e in makers if e.made < born], _module(history, tensor)
+    while key is not None:
+        inside = _inside(history, key)
+        around = [each for each in before if inside & set(each.tensors)]
+        if around:
+            return max(around, key=lambda each: each.made)
+        key = _parent(history, key)
+    return min(before, key=lambda each: each.made)
+
+
+def _stepped(history: History, optimizer: Optimizer, before: int) -> bool:
+    """Tell whether an optimizer had stepped when something came."""
+    steps = (e for e in learning.steps(history) if e.optimizer == optimizer.key)
+    return any(optimizer.made < each.index < before for each in steps)
+
+
+def _module(history: History, tensor: int) -> int | None:
+    return learning.parameters(history).get(tensor)
 
 
 def _reached_parameters(history: History) -> set[int]:
@@ -76,7 +108,7 @@ def _is_replacement(history: History, tensor: int, known: set[int]) -> bool:
     Or else whether an optimizer steps parameters that get no gradient any more. What
     is neither may be a part of the loss that is not meant to learn.
     """
-    key = learning.parameters(history).get(tensor)
+    key = _module(history, tensor)
     while key is not None:
         if _inside(history, key) & known:
             return True
@@ -92,27 +124,38 @@ def _is_replacement(history: History, tensor: int, known: set[int]) -> bool:
 def _replaced_at(
     history: History, first: Optimizer, tensor: int, born: dict[int, Call]
 ) -> RawSite | None:
-    """Return where the outermost module that came after the optimizer was made."""
-    key, site = learning.parameters(history).get(tensor), None
+    """Return the line by which the outermost module came after the optimizer.
+
+    One that could have come before it: in the function that led to both. After steps
+    that is no choice; there, the line is where the optimizer can be told of it.
+    """
+    key, site = _module(history, tensor), None
     optimizer = history.at(first.made)
     facts = history.program.tensors[tensor]
     while key is not None:
         module = history.program.modules[key]
         if module.made is None or module.made <= first.made:
             break
-        site = _placed_at(history, module, optimizer) or site
+        late = _stepped(history, first, born[tensor].index)
+        site = _placed_at(history, module, optimizer, late) or site
         key = _parent(history, key)
     return site or facts.made or made_at(history, tensor) or born[tensor].site
 
 
-def _placed_at(history: History, module: Module, made: Event | None) -> RawSite | None:
+def _placed_at(
+    history: History, module: Module, made: Event | None, late: bool
+) -> RawSite | None:
     """Return the line by which a module came after an optimizer, not before it.
 
     That of the function that led to both: a helper's ``return nn.Linear(…)`` has no
     part in the order.
     """
     own = () if module.site is None else (module.site, *module.stack)
-    parted = None if made is None else parting(own, frames(made))
+    around = () if made is None else frames(made)
+    parted = parting(own, around)
+    if late and parted is not None:
+        own = own[: own.index(parted[0]) + 1]
+        return outside_modules(history, own, around) or parted[0]
     return module.site if parted is None else parted[0]
 
 
@@ -128,10 +171,16 @@ def _inside(history: History, key: int) -> set[int]:
 
 
 def _hit(
-    history: History, first: Optimizer, site: RawSite | None, tensors: set[int]
+    history: History,
+    first: Optimizer,
+    site: RawSite | None,
+    tensors: set[int],
+    late: bool,
 ) -> Hit:
     name = f"`{first.name}`" if first.name else f"the {first.kind} optimizer"
     fix = "Create the optimizer after the layer, or call `optimizer.add_param_group`."
+    if late:
+        fix = "Give the optimizer what is new: `optimizer.add_param_group`."
     names, made = learning.listed(history, tensors), history.at(first.made)
     around = () if made is None or site is None else frames(made)
     taken = next((each for each in around if site and each[0] is site[0]), first.site)
@@ -144,5 +193,5 @@ def _hit(
         symptom=first.site,
         related=(Related("took its parameters here", taken, fix),),
         tensors=tuple(sorted(tensors)),
-        edit=moved(first.site, site, after=True, beside=True),
+        edit=None if late else moved(first.site, site, after=True, beside=True),
     )

@@ -2,7 +2,7 @@
 
 What it does
     Explains the refusal, and names the line that made the batch so small: of a
-    ``DataLoader``, the one that constructs it.
+    ``DataLoader``, the one that constructs it, or who told it to keep the last batch.
 
 Why is this bad
     The variance of one value is undefined. It is often the last batch of an epoch: the
@@ -32,9 +32,10 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.decisions.decision import site_of
+from gradviz.diagnosis.decisions.loaders import chosen, loader_of
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._loop_helpers import loader_of
 from gradviz.diagnosis.rules._origins import origin_call, shape_text
 from gradviz.program import Call, History, ModuleCall, Value
 
@@ -50,14 +51,13 @@ def check(history: History) -> Iterator[Hit]:
         maker = origin_call(history, batch, _samples, until="stack")
         ended = history.ended_by(call)
         site = maker.site if maker is not None else call.site
-        line = loader_of(history, site)
+        loader = None if maker is None else loader_of(history, maker)
+        chose = loader and chosen(loader, "drop_last", (False,))
         yield Hit(
             f"Batch norm is in training mode and got {shape_text(batch)}: "
             f"{_values_per_channel(batch)} value per channel has no variance. "
             f"{_made(history, maker)}",
-            site
-            if line is None or site is None
-            else history.places.at_line(site[0], line),
+            site if chose is None else site_of(history, chose),
             "Leave the short last batch out (`drop_last=True`), use larger batches, or "
             "call `.eval()` for single samples.",
             symptom=call.site,
@@ -65,14 +65,11 @@ def check(history: History) -> Iterator[Hit]:
             tensors=(batch.tensor,),
             severity=None if ended else "info",
             explains=ended,
-            line=line,
+            line=None if chose is None else chose.line,
             edit=None
-            if line is None or site is None
+            if chose is None or chose is not loader
             else with_keyword(
-                history.places.at_line(site[0], line),
-                "drop_last",
-                "True",
-                of=("DataLoader",),
+                site_of(history, chose), "drop_last", "True", of=("DataLoader",)
             ),
         )
 

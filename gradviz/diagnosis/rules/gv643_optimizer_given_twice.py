@@ -74,13 +74,14 @@ def check(history: History) -> Iterator[Hit]:
             continue
         if first is None or not known:
             continue
+        chosen = of_parameters(history, later)
         yield Hit(
             f"{optimizer_words(history, later.key)} was given parameters that "
             f"{optimizer_words(history, first.key)} steps already, all of them. "
             f"{learning.listed(history, known)} "
             f"{learning.plural(len(known), 'gets a gradient', 'get gradients')}, and "
             "no optimizer has been given them.",
-            later.site,
+            chosen.site,
             "Give this optimizer the parameters that its loss is to train.",
             symptom=made[later.key][0].site,
             related=(
@@ -88,7 +89,10 @@ def check(history: History) -> Iterator[Hit]:
                 Related("left out", made_at(history, min(known))),
             ),
             tensors=tuple(sorted(known)),
-            edit=given(later.site, owners(history, known)),
+            edit=None
+            if chosen.is_elsewhere
+            else given(later.site, owners(history, known)),
+            line=chosen.line,
             certainty=0.9,
         )
 

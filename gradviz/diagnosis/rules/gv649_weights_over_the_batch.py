@@ -3,8 +3,8 @@
 What it does
     Finds ``softmax`` over dimension 0, or over any in which samples lie side by side,
     as a loader or a layer's input shows, whose result weighs a tensor that is then
-    summed over another dimension, or is multiplied as a batch of matrices. So does
-    ``log_softmax`` with a sum and ``logsumexp``.
+    summed over another dimension, or is multiplied with it by ``bmm``, ``matmul`` or
+    ``einsum``. So does ``log_softmax`` with a sum and ``logsumexp``.
 
 Why is this bad
     That is the dimension of the samples: their weights compete with those of other
@@ -35,18 +35,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.axes import axes_in
+from gradviz.dependence.axis_ops import reduced
 from gradviz.dependence.axis_walk import axes_of, over
 from gradviz.dependence.batches import holds_samples
 from gradviz.dependence.flow import dimension, name_of, words
+from gradviz.dependence.products import letters
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
 _SAME_PLACES = words("dropout clone contiguous float double to unsqueeze getitem")
-_PRODUCTS = {"softmax": words("mul rmul multiply"), "log_softmax": words("add radd")}
+_MULTIPLIED = words("mul rmul multiply")
+_PRODUCTS = {"softmax": _MULTIPLIED, "log_softmax": words("add radd")}
+_QUOTIENTS = words("div truediv divide true_divide")
 _SUMS = words("sum logsumexp")
-_BATCHES = words("bmm matmul")
 _NAMES = ("dim", "axis")
 _FAR = 6  # calls between the softmax and the product
 
@@ -56,7 +59,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per softmax that does so."""
     told = set[RawSite | None]()
     for call in history.calls:
-        if name_of(call) not in _PRODUCTS or call.site in told or not call.outputs:
+        if not call.outputs or len(call.inputs) < 1 or call.site in told:
             continue
         place = _over_samples(history, call)
         found = None if place is None else _weighed(history, call, place)
@@ -67,31 +70,42 @@ def check(history: History) -> Iterator[Hit]:
 
 def _over_samples(history: History, call: Call) -> int | None:
     """Return the dimension of a softmax if samples lie along it, at least two."""
-    given = call.inputs[0] if call.inputs else None
-    if given is None or len(given.shape) < 2:
-        return None
-    place = over(call) % len(given.shape)
-    if given.shape[place] < 2:
+    given, by_hand = call.inputs[0], name_of(call) in _QUOTIENTS
+    place = _normalised(history, call) if by_hand else None
+    if name_of(call) in _PRODUCTS and len(given.shape) > 1:
+        place = over(call) % len(given.shape)
+    if place is None or len(given.shape) < 2 or given.shape[place] < 2:
         return None
     axes = history.once(axes_of)
     loaded = any(map(axes.of_samples, axes_in(axes.of(given)[place])))
     samples = loaded or holds_samples(history, given, place)
-    return place if place == 0 or samples else None
+    return place if samples or (place == 0 and not by_hand) else None
+
+
+def _normalised(history: History, call: Call) -> int | None:
+    """Return the dimension along which a quotient sums to 1: ``e / e.sum(0)``."""
+    if len(call.inputs) != 2 or not call.inputs[0].requires_grad:
+        return None
+    given, total = call.inputs
+    made = history.producer(total, call.index)
+    if made is None or name_of(made) != "sum" or made.inputs[0].tensor != given.tensor:
+        return None
+    gone = reduced(made)
+    return gone[0] if gone is not None and len(gone) == 1 else None
 
 
 def _weighed(history: History, made: Call, place: int) -> tuple[Call, int] | None:
     """Return the call that adds up what was weighed, and over which dimension."""
-    weights, products = made.outputs[0], _PRODUCTS[name_of(made)]
+    weights, products = made.outputs[0], _PRODUCTS.get(name_of(made), _MULTIPLIED)
     rank = len(weights.shape)
     for _ in range(_FAR):
         following = None
         for use in history.uses(weights.tensor):
             name = name_of(use)
+            if (spelt := letters(use)) is not None and use.outputs:
+                dim = _contracted(use, *spelt, weights, place)
+                return None if dim is None else (use, dim)
             others = [each for each in use.inputs if each.tensor != weights.tensor]
-            if name in _BATCHES and len(weights.shape) > 2 and use.outputs:
-                first = use.inputs[0].tensor == weights.tensor
-                summed = len(weights.shape) - (1 if first else 2)
-                return None if summed == place else (use, summed)
             if name in products and others and use.outputs:
                 return _summed(history, weights, others[0], use.outputs[0], place)
             if name in _SAME_PLACES and use.outputs:
@@ -102,6 +116,24 @@ def _weighed(history: History, made: Call, place: int) -> tuple[Call, int] | Non
             return None
         weights = following
     return None
+
+
+def _contracted(
+    product: Call, operands: list[str], made: str, weights: Value, place: int
+) -> int | None:
+    """Return the dimension of weights that a product adds up, if it keeps theirs."""
+    own = [each.tensor == weights.tensor for each in product.inputs[-len(operands) :]]
+    if sum(own) != 1:
+        return None
+    mine = operands[own.index(True)]
+    others = "".join(
+        each for each, is_own in zip(operands, own, strict=True) if not is_own
+    )
+    if mine[place] not in made or mine[place] not in others:
+        return None
+    sizes = zip(mine, weights.shape, strict=True)
+    summed = [i for i, (e, n) in enumerate(sizes) if e not in made and n > 1]
+    return summed[0] if summed else None
 
 
 def _summed(
@@ -134,7 +166,9 @@ def _hit(history: History, made: Call, place: int, summed: Call, dim: int) -> Hi
         chosen.site,
         f"Write `dim={right}`, the dimension that is added up.",
         symptom=summed.site,
-        edit=None if chosen.is_elsewhere else over_dimension(chosen.site, right),
+        edit=None
+        if chosen.is_elsewhere or name_of(made) in _QUOTIENTS
+        else over_dimension(chosen.site, right),
         line=chosen.line,
         related=(Related("added up here", summed.site),),
         certainty=0.7,

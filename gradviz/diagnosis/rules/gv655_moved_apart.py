@@ -40,8 +40,9 @@ from gradviz.dependence.axis_facts import Axes, Meeting
 from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis._words import tensor_words
+from gradviz.diagnosis.decisions.decision import site_of
+from gradviz.diagnosis.decisions.loaders import loader_of
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._loop_helpers import loader_of
 from gradviz.program import Call, History, RawSite, Value
 
 _FAR = 200  # tensors behind a target that are looked at
@@ -234,9 +235,9 @@ def _decided(
     sites = _lineage(history, meeting.other, meeting.call.index)
     codes = {site[0] for site in sites}
     others = {each.call.site for each in kept.moves}
-    line = loader_of(history, call.site) if call.op == "stack" else None
-    if line is not None and call.site is not None:
-        return history.places.at_line(call.site[0], line)  # two loaders shuffle apart
+    loader = loader_of(history, call) if call.op == "stack" else None
+    if loader is not None:
+        return site_of(history, loader)  # two loaders shuffle apart
     for site in (call.site, *call.stack):
         if site is not None and site[0] in codes and site not in others:
             return site

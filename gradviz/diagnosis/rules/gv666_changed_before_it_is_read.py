@@ -39,7 +39,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
-from gradviz.diagnosis.decisions.decision import of_setting
+from gradviz.diagnosis.decisions.decision import of_write
 from gradviz.diagnosis.edits.writes import out_of_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames
@@ -48,10 +48,6 @@ from gradviz.program import Call, History, RawSite
 _ACTIVATIONS = words(
     "relu relu6 leaky_relu elu selu celu silu mish hardtanh hardswish hardsigmoid "
     "threshold rrelu dropout alpha_dropout dropout2d dropout1d dropout3d tanh sigmoid"
-)
-_LAYERS = words(
-    "ReLU ReLU6 LeakyReLU ELU SELU CELU SiLU Mish Hardtanh Hardswish Hardsigmoid "
-    "Threshold RReLU Dropout AlphaDropout Dropout2d Dropout1d Dropout3d"
 )
 _JOINING = words("cat concat concatenate stack")
 _TURNS = 3  # of one line that are looked at
@@ -69,7 +65,7 @@ def check(history: History) -> Iterator[Hit]:
             continue
         turns[call.site] += 1
         found = _read_later(history, call)
-        site = of_setting(history, call, _LAYERS, 0, ("inplace",)).site
+        site = of_write(history, call).site
         if found is not None and site not in told:
             told.add(site)
             yield _hit(history, call, site, *found)

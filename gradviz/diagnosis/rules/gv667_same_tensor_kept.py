@@ -22,7 +22,8 @@ Use instead
         memory.append(state.clone())
 
 When it stays quiet
-    A tensor that is repeated on purpose, ``[x] * 4``, and one that nobody writes.
+    A tensor that is repeated on purpose, ``[x] * 4``, or was before it was written, and
+    one that nobody writes from turn to turn.
 
 References
     https://pytorch.org/docs/stable/generated/torch.clone.html
@@ -31,13 +32,15 @@ References
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.decisions.decision import site_of
+from gradviz.diagnosis.decisions.frames import Spot, call_in, spot
+from gradviz.diagnosis.decisions.keeping import put_into
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._bindings import keeps
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import Call, History, RawSite
 
 _JOINING = words("stack cat concat concatenate vstack")
@@ -47,40 +50,44 @@ _JOINING = words("stack cat concat concatenate vstack")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that joins one tensor with itself."""
     told = set[RawSite | None]()
+    meant: dict[int, int] = {}  # tensors that were joined before they were written
     for call in history.calls:
         if plain(call.op) not in _JOINING or len(call.inputs) < 2 or call.site in told:
             continue
-        first = call.inputs[0]
+        first, count = call.inputs[0], len(call.inputs)
         if any(each.tensor != first.tensor for each in call.inputs):
             continue
         writes = [each for each, _ in history.writes(first.storage, before=call.index)]
-        if len(writes) > 1:
+        turns = Counter(each.site for each in writes)
+        if max(turns.values(), default=0) < 2:
+            meant[first.tensor] = max(count, meant.get(first.tensor, 0))
+        elif count > meant.get(first.tensor, 0):
             told.add(call.site)
-            kept = _kept_at(history, writes[-1])
+            kept = _kept(history, call)
             if kept is not None:
-                yield _hit(history, call, writes[-1], *kept)
+                yield _hit(history, call, writes[-1], kept)
 
 
-def _kept_at(history: History, write: Call) -> tuple[RawSite, str] | None:
-    """Return the line that puts what is written into a list, and its name."""
-    for site in frames(write):
-        names = set(history.places.targets(site))
-        tree = history.places.tree(site[0].co_filename) if names else None
-        for each in [] if tree is None else ast.walk(tree):
-            if isinstance(each, ast.stmt) and keeps(each, names):
-                name = next(iter(names))
-                return history.places.at_line(site[0], each.lineno), name
-    return None
+def _kept(history: History, call: Call) -> Spot | None:
+    """Return what the only statement that fills the joined list puts into it."""
+    where = spot(history, call.site, call.stack)
+    spelt = call_in(where) if where is not None else None
+    if where is None or spelt is None or not spelt.args:
+        return None
+    kept = put_into(where.at(spelt.args[0]))
+    return kept[0] if len(kept) == 1 else None
 
 
-def _hit(history: History, call: Call, write: Call, kept: RawSite, name: str) -> Hit:
+def _hit(history: History, call: Call, write: Call, kept: Spot) -> Hit:
+    name = kept.source.of(kept.node)
+    plainly = isinstance(kept.node, ast.Name | ast.Attribute)
     return Hit(
         f"`{history.text(call.site)}` ({history.line(call.site)}) joins "
         f"{len(call.inputs)} times the same tensor: `{name}` is put away as it is, and "
         f"`{history.text(write.site)}` ({history.line(write.site)}) changes it in "
         "place, in every entry.",
-        kept,
-        f"Keep a copy: `{name}.clone()`.",
+        site_of(history, kept),
+        f"Keep a copy: `{name}.clone()`." if plainly else "Keep copies: `.clone()`.",
         symptom=call.site,
         related=(
             Related("changed in place here", write.site),

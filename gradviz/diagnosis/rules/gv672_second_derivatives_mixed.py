@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from gradviz.dependence.cuts import sampled
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
-from gradviz.diagnosis.decisions.decision import parting
+from gradviz.diagnosis.decisions.order import parting
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import Backward, Call, History, RawSite, Value

@@ -4,7 +4,9 @@ What it does
     Finds a sum over everything, by ``sum()`` or Python's own ``sum(tensor)``, of values
     of samples, which is then added to, subtracted from or multiplied with a tensor that
     has a value for each of these samples. Finds means that are multiplied with one
-    weight per sample, where the products are reduced once more.
+    weight per sample, where the products are reduced once more. Finds what was reduced
+    over the samples of a loader, each of several elements, and is added to all of them,
+    as it is or behind a layer.
 
 Why is this bad
     Each sample gets what belongs to all of them: a sum grows with the size of the
@@ -28,7 +30,9 @@ Use instead
 When it stays quiet
     Where the sum is divided by, as in a share or a mean, where it went through
     something that is no addition or scaling, and where it has no gradient to give. A
-    mean to which something is added stays a mean.
+    mean to which something is added stays a mean. Where samples are centred or
+    normalised with statistics of their batch, and where a row of features is all that
+    there is of each.
 
 References
     https://pytorch.org/docs/stable/notes/broadcasting.html
@@ -39,10 +43,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gradviz.dependence.axis_ops import reduced
 from gradviz.dependence.batches import holds_samples
 from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import plain
+from gradviz.dependence.summaries import Summary, summaries
+from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.calls import unwrapped, with_keyword
+from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.program import Call, History, RawSite, Value
@@ -78,6 +86,7 @@ def check(history: History) -> Iterator[Hit]:
                 yield _hit(history, call, rows, *found)
             elif (mean := _weighed(history, call, number, rows)) is not None:
                 yield _mean_hit(history, call, rows, mean)
+    yield from (_summary_hit(history, each) for each in summaries(history))
 
 
 def _summed(
@@ -169,4 +178,29 @@ def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
         related=(Related("weighed here", call.site),),
         tensors=(made.outputs[0].tensor, rows.tensor),
         certainty=0.8,
+    )
+
+
+def _summary_hit(history: History, summary: Summary) -> Hit:
+    made, place = summary.made, summary.place
+    shape, gone = made.inputs[0].shape, reduced(made) or []
+    rest = [each for each in gone if each != place]
+    within = tuple(rest) if len(rest) > 1 else (*rest, 1 if place == 0 else 0)[0]
+    chosen = of_setting(history, made, (), 0, ("dim", "axis"))
+    return Hit(
+        f"`{history.text(made.site)}` reduces {tuple(shape)} over dimension {place}, "
+        f"all {shape[place]} samples of the batch, and "
+        f"`{history.text(summary.joined.site)}` ({history.line(summary.joined.site)}) "
+        "puts what came of it into each of them: what the model says of a sample "
+        "depends on what else is in the batch.",
+        chosen.site,
+        f"Reduce over the elements of one sample alone: `dim={within}`.",
+        symptom=summary.joined.site,
+        line=chosen.line,
+        related=(Related("put into each sample here", summary.joined.site),),
+        tensors=(made.outputs[0].tensor, summary.rows.tensor),
+        certainty=0.75,
+        edit=None
+        if chosen.is_elsewhere or rest or len(made.outputs[0].shape) < len(shape)
+        else over_dimension(chosen.site, int(place == 0)),
     )

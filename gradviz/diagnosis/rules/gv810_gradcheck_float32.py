@@ -1,7 +1,8 @@
 """GV810: ``gradcheck`` on inputs that are not float64.
 
 What it does
-    Finds checks that failed on float32 or smaller inputs, with the line that made them.
+    Finds checks that failed on float32 or smaller inputs, with the line that made them:
+    of a helper that is told their dtype, the one that tells it, or does not.
 Why is this bad
     ``gradcheck`` compares with finite differences of 1e-6. Float32 has 7 digits, so the
     differences are mostly rounding, and a right derivative fails.
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import is_wrong
+from gradviz.diagnosis.decisions.decision import Decision, of_option
 from gradviz.diagnosis.edits.leaves import in_double
 from gradviz.diagnosis.gradient_flow import origin
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -43,7 +45,10 @@ def check(history: History) -> Iterator[Hit]:
         value = coarse[0]
         facts = history.program.tensors.get(value.tensor)
         maker = origin(history, value, call.index)
-        made = maker.site if maker is not None else facts.made if facts else None
+        chosen = Decision(facts.made if facts else None)
+        if maker is not None:
+            chosen = of_option(history, maker, "dtype")
+        made = chosen.site
         yield Hit(
             f"{call.op} got {history.name(value, 'an input')} as {value.dtype} "
             f"({history.line(made)}). It compares with finite differences of 1e-6, "
@@ -53,7 +58,8 @@ def check(history: History) -> Iterator[Hit]:
             symptom=call.site,
             related=(Related("checked here", call.site),),
             tensors=(value.tensor,),
-            edit=in_double(made or call.site),
+            edit=None if chosen.is_elsewhere else in_double(made or call.site),
+            line=chosen.line,
             explains=True,
             certainty=0.8,
         )

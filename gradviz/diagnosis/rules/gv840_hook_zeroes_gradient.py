@@ -2,7 +2,8 @@
 
 What it does
     Compares the gradient that reaches a tensor with what its hooks make of it, in every
-    pass: something came, and nothing but zeros went on.
+    pass: something came, and nothing but zeros went on. Names the line of the hook, or
+    who chose the bound by which a mask selects nothing.
 
 Why is this bad
     The parameters behind the tensor have a gradient, so nothing looks missing, and they
@@ -35,6 +36,8 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._gradient_sharing import consumers
 from gradviz.diagnosis.custom_functions import return_place
+from gradviz.diagnosis.decisions.decision import site_of
+from gradviz.diagnosis.decisions.selections import Selection, empty_selection
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.program import (
@@ -142,18 +145,42 @@ def _node_of(history: History, backward: Backward, hook: HookRegistered) -> int 
 
 def _hit(history: History, name: str, hook: HookRegistered) -> Hit:
     site, line = _place(history, hook)
+    found, why = _selection(history, hook), ""
+    if found is not None:
+        site, line = site_of(history, found.chosen), found.chosen.line
+        why = (
+            f" `{history.text(found.call.site)}` ({history.line(found.call.site)}) "
+            "selects nothing, so its mask is 0 all over."
+        )
     return Hit(
         f"The hook that {history.line(hook.site)} puts on {name} makes zeros of its "
-        "whole gradient, in every pass: what is behind it never learns.",
+        f"whole gradient, in every pass: what is behind it never learns.{why}",
         site,
         "Let the hook keep what should go on; what is not meant to learn is frozen "
         "with `requires_grad_(False)`.",
         line=line,
         symptom=history.backwards[-1].site,
-        related=(Related("hook registered here", hook.site),),
+        related=(
+            Related("hook registered here", hook.site),
+            Related("selects nothing", found.call.site if found else None),
+        ),
         tensors=() if hook.value is None else (hook.value.tensor,),
         certainty=0.8,
     )
+
+
+def _selection(history: History, hook: HookRegistered) -> Selection | None:
+    """Return why what a hook multiplies a gradient with is 0 all over."""
+    for call in history.calls:
+        if call.site is None or call.site[0] is not hook.code:
+            continue
+        for each in call.inputs:
+            summary = each.summary
+            if summary is not None and summary.zeros == summary.count:
+                found = empty_selection(history, each, call.index)
+                if found is not None:
+                    return found
+    return None
 
 
 def _place(history: History, hook: HookRegistered) -> tuple[RawSite | None, int | None]:

@@ -29,4 +29,47 @@ PROGRAMS: list[Case] = [
         """,
         "gradcheck-float32",
     ),
+    case(
+        "a_helper_that_is_not_told_of_float64",
+        """
+        import torch
+        from torch.autograd import gradcheck
+        def points(count, **options):
+            return torch.linspace(-1, 1, count, **options).requires_grad_()
+        def verify(function):
+            x = points(4)  # CULPRIT
+            return gradcheck(function, (x,), raise_exception=False)
+        print(points(3, dtype=torch.float64), verify(torch.exp))
+        """,
+        "gradcheck-float32",
+    ),
+    case(
+        "a_dtype_among_settings",
+        """
+        import torch
+        from torch.autograd import gradcheck
+        SETTINGS = {
+            "count": 4,
+            "dtype": torch.float32,  # CULPRIT
+        }
+        def points(count, dtype=None):
+            return torch.linspace(-1, 1, count, dtype=dtype, requires_grad=True)
+        x = points(SETTINGS["count"], dtype=SETTINGS["dtype"])
+        print(gradcheck(torch.exp, (x,), raise_exception=False))
+        """,
+        "gradcheck-float32",
+    ),
+    case(
+        "a_dtype_that_is_left_at_none",
+        """
+        import torch
+        from torch.autograd import gradcheck
+        def points(count, dtype=None):
+            return torch.linspace(-1, 1, count, dtype=dtype, requires_grad=True)
+        print(points(4, torch.float64))
+        x = points(4)  # CULPRIT
+        print(gradcheck(torch.exp, (x,), raise_exception=False))
+        """,
+        "gradcheck-float32",
+    ),
 ]

@@ -89,4 +89,42 @@ PROGRAMS: list[Case] = [
         """,
         "hook-zeroes-gradient",
     ),
+    case(
+        "a_mask_of_rows_behind_the_last",
+        """
+        import torch
+        import torch.nn as nn
+        def only_new(embedding, old):
+            mask = torch.zeros(embedding.num_embeddings, 1)
+            mask[old:] = 1.0
+            embedding.weight.register_hook(lambda grad: grad * mask)
+        def extended(weight, extra):
+            fresh = torch.randn(extra, weight.size(1))
+            return nn.Embedding.from_pretrained(torch.cat([weight, fresh]), False)
+        embedding = extended(torch.randn(6, 3), 2)
+        count = embedding.num_embeddings  # CULPRIT
+        only_new(embedding, count)
+        for _ in range(3):
+            embedding(torch.arange(8)).square().sum().backward()
+        """,
+        "hook-zeroes-gradient",
+        says=["selects nothing"],
+        engines=("torch",),
+    ),
+    case(
+        "a_comparison_that_holds_nowhere",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(4, 6)
+        first = net.out_features  # CULPRIT
+        keep = (torch.arange(6) >= first).float().unsqueeze(1)
+        def masked(grad):
+            return grad * keep
+        net.weight.register_hook(masked)
+        for _ in range(3):
+            net(torch.randn(5, 4)).square().sum().backward()
+        """,
+        "hook-zeroes-gradient",
+    ),
 ]

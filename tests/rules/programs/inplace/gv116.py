@@ -11,12 +11,12 @@ PROGRAMS: list[Case] = [
         import torch
         import torch.nn as nn
 
-        net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))
-        net[0].register_full_backward_hook(lambda m, gi, go: None)  # CULPRIT
+        net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))  # CULPRIT
+        net[0].register_full_backward_hook(lambda m, gi, go: None)
         net(torch.ones(1, 2)).sum().backward()
         """,
         "full-backward-hook-inplace",
-        related=["written here"],
+        related=["hook registered here"],
     ),
     case(
         "hooks_on_all_layers",
@@ -33,7 +33,7 @@ PROGRAMS: list[Case] = [
 
             def forward(self, x):
                 x = self.norm(self.conv(x))
-                x += 1
+                x += 1  # CULPRIT
                 return self.head(x.mean(dim=(2, 3)))
 
         def keep(module, grad_in, grad_out):
@@ -41,10 +41,36 @@ PROGRAMS: list[Case] = [
 
         net = Net()
         for module in net.children():
-            module.register_full_backward_hook(keep)  # CULPRIT
+            module.register_full_backward_hook(keep)
         net(torch.randn(2, 1, 4, 4)).sum().backward()
         """,
         "full-backward-hook-inplace",
         says=["norm", "`x += 1`"],
+    ),
+    case(
+        "a_flag_that_makes_blocks_write_behind_a_hook",
+        """
+        import torch
+        import torch.nn as nn
+
+        class Block(nn.Module):
+            def __init__(self, width, inplace):
+                super().__init__()
+                self.lift = nn.Linear(width, width)
+                self.act = nn.LeakyReLU(0.1, inplace)
+
+            def forward(self, x):
+                return self.act(self.lift(x))
+
+        def build(depth, inplace=True):  # CULPRIT
+            return nn.Sequential(*[Block(2, inplace) for _ in range(depth)])
+
+        net, seen = build(2), []
+        for module in net.modules():
+            if isinstance(module, nn.Linear):
+                module.register_full_backward_hook(lambda m, gi, go: seen.append(go))
+        net(torch.ones(1, 2)).sum().backward()
+        """,
+        "full-backward-hook-inplace",
     ),
 ]

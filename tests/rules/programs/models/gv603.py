@@ -39,4 +39,21 @@ PROGRAMS: list[Case] = [
         """,
         "broadcast-mse-loss",
     ),
+    case(
+        "values_of_the_actions_taken",
+        """
+        import torch
+        from torch import nn
+        q, criterion = nn.Linear(3, 2), nn.MSELoss()
+        def taken(states, actions):
+            return q(states).gather(1, actions)  # CULPRIT
+        def step(states, actions, rewards):
+            goal = rewards + 0.9 * q(states).detach().max(1).values
+            criterion(taken(states, actions), goal).backward()
+        actions = torch.randint(2, (6,)).unsqueeze(1)
+        step(torch.randn(6, 3), actions, torch.randn(6))
+        """,
+        "broadcast-mse-loss",
+        related=["compared here"],
+    ),
 ]

@@ -88,4 +88,67 @@ for start in (0, 4):
         """,
         "batchnorm-single-sample",
     ),
+    case(
+        "one_of_two_loaders_of_a_data_module",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        def collate(rows):
+            return torch.stack([row for (row,) in rows])
+        class Data:
+            def __init__(self, batch=4):
+                self.rows = TensorDataset(torch.randn(9, 5))
+                self.batch = batch
+            def train(self):
+                return DataLoader(self.rows, self.batch, collate_fn=collate)  # CULPRIT
+            def test(self):
+                return DataLoader(self.rows, self.batch)
+        net, data = nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6)), Data()
+        for step, x in enumerate(data.train()):
+            net(x).square().mean().backward()
+        """,
+        "batchnorm-single-sample",
+    ),
+    case(
+        "a_helper_told_to_keep_the_last_batch",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        CONFIG = {"batch": 4}
+        CONFIG["drop"] = True
+        def make(rows, batch, drop=False):  # CULPRIT
+            return DataLoader(TensorDataset(rows), batch_size=batch, drop_last=drop)
+        net = nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6))
+        loaders = {"train": make(torch.randn(9, 5), CONFIG["batch"])}
+        batches = iter(loaders["train"])
+        for step in range(3):
+            (x,) = next(batches)
+            net(x).square().mean().backward()
+        """,
+        "batchnorm-single-sample",
+    ),
+    case(
+        "loaders_that_a_helper_returns_together",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        def split(data, batch):
+            loaders = {}
+            for name in ("train", "test"):
+                loaders[name] = DataLoader(data, batch)  # CULPRIT
+            return loaders["train"], DataLoader(data, 1)
+        class Trainer:
+            def __init__(self, net, batch=4):
+                self.net, data = net, TensorDataset(torch.randn(9, 5))
+                self.train, self.test = split(data, batch)
+            def fit(self):
+                for step, (x,) in enumerate(self.train):
+                    self.net(x).square().mean().backward()
+        Trainer(nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6))).fit()
+        """,
+        "batchnorm-single-sample",
+    ),
 ]

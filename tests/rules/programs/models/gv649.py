@@ -50,4 +50,53 @@ PROGRAMS: list[Case] = [
         """,
         "weights-over-the-batch",
     ),
+    case(
+        "a_helper_told_to_weigh_over_the_samples_of_an_einsum",
+        """
+        import torch
+        from torch import nn
+        from torch.nn import functional as F
+        def masked_softmax(scores, mask, dim):
+            return F.softmax(scores.masked_fill(~mask, -1e4), dim=dim)
+        net = nn.Linear(3, 3)
+        frames = net(torch.randn(4, 5, 3))
+        mask = torch.ones(4, 5, dtype=torch.bool)
+        weights = masked_softmax(frames.mean(2), mask, dim=0)  # CULPRIT
+        pooled = torch.einsum("bt,bt...->b...", weights, frames)
+        pooled.square().mean().backward()
+        """,
+        "weights-over-the-batch",
+        says=["`dim=1`"],
+    ),
+    case(
+        "weights_that_are_normalised_by_hand",
+        """
+        import torch
+        from torch import nn
+        lift, score = nn.Linear(3, 4), nn.Linear(4, 1)
+        frames = lift(torch.randn(6, 5, 3))
+        e = score(frames).exp()
+        weights = e / e.sum(dim=0, keepdim=True)  # CULPRIT
+        pooled = (weights * frames).sum(dim=1)
+        pooled.square().mean().backward()
+        """,
+        "weights-over-the-batch",
+    ),
+    case(
+        "experts_and_clusters_that_compete",
+        """
+        import torch
+        from torch import nn
+        experts = nn.ModuleList([nn.Linear(3, 2) for _ in range(4)])
+        gate, centres = nn.Linear(3, 4), nn.Linear(3, 4)
+        x = torch.randn(6, 3)
+        made = torch.stack([each(x) for each in experts])
+        mixed = torch.einsum("ebd,eb->bd", made, gate(x).t().softmax(0))
+        share = centres(x).softmax(0)
+        means = torch.einsum("nk,nd->kd", share, x) + share.t() @ x
+        queries = gate(x).reshape(2, 3, 4)
+        slots = queries.softmax(dim=1) @ torch.randn(2, 4, 5)
+        (mixed.square().mean() + means.square().mean() + slots.mean()).backward()
+        """,
+    ),
 ]

@@ -31,4 +31,84 @@ PROGRAMS: list[Case] = [
         "same-tensor-kept",
         says=["`state.clone()`"],
     ),
+    case(
+        "frames_that_a_recorder_keeps_of_a_simulation",
+        """
+        import torch
+        from torch import nn
+        class System:
+            def __init__(self):
+                self.state = torch.randn(5, 2)
+            def advance(self):
+                self.state[:, 0].add_(self.state[:, 1], alpha=0.1)
+        class Recorder:
+            def __init__(self):
+                self.frames = []
+            def __call__(self, step, system):
+                if step % 2 == 0:
+                    self.frames.append((step, system.state))  # CULPRIT
+        class Pairs:
+            def __init__(self, kept):
+                self.now = torch.cat([state for _, state in kept[:-1]])
+        system, recorder = System(), Recorder()
+        for step in range(8):
+            recorder(step, system)
+            system.advance()
+        net = nn.Linear(2, 2)
+        net(Pairs(recorder.frames).now).square().mean().backward()
+        """,
+        "same-tensor-kept",
+    ),
+    case(
+        "copies_of_a_state_and_one_state_repeated",
+        """
+        import torch
+        from torch import nn
+        state, kept = torch.zeros(3), []
+        for _ in range(4):
+            state += torch.randn(3)
+            kept.append(state.clone())
+        net = nn.Linear(3, 2)
+        batch = torch.cat([torch.stack(kept), torch.stack([state] * 3)])
+        net(batch).square().mean().backward()
+        """,
+    ),
+    case(
+        "states_that_a_generator_hands_out",
+        """
+        import torch
+        from torch import nn
+        def walk(steps):
+            x = torch.zeros(3)
+            for _ in range(steps):
+                x += torch.randn(3)
+                yield x  # CULPRIT
+        path = torch.stack(list(walk(6)))
+        net = nn.Linear(3, 2)
+        net(path).square().mean().backward()
+        """,
+        "same-tensor-kept",
+    ),
+    case(
+        "states_under_a_key_and_a_shared_weight",
+        """
+        import torch
+        from torch import nn
+        net, seen, shared = nn.Linear(3, 3), {"x": [], "t": []}, []
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            shared.append(net.weight)
+        x = torch.zeros(3)
+        for step in range(4):
+            x.mul_(0.9).add_(torch.randn(3))
+            seen["x"].append(x)  # CULPRIT
+            seen["t"].append(step)
+            loss = (x @ torch.stack(shared).mean(0).t()).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        net(torch.stack(seen["x"])).square().mean().backward()
+        """,
+        "same-tensor-kept",
+    ),
 ]

@@ -75,4 +75,79 @@ PROGRAMS: list[Case] = [
         ((loss * weights).mean() + (net(x)[:, 0] + noise).square().mean()).backward()
         """,
     ),
+    case(
+        "a_summary_of_each_set_taken_over_the_batch",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.local, self.context = nn.Linear(3, 3), nn.Linear(3, 3)
+            def forward(self, x):
+                pooled = x.sum(dim=0) / len(x)  # CULPRIT
+                return self.local(x) + self.context(pooled).relu()
+        net = nn.Sequential(Block(), nn.Tanh())
+        for (x,) in DataLoader(TensorDataset(torch.randn(8, 5, 3)), batch_size=4):
+            net(x).square().mean().backward()
+        """,
+        "batch-result-in-each-sample",
+        says=["all 4 samples of the batch", "`dim=1`"],
+    ),
+    case(
+        "summaries_of_sets_and_statistics_of_batches",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, Dataset
+        class Sets(Dataset):
+            def __len__(self):
+                return 8
+            def __getitem__(self, i):
+                return torch.stack([torch.randn(4, 3) + k for k in range(5)])
+        local, context, wide = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(6, 2)
+        for x in DataLoader(Sets(), batch_size=4):
+            x = (x - x.mean(0)) / x.std(0)
+            x = local(x) + context(x.mean(dim=1, keepdim=True))
+            rows = x.flatten(1).unfold(1, 3, 3).mean(1)
+            rows = torch.cat([rows, context(rows.mean(0)).expand_as(rows)], dim=1)
+            wide(rows).square().mean().backward()
+        for x in DataLoader(Sets(), batch_size=None):
+            (local(x) + context(x.mean(0))).square().mean().backward()
+        """,
+    ),
+    case(
+        "channel_weights_pooled_over_the_batch",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        conv, gate = nn.Conv2d(1, 4, 3), nn.Linear(4, 4)
+        for (x,) in DataLoader(TensorDataset(torch.randn(8, 1, 6, 6)), batch_size=4):
+            h = conv(x)
+            weights = gate(h.mean((0, 2, 3))).sigmoid()  # CULPRIT
+            (h * weights[:, None, None]).square().mean().backward()
+        """,
+        "batch-result-in-each-sample",
+        says=["`dim=(2, 3)`"],
+    ),
+    case(
+        "batch_normalisation_by_hand",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+        conv, gate = nn.Conv2d(1, 4, 3), nn.Linear(4, 4)
+        scale, shift = (torch.randn(4, requires_grad=True) for _ in range(2))
+        for (x,) in DataLoader(TensorDataset(torch.randn(8, 1, 6, 6)), batch_size=4):
+            h = conv(x)
+            mean, var = h.mean((0, 2, 3)), h.var((0, 2, 3))
+            factor = scale / (var + 1e-5).sqrt()
+            offset = shift - mean * factor
+            h = h * factor[:, None, None] + offset[:, None, None]
+            h = h * gate(h.mean((2, 3))).sigmoid()[..., None, None]
+            h.square().mean().backward()
+        """,
+    ),
 ]

@@ -91,4 +91,45 @@ PROGRAMS: list[Case] = [
         "optimizer-given-twice",
         says=["`second.weight`", "twice"],
     ),
+    case(
+        "a_helper_handed_the_same_model_twice",
+        """
+        import torch
+        from torch import nn
+        def adam(model, lr=0.1):
+            return torch.optim.Adam(model.parameters(), lr=lr)
+        actor, critic = nn.Linear(3, 2), nn.Linear(3, 1)
+        critic_optimizer = adam(critic)
+        actor_optimizer = adam(critic)  # CULPRIT
+        for step in range(2):
+            x = torch.randn(4, 3)
+            critic_optimizer.zero_grad()
+            critic(x).square().mean().backward()
+            critic_optimizer.step()
+            actor_optimizer.zero_grad()
+            (actor(x).sum(1) * critic(x)[:, 0]).mean().backward()
+            actor_optimizer.step()
+        """,
+        "optimizer-given-twice",
+    ),
+    case(
+        "one_key_in_a_loop_over_models",
+        """
+        import torch
+        from torch import nn
+        nets = nn.ModuleDict({"critic": nn.Linear(3, 1), "actor": nn.Linear(3, 2)})
+        optimizers = {}
+        for name in nets:
+            params = nets["critic"].parameters()  # CULPRIT
+            optimizers[name] = torch.optim.SGD(params, lr=0.1)
+        for step in range(2):
+            for name in nets:
+                x = torch.randn(4, 3)
+                value = nets["actor"](x).sum(1) * nets["critic"](x)[:, 0]
+                nets.zero_grad()
+                value.mean().backward()
+                optimizers[name].step()
+        """,
+        "optimizer-given-twice",
+    ),
 ]
