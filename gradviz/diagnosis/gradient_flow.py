@@ -44,6 +44,12 @@ class Chain:
         """The last gradient over the first."""
         return max(self.norms[-1], TINY) / max(self.norms[0], TINY)
 
+    def forward_ratio(self, history: History) -> float:
+        """Return by how much values grew on their way forward: 0 where not known."""
+        norms = [_operand_norm(history, each) for each in self.nodes]
+        last, first = norms[0], norms[-1]
+        return last / first if first > 0.0 else 0.0
+
     def steady(self, direction: int) -> bool:
         """Tell whether most steps go one way, and no single one makes the ratio."""
         steps = [direction * step for step in self.steps()]
@@ -68,6 +74,14 @@ class Chain:
         if not sums:
             return self.nodes[0]
         return first[max(sums, key=lambda line: sums[line])]
+
+
+def _operand_norm(history: History, node: Node) -> float:
+    """Return the norm of the largest thing that a node computed with, but weights."""
+    call = history.maker(node)
+    given = [] if call is None else [e for e in call.inputs if not e.is_parameter]
+    norms = [e.summary.norm for e in given if e.summary is not None]
+    return max((each for each in norms if each is not None), default=0.0)
 
 
 def chains(history: History, backward: Backward, least: int) -> Iterator[Chain]:
