@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from types import CodeType
 
 from gradviz.dependence.learning import once
@@ -136,8 +137,78 @@ def _given(
 ) -> Decision:
     where = spot(history, site, stack)
     given = None if where is None else _argument(where, place, names)
-    way = [] if where is None or given is None else path(where.at(given))
+    way = [] if where is None or given is None else _of_elements(path(where.at(given)))
     return _at(history, way[-1], site) if len(way) > 1 else Decision(site)
+
+
+def _of_elements(way: list[Spot]) -> list[Spot]:
+    """Lead a way on that went through a loop's variable: to each element's expression.
+
+    That is the one of a comprehension, where the loop walks what this gives.
+    """
+    last = way[-1]
+    if not isinstance(last.node, ast.ListComp | ast.GeneratorExp):
+        return way
+    loops = ast.For | ast.comprehension
+    walked = (each.source.parent(each.node) for each in way)
+    if not any(isinstance(each, loops) for each in walked):
+        return way
+    return [*way, *path(last.at(last.node.elt))]
+
+
+def of_size(
+    history: History, module: Module, place: int, names: Collection[str], ratio: float
+) -> Decision:
+    """Return the line that computed a size, which is wrong by a ratio.
+
+    Of a product, what chose the factor that explains it by occurring several times: of
+    ``channels * side * side``, the side. The constructor's own line, where nothing is
+    computed: then the wrong size may have been taken.
+    """
+    where = spot(history, module.site, module.stack)
+    given = None if where is None else _argument(where, place, names)
+    if where is None or given is None:
+        return Decision(module.site)
+    last = path(where.at(given))[-1]
+    several = [
+        factor
+        for factor, count in _factors(last.node).items()
+        if count > 1 and _is_power(ratio, count)
+    ]
+    if len(several) == 1:
+        last = path(last.at(several[0]))[-1]
+    computed = isinstance(last.node, ast.BinOp) or len(several) == 1
+    return _at(history, last, module.site) if computed else Decision(module.site)
+
+
+def _factors(node: ast.AST) -> dict[ast.expr, int]:
+    """Return the factors of a product that are no numbers, and how often they occur."""
+    first: dict[str, ast.expr] = {}
+    counts: dict[ast.expr, int] = {}
+    waiting = [(node, 1)]
+    for each, times in waiting:
+        match each:
+            case ast.BinOp(left, ast.Mult(), right):
+                waiting += [(left, times), (right, times)]
+            case ast.BinOp(base, ast.Pow(), ast.Constant(int(power))):
+                waiting.append((base, times * power))
+            case ast.Name() | ast.Attribute() | ast.Call():
+                same = first.setdefault(ast.unparse(each), each)
+                counts[same] = counts.get(same, 0) + times
+            case _:
+                pass
+    return counts
+
+
+def _is_power(ratio: float, count: int) -> bool:
+    """Tell whether a ratio is that of two small numbers to a power.
+
+    >>> _is_power(25 / 16, 2), _is_power(3 / 2, 2)
+    (True, False)
+    """
+    root = ratio ** (1 / count)
+    found = Fraction(root).limit_denominator(64)
+    return abs(float(found) - root) < 1e-9 * root
 
 
 def _argument(where: Spot, place: int, names: Collection[str]) -> ast.expr | None:
