@@ -321,6 +321,50 @@ def of_elements(history: History, site: RawSite | None, stack: Frames = ()) -> D
     return Decision(found, history.text(found), site)
 
 
+def of_objects(history: History, site: RawSite | None) -> Decision | None:
+    """Return the line that chose for which objects a loop calls a method.
+
+    That is what the loop walks, or a condition in it: ``for each in optimizers[:1]:
+    each.step()``. None where no loop gives the object.
+    """
+    where = spot(history, site)
+    if where is None or not isinstance(where.node, ast.Call):
+        return None
+    names, asked = names_in(where.node.func), None
+    for each in where.source.around(where.node):
+        if isinstance(each, ast.If) and names & names_in(each.test):
+            asked = asked or where.at(each.test)
+        for loop in [each] if isinstance(each, ast.For) else _generators(each):
+            if names & names_in(loop.target):
+                tests = getattr(loop, "ifs", [])
+                asked = asked or (where.at(tests[0]) if tests else None)
+                walked = path(where.at(_container(loop.iter)))[-1]
+                return _at(history, asked or walked, site)
+        if isinstance(each, Function):
+            break
+    return None
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names that stand in an expression."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _generators(node: ast.AST) -> list[ast.comprehension]:
+    return getattr(node, "generators", [])
+
+
+def _container(walked: ast.expr) -> ast.expr:
+    """Return what a loop takes its elements from: of ``table.items()``, the table."""
+    match walked:
+        case ast.Call(ast.Attribute(table, "items" | "keys" | "values"), []):
+            return _container(table)
+        case ast.Call(ast.Name("enumerate" | "list" | "reversed" | "tuple"), [given]):
+            return _container(given)
+        case _:
+            return walked
+
+
 def _given_by(where: Spot, decided: ast.stmt) -> Spot | None:
     """Return the argument of the call that gave a helper what it works on."""
     walked = decided.iter if isinstance(decided, ast.For) else where.node
