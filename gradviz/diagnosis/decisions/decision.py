@@ -330,22 +330,29 @@ def of_objects(history: History, site: RawSite | None) -> Decision | None:
     where = spot(history, site)
     if where is None or not isinstance(where.node, ast.Call):
         return None
-    names, asked = names_in(where.node.func), None
+    names, tests = _names_in(where.node.func), list[ast.expr]()
     for each in where.source.around(where.node):
-        if isinstance(each, ast.If) and names & names_in(each.test):
-            asked = asked or where.at(each.test)
+        if isinstance(each, ast.If):
+            tests.append(each.test)
         for loop in [each] if isinstance(each, ast.For) else _generators(each):
-            if names & names_in(loop.target):
-                tests = getattr(loop, "ifs", [])
-                asked = asked or (where.at(tests[0]) if tests else None)
-                walked = path(where.at(_container(loop.iter)))[-1]
-                return _at(history, asked or walked, site)
+            given = _names_in(loop.target)
+            if names & given:
+                tests += getattr(loop, "ifs", [])
+                asked = [where.at(test) for test in tests if given & _names_in(test)]
+                return _at(history, asked[0] if asked else _walked(where, loop), site)
         if isinstance(each, Function):
             break
     return None
 
 
-def names_in(node: ast.AST) -> set[str]:
+def _walked(where: Spot, loop: ast.For | ast.comprehension) -> Spot:
+    """Return the collection that a loop walks, where it is spelt out, or the walk."""
+    last = path(where.at(_container(loop.iter)))[-1]
+    spelt_out = isinstance(last.node, ast.List | ast.Tuple | ast.Dict)
+    return last if spelt_out else where.at(loop.iter)
+
+
+def _names_in(node: ast.AST) -> set[str]:
     """Return the names that stand in an expression."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
