@@ -321,6 +321,43 @@ def of_elements(history: History, site: RawSite | None, stack: Frames = ()) -> D
     return Decision(found, history.text(found), site)
 
 
+def of_number(history: History, call: Call) -> Decision:
+    """Return the line that chose or computed the one number that a call was given.
+
+    Of what is computed from one name alone, what gave that its value: of
+    ``sqrt(2 / fan_in)``, the fan. The call's own, where it spells out its numbers.
+    """
+    where = spot(history, call.site, call.stack)
+    if where is None or not isinstance(where.node, ast.Call):
+        return Decision(call.site)
+    given = (_number(where.at(each)) for each in _arguments(where.node))
+    found = [each for each in given if each is not None]
+    elsewhere = [each for each in found if each.line != where.line]
+    return (
+        _at(history, elsewhere[0], call.site)
+        if len(elsewhere) == 1
+        else Decision(call.site)
+    )
+
+
+def _number(where: Spot) -> Spot | None:
+    """Return what chose or computed a number; None of what may be none."""
+    last = path(where)[-1]
+    if isinstance(last.node, ast.Constant):
+        return last
+    if not isinstance(last.node, ast.BinOp | ast.Call):
+        return None
+    called = (e.func for e in ast.walk(last.node) if isinstance(e, ast.Call))
+    functions = {each for func in called for each in ast.walk(func)}
+    names = [
+        each
+        for each in ast.walk(last.node)
+        if isinstance(each, ast.Name) and each not in functions
+    ]
+    given = of_name(last.at(names[0])) if len({e.id for e in names}) == 1 else None
+    return last if given is None else path(given)[-1]
+
+
 def of_objects(history: History, site: RawSite | None) -> Decision | None:
     """Return the line that chose for which objects a loop calls a method.
 

@@ -95,8 +95,8 @@ def _extent(text: str) -> str:
 def _hit(history: History, chain: Chain) -> Hit:
     node = chain.blamed(history, 1)
     place = user_place(history, node)
-    site = initialised(history, chain)
-    weights = weights_words(history, site, "large")
+    drawn = initialised(history, chain)
+    weights = weights_words(history, drawn, "large")
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
     name = op_name(history, node)
@@ -105,10 +105,11 @@ def _hit(history: History, chain: Chain) -> Hit:
         f"of it in `{history.text(place)}` ({history.line(place)}): its norm rises "
         f"from {chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times "
         f"per run.{weights}",
-        culprit=site or place,
+        culprit=place if drawn is None else drawn.site,
         fix=_FIX,
         symptom=chain.backward.site,
-        related=chain_places(place, site),
+        related=chain_places(place, drawn),
+        line=None if drawn is None else drawn.line,
         nodes=(node.key,),
         certainty=0.6,
     )
