@@ -29,7 +29,7 @@ def conditions(where: Spot) -> Iterator[Condition]:
     b``, both.
     """
     for level in _outwards(where):
-        for test, holds in tests_around(level):
+        for test, holds in asked_around(level):
             yield from _parts(level.at(test), holds)
 
 
@@ -52,7 +52,7 @@ def _outwards(where: Spot) -> Iterator[Spot]:
         yield level
 
 
-def tests_around(level: Spot) -> Iterator[tuple[ast.expr, bool]]:
+def asked_around(level: Spot) -> Iterator[tuple[ast.expr, bool]]:
     """Yield the tests around a spot, and those that would have left before it."""
     source, inner = level.source, level.node
     for each in source.around(level.node):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.bindings import stored_in
 from gradviz.diagnosis.decisions.choice import path
-from gradviz.diagnosis.decisions.conditions import tests_around
+from gradviz.diagnosis.decisions.conditions import asked_around
 from gradviz.diagnosis.decisions.decision import Frames
 from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.program import History, RawSite
@@ -31,7 +31,7 @@ def reused_at(history: History, reader: Frames, maker: Frames) -> RawSite | None
     names = {name for name, _ in _kept(history, reader, maker)}
     for place, site in enumerate(maker) if names else ():
         where = spot(history, site, maker[place + 1 :])
-        for test, _ in () if where is None else tests_around(where):
+        for test, _ in () if where is None else asked_around(where):
             asked = (e.attr for e in ast.walk(test) if isinstance(e, ast.Attribute))
             if not names.isdisjoint(asked):
                 return site
