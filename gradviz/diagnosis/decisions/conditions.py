@@ -11,6 +11,7 @@ from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.frames import Function, Spot, calls_of, levels
 
 _LEAVING = ast.Return | ast.Continue | ast.Break | ast.Raise
+_DEEPEST = 8  # conditions within one another
 _ASKING = ast.Compare | ast.BinOp | ast.BoolOp | ast.UnaryOp
 
 
@@ -82,16 +83,18 @@ def _place(among: Sequence[ast.AST], node: ast.AST) -> int:
     return next((i for i, each in enumerate(among) if each is node), 0)
 
 
-def _parts(where: Spot, holds: bool) -> Iterator[Condition]:
+def _parts(where: Spot, holds: bool, left: int = _DEEPEST) -> Iterator[Condition]:
     """Yield the comparisons that a condition stands for, and how each turned out."""
+    if not left:  # ``flag = not flag``
+        return
     way = path(where)
     asked = next((each for each in way if isinstance(each.node, _ASKING)), way[-1])
     match asked.node:
         case ast.UnaryOp(ast.Not(), operand):
-            yield from _parts(asked.at(operand), not holds)
+            yield from _parts(asked.at(operand), not holds, left - 1)
         case ast.BoolOp(operator, values):
             if isinstance(operator, ast.And) == holds:
                 for each in values:
-                    yield from _parts(asked.at(each), holds)
+                    yield from _parts(asked.at(each), holds, left - 1)
         case _:
             yield Condition(asked, holds)
