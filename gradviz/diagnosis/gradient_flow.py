@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gradviz.dependence.op_families import function_of, plain
+from gradviz.diagnosis.decisions.decision import Decision, of_number
 from gradviz.diagnosis.rule import Related
 from gradviz.program import (
     Backward,
@@ -44,6 +45,12 @@ class Chain:
         """The last gradient over the first."""
         return max(self.norms[-1], TINY) / max(self.norms[0], TINY)
 
+    def forward_ratio(self, history: History) -> float:
+        """Return by how much values grew on their way forward: 0 where not known."""
+        norms = [_operand_norm(history, each) for each in self.nodes]
+        last, first = norms[0], norms[-1]
+        return last / first if first > 0.0 else 0.0
+
     def steady(self, direction: int) -> bool:
         """Tell whether most steps go one way, and no single one makes the ratio."""
         steps = [direction * step for step in self.steps()]
@@ -68,6 +75,14 @@ class Chain:
         if not sums:
             return self.nodes[0]
         return first[max(sums, key=lambda line: sums[line])]
+
+
+def _operand_norm(history: History, node: Node) -> float:
+    """Return the norm of the largest thing that a node computed with, but weights."""
+    call = history.maker(node)
+    given = [] if call is None else [e for e in call.inputs if not e.is_parameter]
+    norms = [e.summary.norm for e in given if e.summary is not None]
+    return max((each for each in norms if each is not None), default=0.0)
 
 
 def chains(history: History, backward: Backward, least: int) -> Iterator[Chain]:
@@ -212,39 +227,43 @@ def magnitude(summary: Summary | None) -> float | None:
     return max(abs(summary.minimum), abs(summary.maximum))
 
 
-def initialised(history: History, chain: Chain) -> RawSite | None:
-    """Return the one line that gave the weights of a chain their first values.
+def initialised(history: History, chain: Chain) -> Decision | None:
+    """Return the one line that chose the first values of the weights of a chain.
 
     None where it is not one for most of them, and for the values that modules of the
     library choose themselves.
     """
     own = {each.site for each in history.program.modules.values()}
-    found: dict[int, RawSite | None] = {}
+    found: dict[int, Call | None] = {}
     for node in chain.nodes:
         call = history.maker(node)
         for value in () if call is None else call.inputs:
             weight = value.is_leaf and value.requires_grad and len(value.shape) > 1
             if weight and call is not None and value.tensor not in found:
                 before = history.writes(value.storage, before=call.index)
-                writers = [each.site for each, _ in before if each.op != "step"]
-                at = writers[-1] if writers else None
-                found[value.tensor] = None if at in own else at
-    sites = list(found.values())
+                writers = [each for each, _ in before if each.op != "step"]
+                chose = writers[-1] if writers and writers[-1].site not in own else None
+                found[value.tensor] = chose
+    sites = [each and each.site for each in found.values()]
     site = max(sites, key=sites.count, default=None)
     usual = len(sites) >= _REPEATED and sites.count(site) > 0.75 * len(sites)
-    return site if usual else None
+    writer = next((each for each in found.values() if each and each.site == site), None)
+    return of_number(history, writer) if usual and writer is not None else None
 
 
-def chain_places(place: RawSite | None, site: RawSite | None) -> tuple[Related, ...]:
+def chain_places(place: RawSite | None, drawn: Decision | None) -> tuple[Related, ...]:
     """Return the line of a chain, where the one that drew its weights is blamed."""
-    return () if site is None else (Related("repeated here", place, _REPEATED_FIX),)
+    return () if drawn is None else (Related("repeated here", place, _REPEATED_FIX),)
 
 
-def weights_words(history: History, site: RawSite | None, size: str) -> str:
+def weights_words(history: History, drawn: Decision | None, size: str) -> str:
     """Say where weights were made so small, or so large; "" where it is not known."""
-    if site is None:
+    if drawn is None:
         return ""
+    site = drawn.made or drawn.site
     made = f"`{history.text(site)}` ({history.line(site)})"
+    if drawn.is_elsewhere:
+        made += f", from `{drawn.text}` ({history.line(drawn.site)})"
     return f" Their weights were made so {size} in {made}."
 
 

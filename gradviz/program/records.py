@@ -106,6 +106,8 @@ class Program:
     functions: list[CustomFunction] = field(default_factory=list[CustomFunction])
     # one per class of the user's Functions, as its first call was
     live: list[LiveRoot] = field(default_factory=list[LiveRoot])
+    together: tuple[frozenset[int], ...] = ()
+    # tensors that were alive at one time: in the second half of the passes, at the end
     scanned: bool = False  # whether values were looked at
     script: str | None = None  # the file that is the main program
     thread: int | None = None  # the only one that is seen whole, where there is one

@@ -137,6 +137,7 @@ class LoopLog:
             self.functions.try_(self.functions.before_backward, nodes)
 
     def after_backward(self) -> None:
-        """Do what is to be done when a pass is over: check derivatives."""
+        """Do what is to be done when a pass is over: check derivatives, look around."""
+        self.census.try_(self.census.passed)
         if self.functions.known:
             self.functions.try_(self.functions.check_waiting)

@@ -11,6 +11,7 @@ from gradviz._capture.training_loop.patches import Part
 from gradviz.program.events import Backward, Call
 from gradviz.program.records import LiveRoot
 
+_FIRST = 4  # passes, after which it is seen what is alive
 _MOST_ROOTS = 1_000
 _MOST_NODES = 200_000  # walked in one census
 
@@ -23,6 +24,14 @@ class CensusPart(Part):
 
     def install(self) -> None:
         self.on = True
+        self._passes = 0
+
+    def passed(self) -> None:
+        """Learn that a pass is over: see what is alive after 4, 8, 16, ... of them."""
+        self._passes = count = self._passes + 1
+        if count >= _FIRST and not count & (count - 1):
+            living = frozenset(number for number, _ in self.log.tensors.alive())
+            self.log.program.together = (living,)
 
     def take(self) -> None:
         """Write the table of living graphs, newest first; it replaces the last one."""
@@ -33,6 +42,7 @@ class CensusPart(Part):
             living = {number for number, _ in self.log.tensors.alive()}
             for number, facts in program.tensors.items():
                 facts.alive = number in living
+            program.together = *program.together[:1], frozenset(living)
             tensors = self._unwalked()
             holders = self.names.holders() if tensors else {}
             made = self._made()

@@ -286,12 +286,24 @@ def _set_once(where: Spot, name: str) -> Spot | None:
     inside = {id(node) for each in around for node in ast.walk(each)}
     own = [row for row in found if id(row[0]) in inside] or found
     if not own:
-        return _field_once(where, name)
+        return _of_property(where, name) or _field_once(where, name)
     if len(own) != 1:
         return None
     statement, value = own[0]
     same = where.source.scope(statement) is where.scope
     return Spot(where.source, value, where.frame if same else UNKNOWN)
+
+
+def _of_property(where: Spot, name: str) -> Spot | None:
+    """Return what a property of this name gives, where one class alone has it."""
+    found = definition(where.source, name)
+    decorators = getattr(found, "decorator_list", ())
+    if not isinstance(found, ast.FunctionDef) or not any(
+        last_name(each) in ("property", "cached_property") for each in decorators
+    ):
+        return None
+    values = returned(found)
+    return Spot(where.source, values[0]) if len(values) == 1 else None
 
 
 def _field_once(where: Spot, name: str) -> Spot | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from types import CodeType
 
 from gradviz.dependence.learning import once
@@ -218,8 +219,79 @@ def _given(
     found = None if where is None else given(where, place, names)
     if where is None or found is None:
         return Decision(site)
-    way, here = path(found), any(each is found.node for each in ast.walk(where.node))
+    way = _of_elements(path(found))
+    here = any(each is found.node for each in ast.walk(where.node))
     return Decision(site) if here and len(way) == 1 else _at(history, way[-1], site)
+
+
+def _of_elements(way: list[Spot]) -> list[Spot]:
+    """Lead a way on that went through a loop's variable: to each element's expression.
+
+    That is the one of a comprehension, where the loop walks what this gives.
+    """
+    last = way[-1]
+    if not isinstance(last.node, ast.ListComp | ast.GeneratorExp):
+        return way
+    loops = ast.For | ast.comprehension
+    walked = (each.source.parent(each.node) for each in way)
+    if not any(isinstance(each, loops) for each in walked):
+        return way
+    return [*way, *path(last.at(last.node.elt))]
+
+
+def of_size(
+    history: History, module: Module, place: int, names: Collection[str], ratio: float
+) -> Decision:
+    """Return the line that computed a size, which is wrong by a ratio.
+
+    Of a product, what chose the factor that explains it by occurring several times: of
+    ``channels * side * side``, the side. The constructor's own line, where nothing is
+    computed: then the wrong size may have been taken.
+    """
+    where = spot(history, module.site, module.stack)
+    sized = None if where is None else given(where, place, names)
+    if where is None or sized is None:
+        return Decision(module.site)
+    last = path(sized)[-1]
+    several = [
+        factor
+        for factor, count in _factors(last.node).items()
+        if count > 1 and _is_power(ratio, count)
+    ]
+    if len(several) == 1:
+        last = path(last.at(several[0]))[-1]
+    computed = isinstance(last.node, ast.BinOp) or len(several) == 1
+    return _at(history, last, module.site) if computed else Decision(module.site)
+
+
+def _factors(node: ast.AST) -> dict[ast.expr, int]:
+    """Return the factors of a product that are no numbers, and how often they occur."""
+    first: dict[str, ast.expr] = {}
+    counts: dict[ast.expr, int] = {}
+    waiting = [(node, 1)]
+    for each, times in waiting:
+        match each:
+            case ast.BinOp(left, ast.Mult(), right):
+                waiting += [(left, times), (right, times)]
+            case ast.BinOp(base, ast.Pow(), ast.Constant(int(power))):
+                waiting.append((base, times * power))
+            case ast.Name() | ast.Attribute() | ast.Call():
+                same = first.setdefault(ast.unparse(each), each)
+                counts[same] = counts.get(same, 0) + times
+            case _:
+                pass
+    return counts
+
+
+def _is_power(ratio: float, count: int) -> bool:
+    """Tell whether a ratio is that of two small numbers to a power.
+
+    >>> _is_power(25 / 16, 2), _is_power(3 / 2, 2)
+    (True, False)
+    """
+    root = ratio ** (1 / count)
+    found = Fraction(root).limit_denominator(64)
+    return abs(float(found) - root) < 1e-9 * root
 
 
 def of_setting(
@@ -352,6 +424,94 @@ def of_elements(history: History, site: RawSite | None, stack: Frames = ()) -> D
         return Decision(site)
     found = history.places.at_line(site[0], decided.lineno)
     return Decision(found, history.text(found), site)
+
+
+def of_number(history: History, call: Call) -> Decision:
+    """Return the line that chose or computed the one number that a call was given.
+
+    Of what is computed from one name alone, what gave that its value: of
+    ``sqrt(2 / fan_in)``, the fan. The call's own, where it spells out its numbers.
+    """
+    where = spot(history, call.site, call.stack)
+    if where is None or not isinstance(where.node, ast.Call):
+        return Decision(call.site)
+    numbers = (_number(where.at(each)) for each in _arguments(where.node))
+    found = [each for each in numbers if each is not None]
+    elsewhere = [each for each in found if each.line != where.line]
+    return (
+        _at(history, elsewhere[0], call.site)
+        if len(elsewhere) == 1
+        else Decision(call.site)
+    )
+
+
+def _number(where: Spot) -> Spot | None:
+    """Return what chose or computed a number; None of what may be none."""
+    last = path(where)[-1]
+    if isinstance(last.node, ast.Constant):
+        return last
+    if not isinstance(last.node, ast.BinOp | ast.Call):
+        return None
+    called = (e.func for e in ast.walk(last.node) if isinstance(e, ast.Call))
+    functions = {each for func in called for each in ast.walk(func)}
+    names = [
+        each
+        for each in ast.walk(last.node)
+        if isinstance(each, ast.Name) and each not in functions
+    ]
+    one = of_name(last.at(names[0])) if len({e.id for e in names}) == 1 else None
+    return last if one is None else path(one)[-1]
+
+
+def of_objects(history: History, site: RawSite | None) -> Decision | None:
+    """Return the line that chose for which objects a loop calls a method.
+
+    That is what the loop walks, or a condition in it: ``for each in optimizers[:1]:
+    each.step()``. None where no loop gives the object.
+    """
+    where = spot(history, site)
+    if where is None or not isinstance(where.node, ast.Call):
+        return None
+    names, tests = _names_in(where.node.func), list[ast.expr]()
+    for each in where.source.around(where.node):
+        if isinstance(each, ast.If):
+            tests.append(each.test)
+        for loop in [each] if isinstance(each, ast.For) else _generators(each):
+            turned = _names_in(loop.target)
+            if names & turned:
+                tests += getattr(loop, "ifs", [])
+                asked = [where.at(test) for test in tests if turned & _names_in(test)]
+                return _at(history, asked[0] if asked else _walked(where, loop), site)
+        if isinstance(each, Function):
+            break
+    return None
+
+
+def _walked(where: Spot, loop: ast.For | ast.comprehension) -> Spot:
+    """Return the collection that a loop walks, where it is spelt out, or the walk."""
+    last = path(where.at(_container(loop.iter)))[-1]
+    spelt_out = isinstance(last.node, ast.List | ast.Tuple | ast.Dict)
+    return last if spelt_out else where.at(loop.iter)
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    """Return the names that stand in an expression."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _generators(node: ast.AST) -> list[ast.comprehension]:
+    return getattr(node, "generators", [])
+
+
+def _container(walked: ast.expr) -> ast.expr:
+    """Return what a loop takes its elements from: of ``table.items()``, the table."""
+    match walked:
+        case ast.Call(ast.Attribute(table, "items" | "keys" | "values"), []):
+            return _container(table)
+        case ast.Call(ast.Name("enumerate" | "list" | "reversed" | "tuple"), [given]):
+            return _container(given)
+        case _:
+            return walked
 
 
 def _given_by(where: Spot) -> Spot | None:

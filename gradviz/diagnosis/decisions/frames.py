@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -70,6 +71,17 @@ def spot(
     if outer is None or call is None:
         return Spot(found.source, found.node)
     return Spot(found.source, found.node, Frame(call, outer.source, outer.frame))
+
+
+def levels(where: Spot) -> Iterator[Spot]:
+    """Yield a spot, then the call of its function, and so on outwards."""
+    level = where
+    while True:
+        yield level
+        frame = level.frame
+        if frame.call is None or frame.source is None:
+            return
+        level = Spot(frame.source, frame.call, frame.outer or UNKNOWN)
 
 
 def call_in(where: Spot) -> ast.Call | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gradviz.diagnosis.decisions.bindings import definition, own_nodes
 from gradviz.diagnosis.decisions.choice import path
-from gradviz.diagnosis.decisions.frames import UNKNOWN, Function, Spot, last_name
+from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, levels
 
 _ONCE = ("zip", "map", "filter", "iter", "enumerate", "reversed")
 """What Python has that gives an iterator; so does a function that yields."""
@@ -38,30 +38,19 @@ def used_up(where: Spot) -> UsedUp | None:
     None where a loop ends early, as it may go on from there, and where the iterator
     never ends.
     """
-    levels = list(_levels(where))
-    for place, level in enumerate(levels):
+    around = list(levels(where))
+    for place, level in enumerate(around):
         for loop in _loops(level):
             if not isinstance(loop, ast.For) or _ends_early(loop):
                 continue
             made = made_once(level.at(loop.iter))
             if made is None:
                 continue
-            for outer in levels[place:]:
+            for outer in around[place:]:
                 again = _around(outer, made, loop)
                 if again is not None:
                     return UsedUp(made, loop, again)
     return None
-
-
-def _levels(where: Spot) -> Iterator[Spot]:
-    """Yield a spot, then the call of its function, and so on outwards."""
-    level = where
-    while True:
-        yield level
-        frame = level.frame
-        if frame.call is None or frame.source is None:
-            return
-        level = Spot(frame.source, frame.call, frame.outer or UNKNOWN)
 
 
 def _loops(level: Spot) -> Iterator[ast.stmt]:

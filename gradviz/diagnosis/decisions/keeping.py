@@ -13,6 +13,7 @@ from gradviz.diagnosis.decisions.bindings import (
     stored_in,
 )
 from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.conditions import asked_around
 from gradviz.diagnosis.decisions.decision import Frames
 from gradviz.diagnosis.decisions.frames import Frame, Spot, last_name, spot
 from gradviz.program import History, RawSite
@@ -24,6 +25,27 @@ def kept_by(history: History, reader: Frames, maker: Frames) -> int | None:
     The reader got it from the attribute, through parameters if need be, and what the
     line puts there is traced back to a line that the maker ran in.
     """
+    return next((line for _, line in _kept(history, reader, maker)), None)
+
+
+def reused_at(history: History, reader: Frames, maker: Frames) -> RawSite | None:
+    """Return the line that makes a tensor only where an attribute has none yet.
+
+    That is where what one event made and another read is kept on purpose: ``table =
+    self.table if self.table is not None else self.build()``. None without a condition.
+    """
+    names = {name for name, _ in _kept(history, reader, maker)}
+    for place, site in enumerate(maker) if names else ():
+        where = spot(history, site, maker[place + 1 :])
+        for test, _ in () if where is None else asked_around(where):
+            asked = (e.attr for e in ast.walk(test) if isinstance(e, ast.Attribute))
+            if not names.isdisjoint(asked):
+                return site
+    return None
+
+
+def _kept(history: History, reader: Frames, maker: Frames) -> Iterator[tuple[str, int]]:
+    """Yield the attributes that hand a tensor on, and the lines that put it there."""
     made = {_lines(history, site) for site in maker}
     read = dict.fromkeys(
         (each.source, each.node.attr)  # type: ignore[attr-defined]
@@ -37,8 +59,7 @@ def kept_by(history: History, reader: Frames, maker: Frames) -> int | None:
                 for each in path(kept)
                 if each.source is kept.source
             ):
-                return statement.lineno
-    return None
+                yield name, statement.lineno
 
 
 def put_into(where: Spot, depth: int = 4) -> list[Spot]:

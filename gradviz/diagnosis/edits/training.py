@@ -232,15 +232,13 @@ def unscaled(
 
 @remedy
 def compared_with_zero(history: History, site: RawSite | None) -> Edit:
-    """Let the branch around a statement ask whether a remainder is 0."""
+    """Ask whether the remainder at a site is 0."""
     found = place(history, site)
-    for each in found.source.around(found.node):
-        match each:
-            case ast.If(ast.BinOp(_, ast.Mod()) as remainder):
-                return Draft(found.source).wrap(remainder, "", " == 0").edit(safe=False)
-            case _:
-                pass
-    raise NoEditError("no branch asks for a remainder")
+    if isinstance(found.source.parent(found.node), ast.Compare):
+        raise NoEditError("it is compared already")
+    if not isinstance(found.node, ast.BinOp) or not isinstance(found.node.op, ast.Mod):
+        raise NoEditError("no remainder is asked for")
+    return Draft(found.source).wrap(found.node, "", " == 0").edit(safe=False)
 
 
 @remedy

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradviz.dependence.learning import steps
+from gradviz.diagnosis.decisions.keeping import reused_at
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     frames,
@@ -238,6 +239,18 @@ def built_at(history: History, node: Node, second: Backward) -> RawSite | None:
         if site[0] in around or binds_attribute(history, site):
             return site
     return node.site
+
+
+def reused(history: History, found: SecondPass) -> RawSite | None:
+    """Return the line that made what both passes use, on the condition of having none.
+
+    None where the program does not ask for it.
+    """
+    bridge = None if found.crossing is None else found.crossing.bridge
+    maker = None if found.crossing is None else history.maker(found.crossing.node)
+    if bridge is None or maker is None:
+        return None
+    return reused_at(history, frames(bridge), frames(maker))
 
 
 def binds_attribute(history: History, site: RawSite | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from gradviz.dependence import learning
+from gradviz.dependence.flow import name_of, words
 from gradviz.diagnosis.rules._gradients import is_failed
 from gradviz.diagnosis.rules._lifetime import first_difference
 from gradviz.program import (
@@ -19,6 +20,13 @@ from gradviz.program import (
     RawSite,
     ScalerCall,
     ScheduleCall,
+    Value,
+)
+
+_MEASURING = words(
+    "norm vector_norm linalg_vector_norm linalg_norm abs square pow sum mean std var "
+    "max min amax amin sqrt isnan isfinite isinf any all stack cat detach cpu flatten "
+    "view reshape float item tolist numpy format bool repr len"
 )
 
 
@@ -71,6 +79,30 @@ def read_gradients(history: History) -> set[int]:
     """Return the leaves whose ``.grad`` the program reads."""
     reads = (call for call in history.calls if call.op == "grad.get" and call.inputs)
     return {call.inputs[0].tensor for call in reads}
+
+
+@learning.once
+def used_gradients(history: History) -> set[int]:
+    """Return the leaves whose ``.grad`` goes into more than numbers that are shown."""
+    reads = (call for call in history.calls if call.op == "grad.get" and call.inputs)
+    known: dict[int, bool] = {}
+    return {
+        call.inputs[0].tensor
+        for call in reads
+        if not all(_is_measured(history, each, known) for each in call.outputs)
+    }
+
+
+def _is_measured(history: History, value: Value, known: dict[int, bool]) -> bool:
+    """Tell whether all that is made of a tensor is a norm, a mean or the like."""
+    if value.tensor not in known:
+        known[value.tensor] = True  # of what leads back here, the others decide
+        known[value.tensor] = all(
+            name_of(use) in _MEASURING
+            and all(_is_measured(history, each, known) for each in use.outputs)
+            for use in history.uses(value.tensor)
+        )
+    return known[value.tensor]
 
 
 def wasted_passes(

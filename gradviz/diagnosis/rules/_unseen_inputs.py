@@ -117,7 +117,7 @@ def _inside_behind(apply: Call, calls: list[Call]) -> set[int]:
 def _never_learns(history: History, value: Value, backward: Backward) -> bool:
     """Return whether nothing gives a leaf a gradient or changes it by other means."""
     key = value.tensor
-    if key in learning.trained(history) | learning.copies(history):
+    if key in learning.given_gradients(history) | learning.copies(history):
         return False
     if is_failed(backward):
         return True

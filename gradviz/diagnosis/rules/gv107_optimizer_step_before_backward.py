@@ -2,7 +2,8 @@
 
 What it does
     Finds the optimizer step, or the manual update under ``no_grad()``, that changed
-    parameters between a forward pass that saved them and its backward pass.
+    parameters between a forward pass that saved them and its backward pass. Where a
+    helper walks and steps for one loss after another, it names the line of the loss.
 
 Why is this bad
     Linear, convolution and matmul save their weights to compute the gradient of their
@@ -29,11 +30,19 @@ References
 
 from __future__ import annotations
 
-from gradviz.diagnosis._saved_writes import Overwrite, overwrite_rule, saved_words
+import ast
+
+from gradviz.diagnosis._saved_writes import (
+    Overwrite,
+    overwrite_rule,
+    saved_words,
+    written_at,
+)
 from gradviz.diagnosis._words import place
+from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._freed import built_at
-from gradviz.program import History, OptimizerCall
+from gradviz.program import History, OptimizerCall, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -67,6 +76,36 @@ def _computed(history: History, found: Overwrite) -> Related:
     return Related("computed before the step", site, fix)
 
 
+def _culprit(history: History, found: Overwrite) -> RawSite | None:
+    """Return the line of the step; where any loss is given to it, that of this one."""
+    if _is_helper(history, found):
+        return built_at(history, found.node, found.backward)
+    return written_at(history, found)
+
+
+def _is_helper(history: History, found: Overwrite) -> bool:
+    """Tell whether the step follows on the pass, in a function that ran before.
+
+    Its order is right; who called it for several losses has computed one too early.
+    """
+    passed, stepped = found.backward.site, found.site
+    if passed is None or stepped is None or passed[0] is not stepped[0]:
+        return False
+    function = history.places.function(stepped[0])
+    if function is None or history.places.line(passed) >= history.places.line(stepped):
+        return False
+    own = own_nodes(function)
+    loops = [each for each in own if isinstance(each, ast.For | ast.While)]
+    built = built_at(history, found.node, found.backward)
+    return not loops and built is not None and built[0] is not stepped[0]
+
+
 RULE = overwrite_rule(
-    "GV107", "optimizer-step-before-backward", "step", _message, _fix, _computed
+    "GV107",
+    "optimizer-step-before-backward",
+    "step",
+    _message,
+    _fix,
+    _computed,
+    culprit=_culprit,
 )

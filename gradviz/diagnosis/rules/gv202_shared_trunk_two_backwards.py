@@ -2,7 +2,8 @@
 
 What it does
     Finds two results with a common part of the graph, each with a backward pass of its
-    own, where the first pass freed that part.
+    own, where the first pass freed that part. Where the program keeps that part, and
+    asks whether it has it already, it names the line that asks.
 
 Why is this bad
     The second pass fails in the shared part. Had it been retained, an optimizer step
@@ -37,6 +38,7 @@ from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
     SecondPass,
+    reused,
     second_passes,
     steps_between,
 )
@@ -49,6 +51,8 @@ from gradviz.diagnosis.rules._lifetime import (
 )
 from gradviz.program import Backward, History, Node, RawSite
 
+_ANEW = "Compute it anew for each pass that is to train it, or detach() what is kept."
+
 
 @rule("GV202", "shared-trunk-two-backwards", "error")
 def check(history: History) -> Iterator[Hit]:
@@ -57,7 +61,8 @@ def check(history: History) -> Iterator[Hit]:
         if found.reason != "shared trunk":
             continue
         freeing = first_difference(found.first, found.second)
-        culprit = _entry(history, found) or freeing
+        cached = reused(history, found)
+        culprit = _entry(history, found) or cached or freeing
         one = name_of(history, found.first.roots[0], "One result")
         other = name_of(history, found.second.roots[0], "another")
         if one == other or same_line(culprit, found.second.site):
@@ -75,7 +80,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{history.line(freeing)} freed it, so the one in "
             f"{history.line(found.second.site)} fails.",
             culprit,
-            _fix(history, found, trunk, once),
+            _ANEW if culprit == cached else _fix(history, found, trunk, once),
             symptom=found.second.site,
             related=(
                 *([Related("first pass", freeing, once)] if culprit != freeing else []),
@@ -86,7 +91,7 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(trunk.key, found.freed.key),
             explains=history.ended_by(found.second),
             edit=None
-            if steps_between(history, found)
+            if culprit == cached or steps_between(history, found)
             else with_keyword(freeing, "retain_graph", "True", of=("backward", "grad")),
         )
 

@@ -39,6 +39,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
     SecondPass,
     built_at,
+    reused,
     second_passes,
     steps_between,
 )
@@ -65,7 +66,7 @@ def check(history: History) -> Iterator[Hit]:
         if found.reason != "built outside" or built is None:
             continue
         asks = found.second.api == "grad" and not steps_between(history, found)
-        made = built_at(history, built, found.second)
+        made = reused(history, found) or built_at(history, built, found.second)
         targets = history.places.targets(made)
         name = f"`{targets[0]}`" if targets else "This result"
         one_of: tuple[Related, ...] = ()

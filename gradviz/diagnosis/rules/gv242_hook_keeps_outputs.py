@@ -2,7 +2,7 @@
 
 What it does
     Finds forward hooks that append what a module gave to a list or store it in a dict,
-    where the outputs of at least three passes are alive at the end.
+    where the outputs of at least three passes, and of half of all, were alive at once.
 
 Why is this bad
     Each output holds its memory and the graph down to the parameters. Memory grows with
@@ -21,8 +21,8 @@ Use instead
             outputs.append(output.detach())
 
 When it stays quiet
-    Hooks that keep the last output only, or a detached one, and lists that the program
-    clears before the next pass.
+    Hooks that keep the last outputs only, or detached ones, and lists that the program
+    clears now and then. A short run whose list is gone at its end.
 
 References
     https://pytorch.org/docs/stable/notes/faq.html
@@ -76,25 +76,33 @@ def _stored(history: History, hook: HookRegistered) -> ast.stmt | None:
     if hook.kind != "module_forward" or hook.code is None:
         return None
     function = history.places.function(hook.code)
-    if function is None or not function.args.args or isinstance(function, ast.Lambda):
+    if function is None or not function.args.args:
         return None
     output = function.args.args[-1].arg
     inside = [each for each in ast.walk(function) if isinstance(each, ast.stmt)]
+    if isinstance(function, ast.Lambda):
+        inside = [ast.copy_location(ast.Expr(function.body), function.body)]
     return next((each for each in inside if keeps(each, {output})), None)
 
 
 def _alive(history: History, module: int | None) -> list[Value]:
-    """Return what a module gave, one for each call, that is alive with its graph."""
-    found: list[Value] = []
+    """Return what a module gave, one for each call, that was alive with its graph.
+
+    Nothing where that is the smaller part: then older ones are let go.
+    """
+    made: list[Value] = []
     for call in history.of(ModuleCall):
         if call.module != module or call.left is None:
             continue
         inside = (history.call_at(index) for index in range(call.index, call.left))
-        made = [v for each in inside if each is not None for v in each.outputs]
-        facts = history.program.tensors.get(made[-1].tensor) if made else None
-        if made and made[-1].node and facts is not None and facts.alive:
-            found.append(made[-1])
-    return found
+        given = [v for each in inside if each is not None for v in each.outputs]
+        made += [each for each in given[-1:] if each.node]
+    kept = (
+        [each for each in made if each.tensor in alive]
+        for alive in history.program.together
+    )
+    most = max(kept, key=len, default=[])
+    return most if 2 * len(most) >= len(made) else []
 
 
 def _grows(history: History, alive: list[Value]) -> bool:

@@ -28,8 +28,8 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
 
 _MASK = (
-    "Mask less: `masked_fill` fills where the mask is True, so it has to say what to "
-    "leave out."
+    "Fill with a large number, `torch.finfo(dtype).min`, or mask less: `masked_fill` "
+    "fills where the mask is True, so it has to say what to leave out."
 )
 
 
@@ -46,8 +46,8 @@ def check(history: History) -> Iterator[Hit]:
             f"`{history.text(call.site)}` ({history.line(call.site)}) gave NaN "
             f"{_where(history, call.index)}: every element of such a row is -inf, so "
             f"the softmax is 0 / 0.",
-            "Leave at least one element of each row unmasked, or set fully masked rows "
-            "to 0 before the softmax and their result to 0 after it.",
+            "Set fully masked rows to 0 before the softmax and their result to 0 after "
+            "it, or leave at least one element of each row unmasked.",
             call.site,
         )
         put = birth.site if birth.site != call.site else None

@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.decision import Decision
 from gradviz.diagnosis.gradient_flow import (
     Chain,
     chain_places,
@@ -34,7 +35,7 @@ from gradviz.diagnosis.gradient_flow import (
     weights_words,
 )
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program import History, RawSite
+from gradviz.program import History
 
 _LEAST = 6  # nodes in a chain
 _LEAVES = 1e-5  # the smallest gradient of a leaf over the largest
@@ -84,22 +85,22 @@ def _starves(history: History, chain: Chain) -> bool:
     return len(norms) >= 3 and largest > 0 and most < _LEAVES * largest
 
 
-def _drawn_small(history: History, chain: Chain, found: list[Chain]) -> RawSite | None:
+def _drawn_small(history: History, chain: Chain, found: list[Chain]) -> Decision | None:
     """Return the line that drew the weights, where they explain most of a decline.
 
     Those of the chain itself, or of the layers between activations that pass it on.
     """
-    site = initialised(history, chain)
+    drawn = initialised(history, chain)
     passed_on = chain.own > 0.5 * math.log(chain.ratio)
-    for other in found if site is None and passed_on else ():
-        site = site or initialised(history, other)
-    return site
+    for other in found if drawn is None and passed_on else ():
+        drawn = drawn or initialised(history, other)
+    return drawn
 
 
-def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
+def _hit(history: History, chain: Chain, drawn: Decision | None) -> Hit:
     node = chain.blamed(history, -1)
     place = user_place(history, node)
-    weights = weights_words(history, site, "small")
+    weights = weights_words(history, drawn, "small")
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
     name = op_name(history, node)
@@ -114,10 +115,11 @@ def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
         f"of it in `{history.text(place)}` ({history.line(place)}): its norm falls "
         f"from {chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times "
         f"per run, so that {early}.{weights}",
-        culprit=site or place,
+        culprit=place if drawn is None else drawn.site,
         fix=_FIX if starves else _FIX_OVER_STEPS,
         symptom=chain.backward.site,
-        related=chain_places(place, site),
+        related=chain_places(place, drawn),
+        line=None if drawn is None else drawn.line,
         nodes=(node.key,),
         severity=None if starves else "info",
         certainty=0.6,

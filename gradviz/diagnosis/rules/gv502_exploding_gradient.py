@@ -12,7 +12,8 @@ Use instead
     Weights scaled to keep the norm (orthogonal, spectral), normalisation, gates;
     ``clip_grad_norm_`` before the step as a safety net.
 When it stays quiet
-    The norms stay within five orders of magnitude.
+    The norms stay within five orders of magnitude; within three, where the values grow
+    as well on their way through the same functions.
 References
     Pascanu, Mikolov and Bengio, 2013.
 """
@@ -38,6 +39,7 @@ from gradviz.program import History, OptimizerCall
 
 _LEAST = 6
 _RATIO = 1e5
+_BOTH = 1e3  # of the gradient and, the other way, of the values
 _LARGE = 100.0  # norm of a gradient; what grows up to less hurts nobody
 _FIX = (
     "Scale the repeated weight so that it keeps the norm (orthogonal or spectral "
@@ -55,7 +57,9 @@ def check(history: History) -> Iterator[Hit]:
         found = [
             chain
             for chain in chains(history, backward, _LEAST)
-            if chain.ratio > _RATIO and chain.norms[-1] > _LARGE and chain.steady(1)
+            if chain.norms[-1] > _LARGE
+            and chain.steady(1)
+            and _explodes(history, chain)
         ]
         if found:
             hit = _hit(history, max(found, key=lambda each: each.own))
@@ -74,6 +78,16 @@ def check(history: History) -> Iterator[Hit]:
         )
 
 
+def _explodes(history: History, chain: Chain) -> bool:
+    """Tell whether a gradient grows too much, alone or with the values it meets.
+
+    The gradient of a weight is the product of both: where each grows a thousandfold,
+    that of the first layers' results and the last layers' operands do a millionfold.
+    """
+    both = min(chain.ratio, chain.forward_ratio(history))
+    return chain.ratio > _RATIO or both > _BOTH
+
+
 def _extent(text: str) -> str:
     return f" ({text})" if text else ""
 
@@ -81,8 +95,8 @@ def _extent(text: str) -> str:
 def _hit(history: History, chain: Chain) -> Hit:
     node = chain.blamed(history, 1)
     place = user_place(history, node)
-    site = initialised(history, chain)
-    weights = weights_words(history, site, "large")
+    drawn = initialised(history, chain)
+    weights = weights_words(history, drawn, "large")
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
     name = op_name(history, node)
@@ -91,10 +105,11 @@ def _hit(history: History, chain: Chain) -> Hit:
         f"of it in `{history.text(place)}` ({history.line(place)}): its norm rises "
         f"from {chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times "
         f"per run.{weights}",
-        culprit=site or place,
+        culprit=place if drawn is None else drawn.site,
         fix=_FIX,
         symptom=chain.backward.site,
-        related=chain_places(place, site),
+        related=chain_places(place, drawn),
+        line=None if drawn is None else drawn.line,
         nodes=(node.key,),
         certainty=0.6,
     )

@@ -2,7 +2,8 @@
 
 What it does
     Explains the refusal, and names where each operand got its shape. Where one of them
-    had the dimension that it lacks, the line that gave it away is to blame.
+    had the dimension that it lacks, the line that gave it away is to blame; where the
+    size of a linear layer was computed, the line that did so.
 
 Why is this bad
     The message has two shapes and no names. One of them was decided far away: in the
@@ -33,14 +34,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from gradviz.dependence import learning
 from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.decisions.decision import of_size
 from gradviz.diagnosis.edits.shapes import first_size
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind, origin, shape_text
-from gradviz.program import Call, History, Value
+from gradviz.program import Call, History, RawSite, Value
 
 _COLUMNS = ("matmul", "__matmul__", "mm", "bmm", "addmm", "baddbmm", "cat", "stack")
 _GIVING = (
@@ -91,6 +94,8 @@ def _hit(history: History, call: Call) -> Hit:
         f"{history.line(origin(history, each, 'shape'))}"
         for place, each in enumerate(operands, 1)
     )
+    if layer is not None and layer.tensor == call.inputs[1].tensor:
+        culprit = _sized(history, call, layer) or culprit
     ended, fix = history.ended_by(call), _fix(layer, call)
     why = ""
     flat = _not_flat(operands[0], layer) if call.op == "linear" else None
@@ -130,6 +135,15 @@ def _hit(history: History, call: Call) -> Hit:
         else None,
         certainty=0.6,
     )
+
+
+def _sized(history: History, call: Call, weight: Value) -> RawSite | None:
+    """Return the line that computed how many features a linear layer takes."""
+    given, module = call.inputs[0].shape, learning.module_of(history, weight.tensor)
+    if call.op != "linear" or module is None or not given or len(weight.shape) != 2:
+        return None
+    ratio = given[-1] / weight.shape[1]
+    return of_size(history, module, 0, ("in_features",), ratio).site
 
 
 def _not_flat(given: Value, layer: Value | None) -> int | None:

@@ -4,7 +4,8 @@ What it does
     Finds optimizers that never step in a run in which others do, although at least two
     backward passes were for their parameters alone, or their gradients were cleared at
     least twice with nothing done with them. Where another optimizer steps behind these
-    passes, and behind its own, that step is to blame.
+    passes, and behind its own, that step is to blame; where a loop steps the others,
+    what chose those.
 
 Why is this bad
     This part of the model stays as it was initialised, and the parts that depend on it
@@ -40,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.decision import Decision, of_objects
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.edits.training import beside_pass, of_another
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -93,6 +95,9 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
     wrong = {at for at, key in misplaced(history).items() if key == optimizer.key}
     if wrong:
         return _wrong_step(history, optimizer, made, wrong.pop())
+    chosen = _left_out(history)
+    if chosen is not None:
+        return _not_walked(history, optimizer, made, chosen)
     site, line, slip = or_uncalled(history, optimizer.site, "step")
     return Hit(
         f"{optimizer_words(history, optimizer.key)} never steps, while another "
@@ -107,6 +112,34 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         edit=called_at(site, line)
         if line is not None
         else beside_pass(made.site, optimizer.name, "step", after=True),
+        certainty=0.8,
+    )
+
+
+def _left_out(history: History) -> Decision | None:
+    """Return the line that chose which optimizers a loop steps, if one does."""
+    for steps in moves(history).values():
+        chosen = of_objects(history, steps[0].site)
+        if chosen is not None:
+            return chosen
+    return None
+
+
+def _not_walked(
+    history: History, optimizer: Optimizer, made: Backward, chosen: Decision
+) -> Hit:
+    """Return the hit for an optimizer that the loop of the others' steps leaves out."""
+    return Hit(
+        f"{optimizer_words(history, optimizer.key)} never steps: the loop around "
+        f"`{history.text(chosen.made)}` ({history.line(chosen.made)}) steps another "
+        f"optimizer and leaves it out. The gradients that {history.line(made.site)} "
+        "computes for its parameters change nothing.",
+        chosen.site,
+        "Let the loop step it, too.",
+        symptom=made.site,
+        related=(Related("its gradients are computed here", made.site),),
+        tensors=optimizer.tensors,
+        line=chosen.line,
         certainty=0.8,
     )
 

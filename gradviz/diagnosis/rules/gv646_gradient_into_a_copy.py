@@ -2,7 +2,8 @@
 
 What it does
     Finds modules whose parameters are written from others', as those of a target
-    network or a moving average are, and get gradients that nobody uses.
+    network or a moving average are, and get gradients that nobody uses, but perhaps to
+    show a norm of them.
 
 Why is this bad
     What a copy gives is a target: a constant. With its graph, every pass walks both
@@ -24,7 +25,7 @@ When it stays quiet
     Copies that an optimizer has, whose gradients the program reads, or that it updates
     by hand; frozen ones; a single pass; what is copied once, as into a new layer. Where
     the copy is fed with data alone, its gradients are a waste that changes nothing, and
-    this is an information.
+    this is an information, unless the program shows their norm while they pile up.
 
 References
     Mnih et al., 2015, Human-level control through deep reinforcement learning.
@@ -38,9 +39,16 @@ from gradviz.dependence import learning
 from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
-from gradviz.diagnosis.rules._loop_helpers import read_gradients
+from gradviz.diagnosis.rules._loop_helpers import read_gradients, used_gradients
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program import Backward, History, Module, ModuleCall, RawSite
+from gradviz.program import (
+    Backward,
+    History,
+    Module,
+    ModuleCall,
+    OptimizerCall,
+    RawSite,
+)
 
 _LEAST = 2  # passes into the copy
 
@@ -49,9 +57,10 @@ _LEAST = 2  # passes into the copy
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that calls such a copy with its graph."""
     idle = learning.copies(history) & learning.trained(history)
-    idle -= learning.managed(history) | by_hand(history) | read_gradients(history)
+    idle -= learning.managed(history) | by_hand(history) | used_gradients(history)
     if not idle or not learning.managed(history):
         return
+    shown = idle & read_gradients(history) - _cleared(history)
     told = set[RawSite | None]()
     known: dict[int, list[Backward]] = {}  # passes into a copy, by module
     for call in history.of(ModuleCall):
@@ -76,9 +85,15 @@ def check(history: History) -> Iterator[Hit]:
                 related=(Related("created here", made_at(history, min(own))),),
                 tensors=tuple(sorted(own)),
                 edit=value_followed_by(call.site, ".detach()"),
-                severity=None if _is_fed(history, call, own) else "info",
+                severity=None if own & shown or _is_fed(history, call, own) else "info",
                 certainty=0.6,
             )
+
+
+def _cleared(history: History) -> set[int]:
+    """Return the tensors whose gradients ``zero_grad()`` clears; others pile up."""
+    events = (e for e in history.of(OptimizerCall) if e.what == "zero_grad")
+    return {state.tensor for each in events for state in each.states}
 
 
 def _is_fed(history: History, around: ModuleCall, own: set[int]) -> bool:

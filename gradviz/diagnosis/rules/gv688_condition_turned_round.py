@@ -2,7 +2,9 @@
 
 What it does
     Finds optimizers whose steps follow on one pass each, but regularly on two, where
-    the condition of the step is what is left of a division: ``if batch % N:``.
+    the condition of the step is what is left of a division: ``if batch % N:``. It may
+    stand in a property or a function, around the call of what steps, or before a
+    ``continue``.
 
 Why is this bad
     ``batch % N`` is 0, and so false, for each N-th batch, and true for all others. The
@@ -36,12 +38,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.decisions.decision import site_at
+from gradviz.diagnosis.decisions.conditions import Condition, conditions
+from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.diagnosis.edits.training import compared_with_zero
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import is_failed
-from gradviz.program import History, OptimizerCall, RawSite
+from gradviz.program import History, OptimizerCall
 
 _LEAST = 2  # steps that were left out
 
@@ -91,36 +94,53 @@ def _left_out(counts: list[int]) -> int:
     return apart.pop() + 1 if len(apart) == 1 and min(apart) > 1 else 0
 
 
-def _remainder(where: Spot) -> ast.expr | None:
-    """Return the remainder that a branch around a step asks for as it is."""
-    for each in where.source.around(where.node):
-        match each:
-            case ast.If(ast.BinOp(_, ast.Mod()) as test):
-                return test
-            case ast.If(
-                ast.Compare(ast.BinOp(_, ast.Mod()), [ast.NotEq()], [ast.Constant(0)])
-            ):
-                return each.test
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                return None
+def _remainder(where: Spot) -> Condition | None:
+    """Return the condition of a step that only a remainder of 0 does not meet.
+
+    Or that of another number: ``if batch % 4 != 3:``.
+    """
+    for each in conditions(where):
+        match each.where.node:
+            case ast.BinOp(_, ast.Mod()):
+                turned = each.holds
+            case ast.Compare(ast.BinOp(_, ast.Mod()), [ast.NotEq() | ast.Gt()], _):
+                turned = each.holds
+            case ast.Compare(ast.BinOp(_, ast.Mod()), [ast.Eq()], _):
+                turned = not each.holds
             case _:
-                pass
+                continue
+        return each if turned else None
     return None
 
 
-def _hit(history: History, step: OptimizerCall, every: int, test: ast.expr) -> Hit:
-    culprit: RawSite | None = site_at(history, step.site, test.lineno)
-    text = " ".join(ast.unparse(test).split())
+def _hit(history: History, step: OptimizerCall, every: int, found: Condition) -> Hit:
+    culprit = site_of(history, found.where)
+    node: ast.expr = found.where.node  # type: ignore[assignment]
+    text = " ".join(ast.unparse(node).split())
     return Hit(
-        f"`{text}` is false for each {every}th pass and true for the others: "
-        f"`{history.text(step.site)}` ({history.line(step.site)}) follows on each pass "
-        f"alone, and is left out at each {every}th, where the gradients of several "
-        "were to be applied.",
+        f"`{text}` is {str(not found.holds).lower()} for each {every}th pass and "
+        f"{str(found.holds).lower()} for the others: `{history.text(step.site)}` "
+        f"({history.line(step.site)}) follows on each pass alone, and is left out at "
+        f"each {every}th, where the gradients of several were to be applied.",
         culprit,
-        f"Write `if {text.removesuffix(' != 0')} == 0:`.",
+        f"Turn it round: `{_turned(node)}`.",
         symptom=step.site,
-        line=test.lineno,
+        line=found.where.line,
         related=(Related("left out each time", step.site),),
-        edit=compared_with_zero(step.site),
+        edit=compared_with_zero(culprit),
         certainty=0.85,
     )
+
+
+def _turned(test: ast.expr) -> str:
+    """Return a condition that is true where one was false.
+
+    >>> _turned(ast.parse("batch % 4", mode="eval").body)
+    'batch % 4 == 0'
+    >>> _turned(ast.parse("batch % 4 == 3", mode="eval").body)
+    'batch % 4 != 3'
+    """
+    if not isinstance(test, ast.Compare):
+        return f"{ast.unparse(test)} == 0"
+    other = ast.NotEq() if isinstance(test.ops[0], ast.Eq) else ast.Eq()
+    return ast.unparse(ast.Compare(test.left, [other], test.comparators))

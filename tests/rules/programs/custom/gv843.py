@@ -174,4 +174,39 @@ PROGRAMS: list[Case] = [
         "custom-fn-unseen-input",
         says=["`bias` and `gain`"],
     ),
+    case(
+        "recomputed_block_whose_weights_are_walked_by",
+        """
+        import torch
+        from torch import nn
+
+        class Recompute(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, block, x, *weights):
+                ctx.block, ctx.weights = block, weights
+                ctx.save_for_backward(x)
+                return block(x)
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                with torch.enable_grad():
+                    x = x.detach().requires_grad_()
+                    out = ctx.block(x)
+                    grads = torch.autograd.grad(out, (x, *ctx.weights), grad)
+                return (None, *grads)
+
+
+        first, block, last = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 1)
+        layers = nn.ModuleList([first, block, last])
+        optimizer = torch.optim.SGD(layers.parameters(), lr=0.01)
+        for _ in range(4):
+            hidden = Recompute.apply(block, first(torch.randn(8, 4)))  # CULPRIT
+            loss = last(hidden).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "custom-fn-unseen-input",
+    ),
 ]

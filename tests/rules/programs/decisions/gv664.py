@@ -176,4 +176,33 @@ PROGRAMS: list[Case] = [
         """,
         "index-out-of-range",
     ),
+    case(
+        "rows_counted_by_a_property_of_each_column",
+        """
+        import torch
+        from torch import nn
+        class Codes:
+            def fit(self, column):
+                values = sorted(set(column.tolist()))
+                self.codes = {value: i for i, value in enumerate(values, start=1)}
+                return self
+            def transform(self, column):
+                return torch.tensor([self.codes.get(v, 0) for v in column.tolist()])
+            @property
+            def size(self):
+                return len(self.codes)  # CULPRIT
+        class Model(nn.Module):
+            def __init__(self, sizes):
+                super().__init__()
+                self.tables = nn.ModuleList(nn.Embedding(size, 2) for size in sizes)
+            def forward(self, codes):
+                return sum(t(codes[:, i]) for i, t in enumerate(self.tables))
+        raw = torch.tensor([[3, 5], [4, 6], [3, 7]])
+        columns = [Codes().fit(column) for column in raw.t()]
+        codes = torch.stack([c.transform(x) for c, x in zip(columns, raw.t())], 1)
+        model = Model([c.size for c in columns])
+        model(codes).sum().backward()
+        """,
+        "index-out-of-range",
+    ),
 ]

@@ -208,4 +208,28 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "convolutions_drawn_for_all_that_they_take_in",
+        """
+        import math
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        def convolution(inputs, outputs):
+            layer = nn.Conv2d(inputs, outputs, 3, padding=1)
+            nn.init.normal_(layer.weight, std=math.sqrt(2.0 / layer.weight[0].numel()))
+            return layer
+        parts = [convolution(1, 8), nn.ReLU()]
+        for _ in range(9):
+            parts += [convolution(8, 8), nn.ReLU()]
+        net = nn.Sequential(*parts, convolution(8, 1))
+        opt = torch.optim.Adam(net.parameters(), 1e-3)
+        for _ in range(3):
+            loss = 1e3 * net(torch.randn(4, 1, 8, 8)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        engines=("torch",),
+    ),
 ]

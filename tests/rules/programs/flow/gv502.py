@@ -123,4 +123,32 @@ PROGRAMS: list[Case] = [
         "exploding-gradient",
         says=["made so large"],
     ),
+    case(
+        "convolutions_drawn_for_their_channels_alone",
+        """
+        import math
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        def draw(layer):
+            fan = layer.weight.size(1)  # CULPRIT
+            nn.init.normal_(layer.weight, std=math.sqrt(2.0 / fan))
+        def convolution(inputs, outputs):
+            layer = nn.Conv2d(inputs, outputs, 3, padding=1)
+            draw(layer)
+            return layer
+        parts = [convolution(1, 8), nn.ReLU()]
+        for _ in range(9):
+            parts += [convolution(8, 8), nn.ReLU()]
+        net = nn.Sequential(*parts, convolution(8, 1))
+        opt = torch.optim.Adam(net.parameters(), 1e-3)
+        for _ in range(3):
+            loss = net(torch.randn(4, 1, 8, 8)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "exploding-gradient",
+        engines=("torch",),
+    ),
 ]

@@ -188,6 +188,33 @@ PROGRAMS: list[Case] = [
         """,
         "optimizer-step-before-backward",
     ),
+    case(
+        "losses_computed_before_a_helper_steps_for_each",
+        """
+        import torch
+        from torch import nn
+        class Agent:
+            def __init__(self):
+                self.actor, self.critic = nn.Linear(2, 1), nn.Linear(3, 1)
+                self.actor_opt = torch.optim.SGD(self.actor.parameters(), lr=0.1)
+                self.critic_opt = torch.optim.SGD(self.critic.parameters(), lr=0.1)
+            def value(self, state, action):
+                return self.critic(torch.cat([state, action], 1))
+            def losses(self, state, action):
+                first = (self.value(state, action) - 1).square().mean()
+                return first, -self.value(state, self.actor(state)).mean()
+            def apply(self, opt, loss):
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            def update(self, state, action):
+                first, second = self.losses(state, action)  # CULPRIT
+                self.apply(self.critic_opt, first)
+                self.apply(self.actor_opt, second)
+        Agent().update(torch.randn(4, 2), torch.randn(4, 1))
+        """,
+        "optimizer-step-before-backward",
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.

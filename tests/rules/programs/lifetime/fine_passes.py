@@ -261,6 +261,22 @@ PROGRAMS: list[Case] = [
         """,
     ),
     case(
+        "hook_collects_the_last_outputs",
+        """
+        import torch
+        from torch import nn
+        def train():
+            net, seen = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)), []
+            def keep(module, inputs, output):
+                seen.append(output)
+                del seen[:-4]
+            net[1].register_forward_hook(keep)
+            for step in range(12):
+                net(torch.randn(5, 3)).square().mean().backward()
+        train()
+        """,
+    ),
+    case(
         "hook_collects_the_steps_of_one_pass",
         """
         import torch

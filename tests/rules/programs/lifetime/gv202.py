@@ -6,6 +6,37 @@ from tests.rules.harness import Case, case
 
 PROGRAMS: list[Case] = [
     case(
+        "table_that_is_built_once",
+        """
+        import torch
+        from torch import nn
+        class Table(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.mix = nn.Parameter(torch.randn(5, 2))
+                self.bases = nn.Parameter(torch.randn(2, 3))
+                self.rows = None
+            def build(self):
+                self.rows = self.mix @ self.bases
+                return self.rows
+            def forward(self, i):
+                rows = self.rows if self.rows is not None else self.build()  # CULPRIT
+                return rows[i]
+        def check(net):
+            net(torch.tensor([1, 2])).square().mean().backward()
+            net.zero_grad()
+        net = Table()
+        check(net)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            loss = net(torch.tensor([0, 3])).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "shared-trunk-two-backwards",
+    ),
+    case(
         "a_pass_for_each_head",
         """
         import torch

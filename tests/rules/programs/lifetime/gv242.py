@@ -20,4 +20,27 @@ PROGRAMS: list[Case] = [
         "hook-keeps-outputs",
         says=["keeps 4 outputs"],
     ),
+    case(
+        "hook_collects_outputs_in_a_function",
+        """
+        import torch
+        from torch import nn
+        class Monitor:
+            def __init__(self, model):
+                self.records = {}
+                for name, module in model.named_modules():
+                    if isinstance(module, nn.ReLU):
+                        module.register_forward_hook(self.recorder(name))
+            def recorder(self, name):
+                history = self.records.setdefault(name, [])
+                return lambda module, inputs, output: history.append(output)  # CULPRIT
+        def train():
+            model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+            monitor = Monitor(model)
+            for step in range(12):
+                model(torch.randn(5, 3)).square().mean().backward()
+        train()
+        """,
+        "hook-keeps-outputs",
+    ),
 ]

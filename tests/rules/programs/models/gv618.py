@@ -118,4 +118,46 @@ PROGRAMS: list[Case] = [
         "shape-mismatch",
         says=["The 16 elements get lost"],
     ),
+    case(
+        "side_of_an_image_computed_without_padding",
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, size, widths=(4, 8)):
+                super().__init__()
+                pairs = zip((1, *widths), widths)
+                stages = [nn.Conv2d(a, b, 3, stride=2, padding=1) for a, b in pairs]
+                self.stages = nn.Sequential(*stages)
+                side = self.final_side(size, len(widths))
+                self.head = nn.Linear(widths[-1] * side * side, 3)
+            @staticmethod
+            def final_side(size, halvings):
+                side = size
+                for _ in range(halvings):
+                    side = side // 2  # CULPRIT
+                return side
+            def forward(self, x):
+                return self.head(self.stages(x).flatten(1))
+        Net(18)(torch.randn(2, 1, 18, 18)).sum().backward()
+        """,
+        "shape-mismatch",
+    ),
+    case(
+        "features_computed_in_another_line",
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, channels=4):
+                super().__init__()
+                self.conv = nn.Conv2d(1, channels, 3)
+                features = channels * 8 * 8  # CULPRIT
+                self.head = nn.Linear(features, 3)
+            def forward(self, x):
+                return self.head(self.conv(x).flatten(1))
+        Net()(torch.randn(2, 1, 8, 8)).sum().backward()
+        """,
+        "shape-mismatch",
+    ),
 ]

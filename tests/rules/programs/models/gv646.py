@@ -27,4 +27,34 @@ PROGRAMS: list[Case] = [
         "gradient-into-a-copy",
         says=["is a copy"],
     ),
+    case(
+        "teacher_whose_gradients_pile_up",
+        """
+        import copy
+        import torch
+        from torch import nn
+        class Teacher:
+            def __init__(self, student):
+                self.net = copy.deepcopy(student)
+            @torch.no_grad()
+            def update(self, student):
+                for mine, theirs in zip(self.net.parameters(), student.parameters()):
+                    mine.lerp_(theirs, 0.1)
+            def labels(self, x):
+                return self.net(x).softmax(-1)  # CULPRIT
+        student = nn.Linear(3, 2)
+        teacher = Teacher(student)
+        optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+        for step in range(4):
+            x = torch.randn(4, 3)
+            loss = (student(x).softmax(-1) - teacher.labels(x)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            teacher.update(student)
+            held = [p.grad for p in teacher.net.parameters() if p.grad is not None]
+            print(sum(grad.norm().item() for grad in held))
+        """,
+        "gradient-into-a-copy",
+    ),
 ]

@@ -113,4 +113,59 @@ PROGRAMS: list[Case] = [
         "optimizer-never-steps",
         says=["which has a step of its own elsewhere"],
     ),
+    case(
+        "loop_steps_some_by_name",
+        """
+        import torch
+        from torch import nn
+        class Bundle:
+            def __init__(self, **members):
+                self.members = members
+            def zero_grad(self):
+                for each in self.members.values():
+                    each.zero_grad()
+            def step(self):
+                for name in ("last",):  # CULPRIT
+                    self.members[name].step()
+        first, last = nn.Linear(3, 4), nn.Linear(4, 1)
+        both = Bundle(
+            first=torch.optim.SGD(first.parameters(), lr=0.1),
+            last=torch.optim.Adam(last.parameters()),
+        )
+        for _ in range(3):
+            loss = last(first(torch.randn(5, 3))).square().mean()
+            both.zero_grad()
+            loss.backward()
+            both.step()
+        """,
+        "optimizer-never-steps",
+    ),
+    case(
+        "loop_steps_some_on_a_condition",
+        """
+        import torch
+        from torch import nn
+        class Bundle:
+            def __init__(self, **members):
+                self.members = members
+            def zero_grad(self):
+                for each in self.members.values():
+                    each.zero_grad()
+            def step(self):
+                for name, each in self.members.items():
+                    if name.startswith("l"):  # CULPRIT
+                        each.step()
+        first, last = nn.Linear(3, 4), nn.Linear(4, 1)
+        both = Bundle(
+            first=torch.optim.SGD(first.parameters(), lr=0.1),
+            last=torch.optim.Adam(last.parameters()),
+        )
+        for _ in range(3):
+            loss = last(first(torch.randn(5, 3))).square().mean()
+            both.zero_grad()
+            loss.backward()
+            both.step()
+        """,
+        "optimizer-never-steps",
+    ),
 ]
