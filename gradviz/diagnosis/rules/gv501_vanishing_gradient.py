@@ -69,19 +69,19 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _matters(history: History, chain: Chain) -> bool:
-    if chain.ratio > _limit(chain):
+    if chain.ratio > _LEAVES and not _is_flat(chain):
         return False
     shared = chain.ratio < _SHARED and len(chain.nodes) >= 10
     return shared or _starves(history, chain)
 
 
-def _limit(chain: Chain) -> float:
-    """Return how little must be left for a chain to matter.
+def _is_flat(chain: Chain) -> bool:
+    """Tell whether it is the slopes of activations alone that make a decline.
 
-    Where it is the slopes of activations alone, it is no chance of one draw.
+    Then it is no chance of one draw of the weights.
     """
     flat = is_activation(chain.nodes[0], "sigmoid", "tanh")
-    return _FLAT if flat and chain.own <= math.log(chain.ratio) else _LEAVES
+    return flat and chain.own <= math.log(chain.ratio)
 
 
 def _starves(history: History, chain: Chain) -> bool:
@@ -94,7 +94,8 @@ def _starves(history: History, chain: Chain) -> bool:
     behind = leaf_norms(history, chain.backward, after=chain.nodes[-1]).values()
     largest = max(norms.values(), default=0.0)
     most = max(behind, default=largest)
-    return len(norms) >= 3 and largest > 0 and most < _limit(chain) * largest
+    least = _FLAT if _is_flat(chain) else _LEAVES
+    return len(norms) >= 3 and largest > 0 and most < least * largest
 
 
 def _drawn_small(history: History, chain: Chain, found: list[Chain]) -> RawSite | None:
