@@ -165,6 +165,35 @@ def of_setting(
     return Decision(call.site)
 
 
+def of_number(history: History, call: Call, number: float) -> Decision:
+    """Return the line that chose a plain number which a call was given.
+
+    The call's own, or its statement's, where it is spelt out there or is computed.
+    """
+    where = spot(history, call.site, call.stack)
+    for each in () if where is None else _given_to(where):
+        way = path(each)
+        if _is_number(way[-1].node, number):
+            here = way[-1].source is each.source and way[-1].line == each.line
+            return Decision(call.site) if here else _at(history, way[-1], call.site)
+    return Decision(call.site)
+
+
+def _given_to(where: Spot) -> list[Spot]:
+    """Return the arguments of a call, or what an assignment stores."""
+    if isinstance(where.node, ast.Call):
+        return [where.at(each) for each in _arguments(where.node)]
+    statement = where.source.statement(where.node)
+    return [where.at(statement.value)] if isinstance(statement, ast.Assign) else []
+
+
+def _is_number(node: ast.AST, number: float) -> bool:
+    try:
+        return ast.literal_eval(node) == number  # type: ignore[arg-type]
+    except (ValueError, TypeError, SyntaxError):
+        return False
+
+
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
     """Return the line that put a step into a computation.
 
