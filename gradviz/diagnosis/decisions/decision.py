@@ -10,8 +10,8 @@ from types import CodeType
 from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.arguments import given
-from gradviz.diagnosis.decisions.bindings import definition, of_name
-from gradviz.diagnosis.decisions.choice import method_called, path
+from gradviz.diagnosis.decisions.bindings import definition, of_name, own_nodes
+from gradviz.diagnosis.decisions.choice import method_called, path, subjects
 from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, spot
 from gradviz.program import (
     Call,
@@ -192,6 +192,40 @@ def _is_number(node: ast.AST, number: float) -> bool:
         return ast.literal_eval(node) == number  # type: ignore[arg-type]
     except (ValueError, TypeError, SyntaxError):
         return False
+
+
+def against(
+    history: History, site: RawSite | None, stack: Frames, names: Collection[str]
+) -> Decision | None:
+    """Return the line that chose not to call a function of one of these names.
+
+    The setting, made elsewhere, by which the function around a site branched: it leaves
+    out the branch that calls one, or returns before. None where it is not known.
+    """
+    where = spot(history, site, stack)
+    if where is None or not isinstance(where.scope, ast.FunctionDef):
+        return None
+    for each in own_nodes(where.scope):
+        if not isinstance(each, ast.If | ast.Match):
+            continue
+        rest = where.source.block(each)
+        rest = rest[rest.index(each) + 1 :] if _returns(each) else []
+        if not any(_calls(one, names) for one in (each, *rest)):
+            continue
+        for subject, _ in subjects(each):
+            asked = path(where.at(subject))[-1]
+            if isinstance(asked.node, ast.Constant) and asked.scope is not where.scope:
+                return _at(history, asked, site)
+    return None
+
+
+def _returns(branch: ast.If | ast.Match) -> bool:
+    return any(isinstance(each, ast.Return) for each in ast.walk(branch))
+
+
+def _calls(node: ast.AST, names: Collection[str]) -> bool:
+    calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
+    return any(last_name(each.func) in names for each in calls)
 
 
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
