@@ -228,6 +228,13 @@ def _calls(node: ast.AST, names: Collection[str]) -> bool:
     return any(last_name(each.func) in names for each in calls)
 
 
+def picking(history: History, where: Spot) -> RawSite | None:
+    """Return the line that picked what a call calls: where its name was bound."""
+    named = where.node.func if isinstance(where.node, ast.Call) else None
+    bound = of_name(where.at(named)) if isinstance(named, ast.Name) else None
+    return None if bound is None else site_of(history, bound)
+
+
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
     """Return the line that put a step into a computation.
 
