@@ -199,6 +199,30 @@ def taken_apart(
     return tuple(walk.terms())
 
 
+def multiple_of(history: History, term: Term) -> Iterator[tuple[Value, float | None]]:
+    """Yield what a term is a multiple of, itself first, and the weight of each.
+
+    Through sums and means of its elements, constant factors and added constants.
+    """
+    value, weight, made = term.value, term.weight, term.made
+    while value is not None and value.requires_grad:
+        yield value, weight
+        if made is None:
+            return
+        name = _name(made)
+        only = _carried(made, name)
+        learning = [each for each in made.inputs if each.requires_grad]
+        if name in _REDUCING:
+            only = made.inputs[0], _reduced(made, name, value)
+        elif name in _ADDING and len(learning) == 1:
+            parts = _summands(made, name, value) or []
+            only = next(((learning[0], f) for e, f in parts if e is learning[0]), None)
+        if only is None:
+            return
+        value, weight = only[0], _times(weight, only[1])
+        made = latest(history, value, made.index)
+
+
 @dataclass(frozen=True, slots=True)
 class StraightThrough:
     """``x + (q - x).detach()``: the values of ``q``, and the gradient goes to ``x``."""
@@ -392,6 +416,12 @@ def _carried(call: Call, name: str) -> tuple[Value, float | None] | None:
             return None  # a number over what learns
         factor = None if not factor else 1 / factor
     return learning[0], factor
+
+
+def multiplier(call: Call) -> float | None:
+    """Return by which number a call multiplies its one tensor; None if it does more."""
+    only = _carried(call, _name(call))
+    return None if only is None else only[1]
 
 
 def _splits(history: History, value: Value, before: int) -> bool:

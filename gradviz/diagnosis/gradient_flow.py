@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gradviz.dependence.op_families import function_of, plain
-from gradviz.diagnosis.decisions.decision import Decision, of_number
+from gradviz.diagnosis.decisions.decision import Decision, of_scale
 from gradviz.diagnosis.rule import Related
 from gradviz.program import (
     Backward,
@@ -248,7 +248,7 @@ def initialised(history: History, chain: Chain) -> Decision | None:
     site = max(sites, key=sites.count, default=None)
     usual = len(sites) >= _REPEATED and sites.count(site) > 0.75 * len(sites)
     writer = next((each for each in found.values() if each and each.site == site), None)
-    return of_number(history, writer) if usual and writer is not None else None
+    return of_scale(history, writer) if usual and writer is not None else None
 
 
 def chain_places(place: RawSite | None, drawn: Decision | None) -> tuple[Related, ...]:

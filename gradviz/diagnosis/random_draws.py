@@ -6,7 +6,12 @@ import ast
 from types import CodeType
 
 from gradviz.dependence.draws import DRAWS
-from gradviz.diagnosis.custom_functions import own_nodes, place
+from gradviz.diagnosis.custom_functions import own_nodes
+from gradviz.diagnosis.decisions.bindings import definition
+from gradviz.diagnosis.decisions.choice import choice
+from gradviz.diagnosis.decisions.decision import site_of
+from gradviz.diagnosis.decisions.frames import Spot, last_name
+from gradviz.diagnosis.edits.syntax import Source, dotted, source_of
 from gradviz.program import Call, History, Opaque, RawSite
 
 
@@ -23,21 +28,49 @@ def foreign_draw(
 ) -> tuple[RawSite | None, int | None]:
     """Return the line in which a function draws from Python's or NumPy's generator.
 
-    ``also`` names modules whose own drawing functions count as well.
+    Its own, or one of a function of the same file that it calls. ``also`` names modules
+    whose own drawing functions count as well.
     """
     function = history.places.function(code) if code is not None else None
-    if code is None or not isinstance(function, ast.FunctionDef):
+    source = None if code is None else source_of(history, code.co_filename)
+    if source is None or not isinstance(function, ast.FunctionDef):
         return None, None
-    for each in own_nodes(function):
-        name = ast.unparse(each.func) if isinstance(each, ast.Call) else ""
-        module, _, function_name = name.rpartition(".")
-        own = module in also and function_name in DRAWS
-        if own or _is_foreign(name):
-            return place(history, code, getattr(each, "lineno", code.co_firstlineno))
+    waiting, met = [function], {function.name}
+    for each in waiting:
+        for node in own_nodes(each):
+            if not isinstance(node, ast.Call):
+                continue
+            if _draws(source, node, also):
+                return site_of(history, Spot(source, node)), node.lineno
+            inner = definition(source, last_name(node.func))
+            if isinstance(inner, ast.FunctionDef) and inner.name not in met:
+                met.add(inner.name)
+                waiting.append(inner)
     return None, None
 
 
-def _is_foreign(name: str) -> bool:
-    first = name.partition(".")[0]
-    numpy = first in ("np", "numpy") and ".random." in name
-    return first == "random" or numpy or name in ("urandom", "os.urandom", "rng.random")
+def _draws(source: Source, call: ast.Call, also: tuple[str, ...]) -> bool:
+    module, _, function = ast.unparse(call.func).rpartition(".")
+    if module in also and function in DRAWS:
+        return True
+    made = choice(Spot(source, call.func.value if module else call.func))  # type: ignore[attr-defined]
+    generator = made.node.func if isinstance(made.node, ast.Call) else None
+    names = _imported(source)
+    for each in (call.func, generator):
+        first, _, rest = dotted(each).partition(".")
+        name = f"{names.get(first, first)}.{rest}".rstrip(".")
+        if name.startswith(("random.", "numpy.random.")) or name == "os.urandom":
+            return True
+    return False
+
+
+def _imported(source: Source) -> dict[str, str]:
+    """Return the full names of what a file imports, by the names that it has there."""
+    found = dict[str, str]()
+    for each in ast.walk(source.tree):
+        if isinstance(each, ast.Import):
+            found |= {one.asname: one.name for one in each.names if one.asname}
+        elif isinstance(each, ast.ImportFrom):
+            for one in each.names:
+                found[one.asname or one.name] = f"{each.module}.{one.name}"
+    return found

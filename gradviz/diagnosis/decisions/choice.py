@@ -332,7 +332,7 @@ def _asked_for(where: Spot) -> Spot | None:
             asked = _asked_of_table(where, each)
             if asked is not None:
                 return asked
-        for subject, wanted in _subjects(each):
+        for subject, wanted in subjects(each):
             asked = _literal(where.at(subject), wanted)
             if asked is not None and asked.node in defaults(where.scope):
                 return asked
@@ -418,7 +418,7 @@ def defaults(function: ast.AST) -> list[ast.expr]:
     return [*args.defaults, *(each for each in args.kw_defaults if each is not None)]
 
 
-def _subjects(branch: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+def subjects(branch: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     """Yield what the test of a branch compares with a literal, or asks for as it is."""
     test = branch.test if isinstance(branch, ast.If | ast.IfExp) else None
     if isinstance(branch, ast.Match):

@@ -11,8 +11,8 @@ from types import CodeType
 from gradviz.dependence.learning import once
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.arguments import given
-from gradviz.diagnosis.decisions.bindings import definition, of_name
-from gradviz.diagnosis.decisions.choice import entry_of, method_called, path
+from gradviz.diagnosis.decisions.bindings import definition, of_name, own_nodes
+from gradviz.diagnosis.decisions.choice import entry_of, method_called, path, subjects
 from gradviz.diagnosis.decisions.frames import UNKNOWN, Function, Spot, last_name, spot
 from gradviz.program import (
     Call,
@@ -344,6 +344,76 @@ def of_write(history: History, call: Call) -> Decision:
     return of_setting(history, call, kinds, place, ("inplace",))
 
 
+def of_number(history: History, call: Call, number: float) -> Decision:
+    """Return the line that chose a plain number which a call was given.
+
+    The call's own, or its statement's, where it is spelt out there or is computed.
+    """
+    where = spot(history, call.site, call.stack)
+    for each in () if where is None else _given_to(where):
+        way = path(each)
+        if _is_number(way[-1].node, number):
+            here = way[-1].source is each.source and way[-1].line == each.line
+            return Decision(call.site) if here else _at(history, way[-1], call.site)
+    return Decision(call.site)
+
+
+def _given_to(where: Spot) -> list[Spot]:
+    """Return the arguments of a call, or what an assignment stores."""
+    if isinstance(where.node, ast.Call):
+        return [where.at(each) for each in _arguments(where.node)]
+    statement = where.source.statement(where.node)
+    return [where.at(statement.value)] if isinstance(statement, ast.Assign) else []
+
+
+def _is_number(node: ast.AST, number: float) -> bool:
+    try:
+        return ast.literal_eval(node) == number  # type: ignore[arg-type]
+    except (ValueError, TypeError, SyntaxError):
+        return False
+
+
+def against(
+    history: History, site: RawSite | None, stack: Frames, names: Collection[str]
+) -> Decision | None:
+    """Return the line that chose not to call a function of one of these names.
+
+    The setting, made elsewhere, by which the function around a site branched: it leaves
+    out the branch that calls one, or returns before. None where it is not known.
+    """
+    where = spot(history, site, stack)
+    if where is None or not isinstance(where.scope, ast.FunctionDef):
+        return None
+    for each in own_nodes(where.scope):
+        if not isinstance(each, ast.If | ast.Match):
+            continue
+        rest = where.source.block(each)
+        rest = rest[rest.index(each) + 1 :] if _returns(each) else []
+        if not any(_calls(one, names) for one in (each, *rest)):
+            continue
+        for subject, _ in subjects(each):
+            asked = path(where.at(subject))[-1]
+            if isinstance(asked.node, ast.Constant) and asked.scope is not where.scope:
+                return _at(history, asked, site)
+    return None
+
+
+def _returns(branch: ast.If | ast.Match) -> bool:
+    return any(isinstance(each, ast.Return) for each in ast.walk(branch))
+
+
+def _calls(node: ast.AST, names: Collection[str]) -> bool:
+    calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
+    return any(last_name(each.func) in names for each in calls)
+
+
+def picking(history: History, where: Spot) -> RawSite | None:
+    """Return the line that picked what a call calls: where its name was bound."""
+    named = where.node.func if isinstance(where.node, ast.Call) else None
+    bound = of_name(where.at(named)) if isinstance(named, ast.Name) else None
+    return None if bound is None else site_of(history, bound)
+
+
 def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
     """Return the line that put a step into a computation.
 
@@ -426,7 +496,7 @@ def of_elements(history: History, site: RawSite | None, stack: Frames = ()) -> D
     return Decision(found, history.text(found), site)
 
 
-def of_number(history: History, call: Call) -> Decision:
+def of_scale(history: History, call: Call) -> Decision:
     """Return the line that chose or computed the one number that a call was given.
 
     Of what is computed from one name alone, what gave that its value: of

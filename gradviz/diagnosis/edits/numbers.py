@@ -284,7 +284,10 @@ def masked(history: History, site: RawSite | None) -> Edit:
     found = place(history, site)
     call = call_at(found, ("masked_fill", "masked_fill_", "where"))
     numbers = [
-        each for each in call.args if isinstance(each, ast.Constant | ast.UnaryOp)
+        each
+        for each in call.args
+        if isinstance(each, ast.Constant)
+        or (isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.USub))
     ]
     if len(numbers) != 1:
         raise NoEditError("the number is not written here")

@@ -167,11 +167,16 @@ class _Sources:
         return self._known[file]
 
 
+def source_of(history: History, file: str) -> Source | None:
+    """Return the source of a file; None if it is lost."""
+    return history.once(_Sources).of(file)
+
+
 def place(history: History, site: RawSite | None, line: int | None = None) -> Place:
     """Return the syntax at a site, or at a line of its file; LookupError if lost."""
     if site is None:
         raise LookupError("nobody knows where it was")
-    source = history.once(_Sources).of(site[0].co_filename)
+    source = source_of(history, site[0].co_filename)
     if source is None:
         raise LookupError(f"the source of {site[0].co_filename} is lost")
     if line is not None:

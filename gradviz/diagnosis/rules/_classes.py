@@ -11,7 +11,7 @@ from gradviz.dependence.learning import once
 from gradviz.dependence.op_families import plain
 from gradviz.program import Call, History
 
-_LOSSES = words("cross_entropy nll_loss nll_loss_nd nll_loss2d")
+CLASS_LOSSES = words("cross_entropy nll_loss nll_loss_nd nll_loss2d")
 
 
 @once
@@ -20,7 +20,7 @@ def of_classes(history: History) -> dict[int, Call]:
     axes = history.once(axes_of)
     found: dict[int, Call] = {}
     for call in history.calls:
-        if plain(call.op) in _LOSSES and call.inputs and call.error is None:
+        if plain(call.op) in CLASS_LOSSES and call.inputs and call.error is None:
             scores = axes.of(call.inputs[0])
             for dim in scores[1:2] or scores:
                 for key in weights_of(dim):

@@ -2,7 +2,7 @@
 
 What it does
     Finds writes to a part of a tensor with stride 0, where the written elements are
-    also elements of other rows.
+    also elements of other rows. The line that expanded it is to change.
 
 Why is this bad
     ``expand`` and ``broadcast_to`` copy nothing: all rows are the same memory. Writing
@@ -37,7 +37,11 @@ from gradviz.diagnosis.edits.writes import EXPANDING, copied_first, copies
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
 
-_OWN = "Append `.clone()`, so that each row has a place of its own."
+_OWN = (
+    "Append `.clone()` to the expand, so that each row has a place of its own; or use "
+    "`.repeat(...)` instead of it."
+)
+_COPY = "Write into a `.clone()`."
 
 
 def message(history: History, found: SharedWrite) -> str:
@@ -63,20 +67,17 @@ def message(history: History, found: SharedWrite) -> str:
 
 @rule("GV118", "expanded-row-write", "warning")
 def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that writes so; the line that expanded is to change."""
     for found in shared_writes(history):
         if found.expanded:
+            made = None if found.made is None else found.made.site
+            written = found.call.site
             yield Hit(
                 message(history, found),
-                found.call.site,
-                "Copy before writing: `.clone()` after the expand, or `.repeat(...)` "
-                "instead of it.",
-                symptom=found.call.site,
-                related=(
-                    Related("expanded here", found.made and found.made.site, _OWN),
-                ),
+                made or written,
+                _OWN,
+                symptom=written,
+                related=(Related("written here", written, _COPY),),
                 tensors=(found.whole.tensor,),
-                edit=first_of(
-                    copies(found.made and found.made.site, *EXPANDING),
-                    copied_first(found.call.site),
-                ),
+                edit=first_of(copies(made, *EXPANDING), copied_first(written)),
             )

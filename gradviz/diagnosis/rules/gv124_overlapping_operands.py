@@ -2,7 +2,9 @@
 
 What it does
     Finds the in-place operation, or the ``out=``, that was refused because its input
-    and its output overlap in part.
+    and its output overlap in part. PyTorch looks only at tensors without gaps: finds
+    also those it lets pass, as ``x[:, 1:] = x[:, :-1]``, where elements are read after
+    they were overwritten.
 
 Why is this bad
     Some elements would be read after they were overwritten: the result would depend on
@@ -15,7 +17,9 @@ Use instead
     x[1:] += x[:-1].clone()
 
 When it stays quiet
-    When both are the same elements (``x += x``) or have none in common.
+    When both are the same elements (``x += x``) or have none in common; where what is
+    read lies behind what is written, as in ``x[:, :-1] = x[:, 1:]``, which comes out
+    right.
 
 References
     PyTorch documentation: torch.Tensor.clone.
@@ -25,18 +29,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis._memory import overlap
+from gradviz.diagnosis._memory import numel, overlap
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.edits.writes import reads_copy
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program import History, Value
+from gradviz.program import History, RawSite, Value
 
+_MOST = 200_000  # elements that are compared one by one
+_FIX = "Read from a copy: clone() the operand that is read."
 TEXT = "some elements of the input tensor and the written-to tensor refer to a single"
 
 
 @rule("GV124", "overlapping-operands", "error")
 def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per refusal, and one per line that overwrites what it reads."""
     for failure, written, _ in refused(history, TEXT):
         inputs = () if failure.call is None else failure.call.inputs
         read = _read(written, inputs)
@@ -46,10 +53,46 @@ def check(history: History) -> Iterator[Hit]:
             f"{place(history, failure.site)} writes {subject(history, written)} while "
             f"it reads {other}: they share some of their memory, so elements would be "
             "read after they were overwritten.",
-            "Read from a copy: clone() the operand that is read.",
+            _FIX,
             written=written,
             edit=reads_copy(failure.site),
         )
+    if history.program.engine == "torch":
+        yield from _unnoticed(history)
+
+
+def _unnoticed(history: History) -> Iterator[Hit]:
+    """Yield a hit for each line that wrote what it was about to read."""
+    told = set[RawSite | None]()
+    for call in history.calls:
+        for write in call.writes if call.error is None else ():
+            read = _read(write.value, call.inputs)
+            if call.site in told or read is None or not _runs_ahead(write.value, read):
+                continue
+            told.add(call.site)
+            behind = write.value.offset - read.offset
+            yield Hit(
+                f"{place(history, call.site)} writes elements that it reads "
+                f"afterwards: what it writes lies {behind} elements behind what it "
+                "reads, in the same memory. The first elements are repeated instead "
+                "of moved, and nothing raises.",
+                call.site,
+                _FIX,
+                symptom=call.site,
+                tensors=(read.tensor,),
+                severity="warning",
+                edit=reads_copy(call.site),
+            )
+
+
+def _runs_ahead(written: Value, read: Value) -> bool:
+    """Tell whether elements are written, in the order of memory, before they are read.
+
+    Both must lie alike, or their order is not known.
+    """
+    alike = (written.shape, written.strides) == (read.shape, read.strides)
+    known = numel(written) <= _MOST and all(each > 0 for each in written.strides)
+    return alike and known and read.offset < written.offset
 
 
 def _read(written: Value | None, inputs: tuple[Value, ...]) -> Value | None:
@@ -58,6 +101,7 @@ def _read(written: Value | None, inputs: tuple[Value, ...]) -> Value | None:
             written is not None
             and each.tensor != written.tensor
             and each.storage == written.storage
+            and each.offset != written.offset
             and overlap(each, written)
         ):
             return each

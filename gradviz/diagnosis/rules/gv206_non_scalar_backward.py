@@ -2,7 +2,8 @@
 
 What it does
     Finds backward passes from a result of several elements without a ``gradient=``, and
-    names the line that made it, with what would have reduced it.
+    names the line that made it, with what would have reduced it. Where a loss of the
+    program's own left that out because of a setting, the setting.
 
 Why is this bad
     A gradient is that of one number. Of many numbers, autograd needs to know how much
@@ -33,6 +34,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of as name_of_op
 from gradviz.dependence.flow import words
+from gradviz.diagnosis.decisions.decision import Decision, against
 from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
@@ -64,20 +66,26 @@ def check(history: History) -> Iterator[Hit]:
         message, fix = _several(root, f"{made_by}{reason}", backward)
         if _is_complex(root):
             message, fix = _complex(root, made_by)
+        chosen = None if _is_complex(root) else _chosen(history, root, backward)
+        by = ""
+        if chosen is not None:
+            by = f" `{chosen.text}` in {history.line(chosen.site)} chose that."
+        culprit = backward.site if made is None or asks else made
         yield Hit(
-            f"{name} {message}",
-            backward.site if made is None or asks else made,
+            f"{name} {message}{by}",
+            culprit if chosen is None else chosen.site,
             fix,
             symptom=backward.site,
             related=(
                 *([Related("not reduced", unreduced, fix)] if unreduced else []),
                 Related("backward pass", backward.site, fix),
-                *([Related("made here", made, fix)] if asks else []),
+                *([Related("made here", made, fix)] if asks or chosen else []),
             ),
             tensors=(root.tensor,),
             explains=history.ended_by(backward),
+            line=None if chosen is None else chosen.line,
             edit=None
-            if _is_complex(root) or backward.api == "grad"
+            if chosen is not None or _is_complex(root) or backward.api == "grad"
             else followed_by(made or backward.site, ".mean()"),
         )
 
@@ -136,6 +144,19 @@ def _made(history: History, root: Value, backward: Backward) -> RawSite | None:
         if site[0] in around:
             return site
     return maker.site
+
+
+def _chosen(history: History, root: Value, backward: Backward) -> Decision | None:
+    """Return the setting by which a function of the program's own did not reduce."""
+    maker, around = _maker(history, root), {site[0] for site in frames(backward)}
+    inside = () if maker is None else frames(maker)
+    for place, site in enumerate(inside):
+        if site[0] in around:
+            return None
+        found = against(history, site, inside[place + 1 :], _REDUCTIONS)
+        if found is not None:
+            return found
+    return None
 
 
 def _maker(history: History, root: Value) -> Call | None:

@@ -2,7 +2,8 @@
 
 What it does
     Finds tensors given to ``autograd.grad`` that require no gradient, and the line that
-    made them, or that cut them off.
+    made them, or that cut them off. Where a loop got it from a loader, the line that
+    computes with it first, in the function that wants the gradient, is to blame.
 
 Why is this bad
     The result was computed from the tensor as from a constant. Asking for its gradient
@@ -29,6 +30,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence.learning import freezing
@@ -39,7 +41,7 @@ from gradviz.diagnosis.rules._lifetime import (
     name_of,
     rebound,
 )
-from gradviz.program import Backward, History, Value
+from gradviz.program import Backward, History, RawSite, Value
 
 _REFUSED = "differentiated Tensors does not require grad"
 
@@ -51,6 +53,16 @@ def check(history: History) -> Iterator[Hit]:
             if not value.requires_grad:
                 yield _hit(history, backward, value)
                 break
+
+
+def _first_use(history: History, backward: Backward, value: Value) -> RawSite | None:
+    """Return the line that first uses a tensor in the function that asks for it."""
+    asking = None if backward.site is None else backward.site[0]
+    for use in history.uses(value.tensor):
+        for frame in (use.site, *use.stack) if use.index < backward.index else ():
+            if frame is not None and frame[0] is asking:
+                return frame
+    return None
 
 
 def _hit(history: History, backward: Backward, value: Value) -> Hit:
@@ -76,6 +88,13 @@ def _hit(history: History, backward: Backward, value: Value) -> Hit:
             f"Call `{on}.requires_grad_()` before anything is computed from it, or "
             "create it with `requires_grad=True`."
         )
+        given = isinstance(history.places.statement(site), ast.For)
+        first = _first_use(history, backward, value) if given else None
+        if first is not None:
+            site, fix = (
+                first,
+                (f"Write `{on} = {on}.detach().requires_grad_()` before this line."),
+            )
     return Hit(
         f"{what}: the result was computed from it as from a constant, and "
         f"{history.line(backward.site)} finds no gradient with respect to it.",

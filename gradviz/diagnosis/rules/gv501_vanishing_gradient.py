@@ -2,7 +2,8 @@
 
 What it does
     Follows the norm of the gradient through the repeated functions of a pass, and finds
-    those that multiply it with a factor below 1 again and again.
+    those that multiply it with a factor below 1 again and again. Of activations, the
+    line that chose them is to blame.
 Why is this bad
     Each sigmoid passes on at most a quarter of its gradient. After a dozen of them the
     first layers hardly learn; over many time steps early inputs have no influence.
@@ -23,12 +24,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.decision import Decision
+from gradviz.diagnosis.decisions.decision import Decision, of_function
 from gradviz.diagnosis.gradient_flow import (
     Chain,
     chain_places,
     chains,
     initialised,
+    is_activation,
     leaf_norms,
     op_name,
     user_place,
@@ -39,6 +41,7 @@ from gradviz.program import History
 
 _LEAST = 6  # nodes in a chain
 _LEAVES = 1e-5  # the smallest gradient of a leaf over the largest
+_FLAT = 1e-4  # likewise, where the slopes of a chain of activations make it
 _SHARED = 1e-7  # the gradient at the far end of a chain of shared weights
 
 _FIX = (
@@ -66,10 +69,19 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _matters(history: History, chain: Chain) -> bool:
-    if chain.ratio > _LEAVES:
+    if chain.ratio > _LEAVES and not _is_flat(chain):
         return False
     shared = chain.ratio < _SHARED and len(chain.nodes) >= 10
     return shared or _starves(history, chain)
+
+
+def _is_flat(chain: Chain) -> bool:
+    """Tell whether it is the slopes of activations alone that make a decline.
+
+    Then it is no chance of one draw of the weights.
+    """
+    flat = is_activation(chain.nodes[0], "sigmoid", "tanh")
+    return flat and chain.own <= math.log(chain.ratio)
 
 
 def _starves(history: History, chain: Chain) -> bool:
@@ -82,7 +94,8 @@ def _starves(history: History, chain: Chain) -> bool:
     behind = leaf_norms(history, chain.backward, after=chain.nodes[-1]).values()
     largest = max(norms.values(), default=0.0)
     most = max(behind, default=largest)
-    return len(norms) >= 3 and largest > 0 and most < _LEAVES * largest
+    least = _FLAT if _is_flat(chain) else _LEAVES
+    return len(norms) >= 3 and largest > 0 and most < least * largest
 
 
 def _drawn_small(history: History, chain: Chain, found: list[Chain]) -> Decision | None:
@@ -110,16 +123,22 @@ def _hit(history: History, chain: Chain, drawn: Decision | None) -> Hit:
         if starves
         else "the earliest steps have no influence on what the shared weights learn"
     )
+    call, chosen = history.maker(node), None
+    if drawn is None and call is not None and is_activation(node, "sigmoid", "tanh"):
+        decision = of_function(history, call, ("Sigmoid", "Tanh"))
+        chosen = decision if decision.is_elsewhere else None
+    blamed = drawn or chosen
     return Hit(
         f"The gradient shrinks on its way through {count} runs of `{name}`, most "
         f"of it in `{history.text(place)}` ({history.line(place)}): its norm falls "
         f"from {chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times "
-        f"per run, so that {early}.{weights}",
-        culprit=place if drawn is None else drawn.site,
+        f"per run, so that {early}.{weights}"
+        f"{'' if chosen is None else chosen.words(history)}",
+        culprit=place if blamed is None else blamed.site,
+        line=None if blamed is None else blamed.line,
         fix=_FIX if starves else _FIX_OVER_STEPS,
         symptom=chain.backward.site,
-        related=chain_places(place, drawn),
-        line=None if drawn is None else drawn.line,
+        related=chain_places(place, blamed),
         nodes=(node.key,),
         severity=None if starves else "info",
         certainty=0.6,

@@ -26,8 +26,9 @@ Use instead
 
 When it stays quiet
     Heads that are trained in turns, experts and layers picked from a list while others
-    of the list are used, frozen parts, parts that no optimizer steps or that the
-    program itself fills from other tensors, as averages. Before a second
+    of the list are used (unless in each pass as many run as there are, and one of them
+    again in the place of another), frozen parts, parts that no optimizer steps or that
+    the program itself fills from other tensors, as averages. Before a second
     step of an optimizer, and of a part of an installed package's module, whose results
     one may leave unused, it is an information only.
 
@@ -37,10 +38,13 @@ References
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import cuts, ends_graph
+from gradviz.diagnosis.decisions.decision import picking
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rewrapped import rewraps
@@ -48,6 +52,7 @@ from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
 from gradviz.program import Call, History, Module, ModuleCall, RawSite
 from gradviz.text.places import package_of
 
+_LEAST = 3  # passes that call the same layers of a list
 _FAR = 50  # values followed from an unused result
 _CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 
@@ -112,8 +117,57 @@ def _in_model(
     listed = module.kind in _CONTAINERS and any(
         learning.all_parameters(history, child) - idle for child in children
     )
+    again = _in_place(history, children) if listed else None
     for child in children:
-        yield from _in_model(history, child, idle, optional or listed)
+        if again is not None and learning.all_parameters(history, child) <= idle:
+            yield _replaced(history, child, again)
+        else:
+            yield from _in_model(history, child, idle, optional or listed)
+
+
+def _in_place(history: History, listed: list[Module]) -> ModuleCall | None:
+    """Return the second call of a layer that stands in for another one of its list.
+
+    In each pass as many of the list run as it has, always the same, and one of them
+    more than once. Where inputs pick one, as of experts, that is chance.
+    """
+    keys = {each.key for each in listed}
+    turns = defaultdict[int | None, list[ModuleCall]](list)
+    for call in history.of(ModuleCall):
+        if call.module in keys:
+            turns[call.parent].append(call)
+    orders = {tuple(each.module for each in calls) for calls in turns.values()}
+    if len(turns) < _LEAST or len(orders) != 1 or len(*orders) != len(listed):
+        return None
+    met = set[int]()
+    for call in next(iter(turns.values())):
+        if call.module in met:
+            return call
+        met.add(call.module)
+    return None
+
+
+def _replaced(history: History, module: Module, again: ModuleCall) -> Hit:
+    tensors = learning.all_parameters(history, module)
+    other = history.program.modules[again.module]
+    where = spot(history, again.site, again.stack)
+    picked = None if where is None else picking(history, where)
+    return Hit(
+        f"`{module.name}` ({module.kind}) is never called: as many layers of its list "
+        f"run in each pass as it has, but `{other.name}` more than once. "
+        f"{learning.listed(history, tensors)} "
+        f"{learning.plural(len(tensors), 'gets', 'get')} no gradient.",
+        picked or again.site,
+        f"Pick `{module.name}` here in its turn.",
+        symptom=_last_pass(history),
+        related=(
+            Related("called once more here", again.site),
+            Related("constructed here", module.site),
+        ),
+        tensors=tuple(sorted(tensors)),
+        severity=_severity(history, _is_installed(module.site)),
+        certainty=0.7,
+    )
 
 
 def _hit(history: History, module: Module, tensors: set[int], optional: bool) -> Hit:

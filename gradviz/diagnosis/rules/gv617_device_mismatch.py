@@ -1,7 +1,8 @@
 """An operation got tensors of different devices.
 
 What it does
-    Explains the refusal, and names where each operand was created or moved.
+    Explains the refusal, and names where each operand was created or moved. Of a plain
+    attribute of a module, the line that keeps it: a buffer would move with the module.
 
 Why is this bad
     Nothing moves by itself between devices. ``x.to(device)`` returns a new tensor; a
@@ -30,10 +31,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis.decisions.decision import site_at
+from gradviz.diagnosis.decisions.keeping import kept_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import origin
-from gradviz.program import Call, History, Value
+from gradviz.diagnosis.rules._origins import behind, origin
+from gradviz.program import Call, History, RawSite, Value
 
 _SENTENCES = (
     "to be on the same device",
@@ -51,16 +55,22 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _hit(history: History, call: Call) -> Hit:
-    odd = _odd(list(call.inputs))
-    site = origin(history, odd, "device")
+    left = next(filter(None, (_attribute(history, call, e) for e in call.inputs)), None)
+    odd = _odd(list(call.inputs)) if left is None else left[0]
+    site = origin(history, odd, "device") if left is None else left[1]
     other = next(each for each in call.inputs if each.device != odd.device)
     ended = history.ended_by(call)
+    fix = f"Move it: `.to({other.device!r})`, and keep the result; or create it there."
+    why = ""
+    if left is not None:
+        why = " It is a plain attribute of a module, which does not move with it."
+        fix = "Keep it with `self.register_buffer(...)`, so that it moves along."
     return Hit(
         f"`{call.op}` got {history.name(odd, 'one operand')} on {odd.device} (since "
         f"{history.line(site)}) and {history.name(other, 'another')} on "
-        f"{other.device}.",
+        f"{other.device}.{why}",
         site or call.site,
-        f"Move it: `.to({other.device!r})`, and keep the result; or create it there.",
+        fix,
         symptom=call.site,
         related=(Related("moved or created here", origin(history, other, "device")),),
         tensors=(odd.tensor,),
@@ -69,8 +79,36 @@ def _hit(history: History, call: Call) -> Hit:
     )
 
 
+def _attribute(
+    history: History, call: Call, operand: Value
+) -> tuple[Value, RawSite | None] | None:
+    """Return an operand that a constructor made, with the line that kept it.
+
+    Of what a module keeps, parameters and buffers alone move with it: no parameter is
+    where this one is.
+    """
+    seen = learning.last_seen(history)
+    known = (seen[each] for each in learning.parameters(history) if each in seen)
+    devices = {each.device for each in known}
+    moved = bool(devices) and operand.device not in devices
+    for made in behind(history, operand, call.index) if moved else ():
+        if any(each.is_parameter for each in (*made.inputs, *made.outputs)):
+            return None
+        frames = tuple(each for each in (made.site, *made.stack) if each is not None)
+        if made.module is None and any(_constructs(each) for each in frames):
+            reader = tuple(e for e in (call.site, *call.stack) if e is not None)
+            line = kept_by(history, reader, frames)
+            site = None if line is None else site_at(history, call.site, line)
+            return None if site is None else (operand, site)
+    return None
+
+
+def _constructs(site: RawSite) -> bool:
+    return site[0].co_name == "__init__"
+
+
 def _odd(operands: list[Value]) -> Value:
     """Return the operand that was left behind: rather data, and on the CPU."""
-    behind = [each for each in operands if each.device == "cpu"] or operands
-    data = [each for each in behind if not each.is_parameter]
-    return (data or behind)[0]
+    left = [each for each in operands if each.device == "cpu"] or operands
+    data = [each for each in left if not each.is_parameter]
+    return (data or left)[0]

@@ -1,8 +1,9 @@
 """A parameter is made anew in every forward pass.
 
 What it does
-    Finds lines inside a module's forward that make a new leaf for each of several
-    backward passes, where no optimizer has any of them.
+    Finds lines inside a module's forward that make a new leaf, or a layer with some,
+    for each of several backward passes, where no optimizer has any of them. In a method
+    that forward calls, the line of forward is to blame.
 
 Why is this bad
     The gradient goes to a tensor that the next pass does not know. No optimizer can
@@ -26,7 +27,8 @@ Use instead
 
 When it stays quiet
     Leaves that are no ``nn.Parameter``, such as points where a derivative is asked
-    for, and those whose ``.grad`` the program reads.
+    for, and those whose ``.grad`` the program reads. Layers that a module makes once,
+    when it is first called.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
@@ -43,36 +45,56 @@ from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program import Call, History, ModuleCall, RawSite
 
-_LEAST = 2  # leaves of one line
+_LEAST = 2  # calls of one module
 
 
 @rule("GV645", "parameter-made-in-forward", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such leaves."""
     seen, made = learning.last_seen(history), defaultdict[RawSite, list[int]](list)
-    known = learning.managed(history) | learning.parameters(history).keys()
-    known |= by_hand(history) | read_gradients(history)
+    makers = defaultdict[tuple[RawSite, int], set[int]](set)
+    known = learning.managed(history) | by_hand(history) | read_gradients(history)
+    led = dict[RawSite, RawSite]()  # of some calls, only the innermost frame is known
     for leaf in sorted(learning.trained(history) - known):
         call = history.producer(leaf) or learning.births(history).get(leaf)
-        inside = call and isinstance(history.at(call.module), ModuleCall)
-        if call is None or not inside or not _makes(call, seen[leaf].storage):
+        inside = None if call is None else history.at(call.module)
+        if call is None or call.site is None or not _makes(call, seen[leaf].storage):
             continue  # nobody saw its making: that call is the first that reads it
-        if call.site and seen[leaf].is_parameter:
-            made[call.site].append(leaf)
+        if isinstance(inside, ModuleCall) and seen[leaf].is_parameter:
+            site = led.setdefault(call.site, _in_forward(call, call.site, inside))
+            made[site].append(leaf)
+            makers[site, inside.module].add(inside.index)
+    again = {site for (site, _), calls in makers.items() if len(calls) >= _LEAST}
     for site, leaves in made.items():
-        if len(leaves) >= _LEAST:
-            passes = [each for each in history.backwards if leaves[0] in each.leaves]
-            yield Hit(
-                f"`{history.text(site)}` makes a new parameter in every forward pass, "
-                f"{len(leaves)} so far: each gets one gradient and is given up, and no "
-                "optimizer has any of them. Nothing is learned here.",
-                site,
-                "Make it once, in `__init__`: `self.name = nn.Parameter(...)`.",
-                symptom=passes[0].site,
-                related=(Related("its gradient is computed here", passes[0].site),),
-                tensors=tuple(leaves),
-                certainty=0.9,
-            )
+        if site in again:
+            yield _hit(history, site, leaves)
+
+
+def _in_forward(call: Call, site: RawSite, inside: ModuleCall) -> RawSite:
+    """Return the line of a module's forward that led to a call."""
+    frames = [site, *call.stack]
+    around = frames.index(inside.site) if inside.site in frames else 0
+    return frames[max(around - 1, 0)]
+
+
+def _hit(history: History, site: RawSite, leaves: list[int]) -> Hit:
+    passes = [each for each in history.backwards if leaves[0] in each.leaves]
+    layer = learning.module_of(history, leaves[0])
+    what, owned, maker = "parameter", "", "Parameter"
+    if layer is not None:
+        what = maker = layer.kind
+        owned = " parameters"
+    return Hit(
+        f"`{history.text(site)}` makes a new {what} in every forward pass, "
+        f"{len(leaves)}{owned} so far: each gets one gradient and "
+        "is given up, and no optimizer has any of them. Nothing is learned here.",
+        site,
+        f"Make it once, in `__init__`: `self.name = nn.{maker}(...)`.",
+        symptom=passes[0].site,
+        related=(Related("its gradient is computed here", passes[0].site),),
+        tensors=tuple(leaves),
+        certainty=0.9,
+    )
 
 
 def _makes(call: Call, storage: int) -> bool:

@@ -2,13 +2,14 @@
 
 What it does
     Finds ``argmax``, ``max`` and ``topk`` of class scores whose indices are compared
-    with classes, and which run over another dimension than that of the classes. Where
+    with classes, or given to a loss as its targets, and which run over another
+    dimension than that of the classes. Where
     the classes are, a loss shows: it takes them from what the same layer made.
 
 Why is this bad
     The result has one number per class, and each is the number of a sample. Compared
     with targets it is right by chance only; training is not touched, the metric is
-    worthless.
+    worthless. As targets, pseudo-labels teach noise.
 
 Example
     ::
@@ -22,8 +23,9 @@ Use instead
         right = [p == t for p, t in zip(net(x).argmax(1), target)]
 
 When it stays quiet
-    Where indices are not compared with whole numbers: the best samples of each class
-    may be wanted. Where no loss shows which layer's results are classes.
+    Where indices are not compared with whole numbers, and no loss takes them for
+    classes: the best samples of each class may be wanted. Where no loss shows which
+    layer's results are classes.
 
 References
     https://pytorch.org/docs/stable/generated/torch.argmax.html
@@ -38,7 +40,7 @@ from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._classes import of_classes, weights_of
+from gradviz.diagnosis.rules._classes import CLASS_LOSSES, of_classes, weights_of
 from gradviz.program import Call, History, RawSite, Value
 
 _CHOICES = words("argmax max topk")
@@ -84,7 +86,10 @@ def _over(call: Call) -> int | None:
 
 
 def _compared(history: History, choice: Call) -> Call | None:
-    """Return the call that compares the indices of a choice with whole numbers."""
+    """Return the call that takes the indices of a choice for classes.
+
+    It compares them with whole numbers, or is a loss that has them for its targets.
+    """
     waiting = [choice.outputs[-1]]
     for seen, value in enumerate(waiting):
         for use in history.uses(value.tensor, after=choice.index)[:_FAR]:
@@ -92,6 +97,9 @@ def _compared(history: History, choice: Call) -> Call | None:
                 if any(_is_class(history, each, value) for each in use.inputs):
                     return use
                 continue
+            targets = [each.tensor for each in use.inputs[1:2]]
+            if plain(use.op) in CLASS_LOSSES and value.tensor in targets:
+                return use
             moved = plain(use.op) in _SAME_NUMBERS and bool(use.outputs)
             if moved and seen < _FAR and use.inputs[0].tensor == value.tensor:
                 waiting.append(use.outputs[0])
@@ -118,16 +126,18 @@ def _hit(
 ) -> Hit:
     over, classes = places
     shape = tuple(call.inputs[0].shape)
+    is_target = plain(compared.op) in CLASS_LOSSES
+    taken = "takes them for the targets" if is_target else "compares them with classes"
     return Hit(
         f"`{plain(call.op)}` runs over dimension {over} of shape {shape}, and "
         f"`{plain(loss.op)}` ({history.line(loss.site)}) takes the classes of the same "
         f"layer from dimension {classes}: these are the numbers of samples, one per "
-        f"class, and {history.line(compared.site)} compares them with classes.",
+        f"class, and {history.line(compared.site)} {taken}.",
         call.site,
         f"Write `dim={classes}`.",
         symptom=compared.site,
         related=(
-            Related("compared here", compared.site),
+            Related("targets here" if is_target else "compared here", compared.site),
             Related("the classes are taken here", loss.site),
         ),
         tensors=(call.inputs[0].tensor,),

@@ -2,7 +2,8 @@
 
 What it does
     Finds the loops around a backward pass that walk a generator, a ``zip``, a ``map``
-    or another iterator, where a further loop does so again with the same one.
+    or another iterator, where a further loop does so again with the same one. It may
+    be kept by an object of the program's own that hands its elements out.
 
 Why is this bad
     An iterator gives its elements once. From the second turn on the loop over it has no
@@ -69,6 +70,6 @@ def _hit(history: History, backward: Backward, found: UsedUp, made: RawSite) -> 
         "Make it anew in each turn, or keep `list(…)` of it.",
         symptom=backward.site,
         related=(Related("walked again by this loop", again),),
-        edit=walked_again(made),
+        edit=None if found.is_advanced else walked_again(made),
         certainty=0.8,
     )

@@ -2,7 +2,9 @@
 
 What it does
     Finds outputs of a layer that go through ``exp`` in one place, and in another,
-    squared, through ``log``.
+    squared, through ``log``. Finds also what a loss adds up as the logarithm of a
+    scale, next to the squares of a normal density, and what is used as the scale
+    itself: of a flow, the factor whose logarithm belongs into its density.
 
 Why is this bad
     ``exp(0.5 * logvar)`` says that the output is the logarithm of a variance;
@@ -24,7 +26,8 @@ Use instead
 
 When it stays quiet
     Where what goes through ``log`` was made positive by more than a square, and where
-    the two are outputs of different layers.
+    the two are outputs of different layers. Where a factor counts otherwise in the loss
+    than the logarithm of a scale does next to these squares.
 
 References
     https://arxiv.org/abs/1312.6114
@@ -32,10 +35,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import isclose
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
+from gradviz.dependence.terms import Accounts, Term, multiple_of, multiplier
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
@@ -44,6 +50,7 @@ _SQUARING = words("pow square abs")
 _SCALING = words("mul rmul multiply div truediv neg")
 _LAYERS = words("linear addmm conv1d conv2d conv3d")
 _PARTS = words("chunk split unbind getitem select narrow view reshape squeeze")
+_MOST = 60  # results that are followed to a square
 _FAR = 6  # calls from a logarithm back to the output
 
 
@@ -59,6 +66,7 @@ def check(history: History) -> Iterator[Hit]:
         exponential = None if squared is None else _exponential(history, squared)
         if squared is not None and exponential is not None:
             yield _hit(history, call, squared, exponential)
+    yield from _added_up(history)
 
 
 def _squared(history: History, call: Call) -> Call | None:
@@ -106,6 +114,126 @@ def _exponential(history: History, squared: Call) -> Call | None:
             if plain(use.op) in _SCALING and len(learnt) == 1 and use.outputs:
                 waiting.append(use.outputs[0])
     return None
+
+
+# ---- the logarithm in a density, and the factor --------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """What is added to a loss, by which weight, and the call that scales with it."""
+
+    value: Value
+    weight: float
+    scaling: Call
+
+
+def _added_up(history: History) -> Iterator[Hit]:
+    """Yield a hit for each line that scales with what a loss takes for a logarithm."""
+    told, passes = set[RawSite | None](), set[RawSite | None]()
+    for backward in history.backwards:
+        if backward.site in passes:
+            continue
+        passes.add(backward.site)
+        terms = history.once(Accounts).of(backward).terms
+        squares = list(_squares(history, terms))
+        for term in terms if squares else ():
+            for scale in _scales(history, term):
+                site = scale.scaling.site
+                square = _lies_behind(history, scale, squares)
+                if square is not None and site not in told:
+                    told.add(site)
+                    yield _mixed(history, scale, square, term)
+
+
+def _squares(history: History, terms: Iterable[Term]) -> Iterator[tuple[Call, float]]:
+    """Yield the squares that are terms of a loss, with the weight of their elements."""
+    for term in terms:
+        for value, weight in multiple_of(history, term):
+            made = history.producer(value)
+            if made is not None and weight and _is_square(made):
+                yield made, weight
+
+
+def _is_square(call: Call) -> bool:
+    if plain(call.op) == "pow":
+        return call.arguments[1:2] == (2,)
+    same = len({each.tensor for each in call.inputs}) == 1 < len(call.inputs)
+    return plain(call.op) == "square" or (plain(call.op) == "mul" and same)
+
+
+def _scales(history: History, term: Term) -> Iterator[_Scale]:
+    """Yield where a term, or a multiple of it, is a factor or a divisor of tensors.
+
+    Nothing where its exponential is taken: then it is the logarithm of the factor.
+    """
+    waiting = [(value, w) for value, w in multiple_of(history, term) if w]
+    found, seen = list[_Scale](), set[int]()
+    for value, weight in waiting:
+        for use in history.uses(value.tensor)[:_FAR]:
+            others = [each for each in use.inputs if each.tensor != value.tensor]
+            op = plain(use.op)
+            if op in ("exp", "softplus"):
+                return
+            if not use.outputs or use.index in seen:
+                continue
+            seen.add(use.index)
+            if not others and (op in _PARTS or op in _SCALING):
+                factor = multiplier(use)
+                if factor and len(waiting) < _MOST:
+                    waiting.append((use.outputs[0], weight / factor))
+            elif op in _SCALING and any(each.shape for each in others):
+                found.append(_Scale(value, weight, use))
+    yield from found
+
+
+def _lies_behind(
+    history: History, scale: _Scale, squares: list[tuple[Call, float]]
+) -> Call | None:
+    """Return the square of a normal density that a scaled result is in.
+
+    A logarithm counts there twice as much as the square, with the other sign where it
+    is of a factor. Its exponential would be another thing.
+    """
+    divides = "div" in plain(scale.scaling.op)
+    if divides and scale.scaling.inputs[0].tensor == scale.value.tensor:
+        return None
+    sign = 1 if divides else -1
+    ends = {
+        call.index: call
+        for call, weight in squares
+        if isclose(scale.weight, 2 * sign * weight, rel_tol=1e-4)
+    }
+    waiting = list(scale.scaling.outputs) if ends else []
+    for value in waiting:
+        for use in history.uses(value.tensor):
+            if use.index in ends:
+                return use
+            if plain(use.op) != "exp" and len(waiting) < _MOST:
+                waiting += [each for each in use.outputs if each.requires_grad]
+    return None
+
+
+def _mixed(history: History, scale: _Scale, square: Call, term: Term) -> Hit:
+    name = history.name(scale.value, "What scales here")
+    added = f"`{history.text(term.site)}` ({history.line(term.site)})"
+    divides = "div" in plain(scale.scaling.op)
+    return Hit(
+        f"{name} is {'a divisor' if divides else 'a factor'} in "
+        f"`{history.text(scale.scaling.site)}`, and the loss adds it up, from {added}, "
+        f"as the logarithm of one, next to the squares of {history.line(square.site)}: "
+        "with its logarithm these would be the density of a normal distribution.",
+        scale.scaling.site,
+        "Scale with its exponential, `torch.exp(...)`, or take its logarithm where it "
+        "is added up.",
+        symptom=square.site,
+        related=(
+            Related("added up as a logarithm", term.site),
+            Related("squared here", square.site),
+        ),
+        tensors=(scale.value.tensor,),
+        certainty=0.7,
+    )
 
 
 def _hit(history: History, call: Call, squared: Call, exponential: Call) -> Hit:

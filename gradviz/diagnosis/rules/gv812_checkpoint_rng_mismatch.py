@@ -2,7 +2,8 @@
 
 What it does
     Compares the calls of each checkpointed function with those of its second run, in
-    the backward pass, and finds the first that differs.
+    the backward pass, and finds the first that differs. Where the function, or one that
+    it calls, draws from a generator of Python or NumPy, that line is to blame.
 Why is this bad
     The gradient belongs to the second run and the loss to the first. PyTorch compares
     shapes and dtypes only, so another dropout mask passes without an error.
@@ -201,9 +202,13 @@ def _blame(
     if draws(before):
         why = "It draws from a generator whose state checkpoint does not restore."
         return before.site, None, why, _DRAW
-    code = before.site[0] if before.site is not None else function_of_call(call)
-    site, line = foreign_draw(history, code)
-    if site is not None:
+    frames = (before.site, *before.stack)
+    outer = frames.index(call.site) if call.site in frames else 1
+    inside = dict.fromkeys(each[0] for each in frames[:outer] if each is not None)
+    for code in (*inside, function_of_call(call)):
+        site, line = foreign_draw(history, code)
+        if site is None:
+            continue
         why = f"Line {line} draws from a generator of Python or NumPy, which checkpoint"
         return site, line, f"{why} does not restore.", _DRAW
     why = "It depends on something that changed in between."

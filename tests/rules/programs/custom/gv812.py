@@ -104,4 +104,38 @@ PROGRAMS: list[Case] = [
         """,
         "checkpoint-rng-mismatch",
     ),
+    case(
+        "layers_left_out_by_a_method_with_an_own_generator",
+        """
+        import random as rnd
+        import torch
+        from torch import nn
+        from torch.utils.checkpoint import checkpoint
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm = nn.LayerNorm(4)
+            def forward(self, h):
+                return h + self.norm(h).tanh()
+        class Stack(nn.Module):
+            def __init__(self, chance):
+                super().__init__()
+                self.layers = nn.ModuleList(Layer() for _ in range(4))
+                self.chance, self.generator = chance, rnd.Random(0)
+            def left_out(self):
+                return self.generator.random() < self.chance  # CULPRIT
+            def run(self, h):
+                for layer in self.layers:
+                    scale = 0.5 if self.left_out() else 1.0
+                    h = layer(h) * scale
+                return h
+            def forward(self, h):
+                return checkpoint(self.run, h, use_reentrant=False).sum()
+        torch.manual_seed(0)
+        net = Stack(0.4)
+        for _ in range(3):
+            net(torch.randn(5, 4, requires_grad=True)).backward()
+        """,
+        "checkpoint-rng-mismatch",
+    ),
 ]

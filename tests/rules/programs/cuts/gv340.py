@@ -91,4 +91,74 @@ PROGRAMS: list[Case] = [
         """,
         "part-cut-off",
     ),
+    case(
+        "same_half_taken_twice",
+        """
+        import torch
+        from torch import nn
+        class Film(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.n, self.layer = n, nn.Linear(3, 2 * n)
+            def forward(self, h, style):
+                p = self.layer(style)[:, :, None]
+                scale = p[:, :self.n]
+                shift = p[:, :self.n]  # CULPRIT
+                return h * (1 + scale) + shift
+        film = Film(4)
+        opt = torch.optim.SGD(film.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            film(torch.randn(6, 4, 5), torch.randn(6, 3)).square().mean().backward()
+            opt.step()
+        """,
+        "part-cut-off",
+        says=["4 of its 8 features"],
+    ),
+    case(
+        "one_gate_taken_for_another",
+        """
+        import torch
+        from torch import nn
+        n = 3
+        gates, out = nn.Linear(2 + n, 4 * n), nn.Linear(n, 1)
+        opt = torch.optim.SGD([*gates.parameters(), *out.parameters()], lr=0.1)
+        for _ in range(3):
+            h, c = torch.zeros(5, n), torch.zeros(5, n)
+            for x in torch.randn(4, 5, 2):
+                g = gates(torch.cat([x, h], 1))
+                keep = torch.sigmoid(g[:, :n])
+                write = torch.sigmoid(g[:, n:2 * n])
+                new = torch.tanh(g[:, n:2 * n])  # CULPRIT
+                c = keep * c + write * new
+                h = torch.sigmoid(g[:, 3 * n:]) * torch.tanh(c)
+            opt.zero_grad()
+            out(h).square().mean().backward()
+            opt.step()
+        """,
+        "part-cut-off",
+    ),
+    case(
+        "classes_that_come_later_and_halves_of_a_layer",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        net = nn.Linear(3, 6)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            logits = net(torch.randn(8, 3))
+            chance = logits[:, :3].softmax(1)
+            log = logits[:, :3].log_softmax(1)
+            loss = (chance * log).sum(1).mean()
+            loss = loss + F.cross_entropy(logits[:, :3], torch.randint(0, 3, (8,)))
+            halves = net(torch.randn(8, 3))
+            first, second = halves[:, :3], halves[:, 3:]
+            again = halves[:, :3]
+            loss = loss + (first * second.sigmoid() + again).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]

@@ -85,4 +85,38 @@ PROGRAMS: list[Case] = [
         "vanishing-gradient",
         says=["made so small"],
     ),
+    case(
+        "sigmoid_chosen_by_a_configuration",
+        """
+        import torch
+        import torch.nn as nn
+        from dataclasses import dataclass
+        ACTIVATIONS = {"relu": nn.ReLU, "sigmoid": nn.Sigmoid}
+        @dataclass
+        class Config:
+            width: int = 16
+            activation: str = "sigmoid"  # CULPRIT
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                activation = ACTIVATIONS[config.activation]
+                layers = []
+                for _ in range(9):
+                    layer = nn.Linear(config.width, config.width)
+                    nn.init.xavier_normal_(layer.weight, 1.4)
+                    layers += [layer, activation()]
+                self.net = nn.Sequential(*layers, nn.Linear(config.width, 1))
+            def forward(self, x):
+                return self.net(x)
+        torch.manual_seed(0)
+        net = Net(Config())
+        opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+        for _ in range(3):
+            opt.zero_grad()
+            net(torch.randn(16, 16)).square().mean().backward()
+            opt.step()
+        """,
+        "vanishing-gradient",
+        says=["9 runs of `sigmoid`", "chose it"],
+    ),
 ]

@@ -11,13 +11,13 @@ PROGRAMS: list[Case] = [
         import torch
 
         init = torch.zeros(1, 2)
-        state = init.expand(3, 2)
-        state[0] = 5.0  # CULPRIT
+        state = init.expand(3, 2)  # CULPRIT
+        state[0] = 5.0
         print(state[1])
         """,
         "expanded-row-write",
         says=["`state`", "strides [0, 1]"],
-        related=["expanded here"],
+        related=["written here"],
     ),
     case(
         "one_row_in_a_loop",
@@ -25,10 +25,10 @@ PROGRAMS: list[Case] = [
         import torch
 
         def scores(start, n):
-            table = start.unsqueeze(0).broadcast_to(n, start.shape[0])
+            table = start.unsqueeze(0).broadcast_to(n, start.shape[0])  # CULPRIT
             for i in range(n):
                 row = table[i]
-                row.add_(i)  # CULPRIT
+                row.add_(i)
             return table
 
         scores(torch.zeros(2), 3)
@@ -41,8 +41,8 @@ PROGRAMS: list[Case] = [
         import torch
 
         a, b = torch.arange(3.0), torch.arange(2.0)
-        rows, columns = torch.meshgrid(a, b, indexing="ij")
-        rows[0, 0] = 7.0  # CULPRIT
+        rows, columns = torch.meshgrid(a, b, indexing="ij")  # CULPRIT
+        rows[0, 0] = 7.0
         print(rows + columns)
         """,
         "expanded-row-write",
@@ -51,8 +51,8 @@ PROGRAMS: list[Case] = [
         "expanded_mask_index",
         """
         import torch
-        m = torch.zeros(3, dtype=torch.bool).expand(2, 3)
-        m[1, 2] = True  # CULPRIT
+        m = torch.zeros(3, dtype=torch.bool).expand(2, 3)  # CULPRIT
+        m[1, 2] = True
         print(m[0, 2])
         """,
         "expanded-row-write",
@@ -65,8 +65,8 @@ TWO_PLACES: list[Case] = [
         "one_row_for_all",
         """
         import torch
-        state = torch.zeros(1, 2).expand(3, 2)  # INSTEAD
-        state[0] = 5.0  # CULPRIT
+        state = torch.zeros(1, 2).expand(3, 2)  # CULPRIT
+        state[0] = 5.0  # INSTEAD
         print(state)
         """,
         "expanded-row-write",

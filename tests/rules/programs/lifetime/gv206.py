@@ -111,6 +111,53 @@ PROGRAMS: list[Case] = [
         "non-scalar-backward",
         says=["complex64", "real"],
     ),
+    case(
+        "reduction_chosen_by_options",
+        """
+        import torch
+        from dataclasses import dataclass
+        from torch import nn
+        @dataclass
+        class Options:
+            rate: float = 0.1
+            reduction: str = "none"  # CULPRIT
+        class Weighted(nn.Module):
+            def __init__(self, reduction="mean"):
+                super().__init__()
+                self.reduction = reduction
+            def forward(self, prediction, target, weight):
+                loss = weight * (prediction - target).abs()
+                if self.reduction == "mean":
+                    return loss.sum() / weight.sum()
+                if self.reduction == "sum":
+                    return loss.sum()
+                return loss
+        def fit(options):
+            net, criterion = nn.Linear(3, 1), Weighted(options.reduction)
+            prediction, weight = net(torch.randn(5, 3)), torch.ones(5, 1)
+            loss = criterion(prediction, torch.zeros(5, 1), weight)
+            loss.backward()
+        fit(Options())
+        """,
+        "non-scalar-backward",
+        says=["chose that"],
+    ),
+    case(
+        "loss_that_returns_before_its_mean",
+        """
+        import torch
+        def distance(one, other, reduce=True):
+            each = (one - other).square()
+            if not reduce:
+                return each
+            return each.mean()
+        net = torch.nn.Linear(3, 1)
+        x, y = torch.randn(5, 3), torch.randn(5, 1)
+        loss = distance(net(x), y, reduce=False)  # CULPRIT
+        loss.backward()
+        """,
+        "non-scalar-backward",
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.

@@ -33,6 +33,29 @@ PROGRAMS: list[Case] = [
         "grad-of-constant",
         says=["before the cut"],
     ),
+    case(
+        "states_of_a_loader_in_a_field",
+        """
+        import torch
+        import torch.nn as nn
+        from torch.utils.data import DataLoader, TensorDataset
+        class Field:
+            def __init__(self, energy):
+                self.energy = energy
+            def __call__(self, state):
+                with torch.enable_grad():
+                    total = self.energy(state).sum()  # CULPRIT
+                    (slope,) = torch.autograd.grad(total, state, create_graph=True)
+                return slope.flip(1)
+        energy = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        field = Field(energy)
+        data = TensorDataset(torch.randn(12, 2), torch.randn(12, 2))
+        for state, velocity in DataLoader(data, batch_size=4):
+            (field(state) - velocity).square().mean().backward()
+        """,
+        "grad-of-constant",
+        says=["no gradient with respect to it"],
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.

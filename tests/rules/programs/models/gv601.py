@@ -197,4 +197,52 @@ PROGRAMS: list[Case] = [
         "unused-submodule",
         says=["`scale`"],
     ),
+    case(
+        "stage_that_runs_in_the_place_of_another",
+        """
+        import torch
+        from torch import nn
+        class Decoder(nn.Module):
+            def __init__(self, depth=3):
+                super().__init__()
+                self.up = nn.ModuleList(nn.Linear(4, 4) for _ in range(depth))
+                self.head = nn.Linear(4, 1)
+            def forward(self, h):
+                last = len(self.up) - 1
+                for i in range(last + 1):
+                    stage = self.up[-1] if i == last else self.up[0]  # CULPRIT
+                    h = torch.relu(stage(h)) + h
+                return self.head(h)
+        net = Decoder()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            opt.zero_grad()
+            net(torch.randn(5, 4)).square().mean().backward()
+            opt.step()
+        """,
+        "unused-submodule",
+        says=["`up.1`", "`up.0` more than once"],
+    ),
+    case(
+        "experts_that_inputs_pick",
+        """
+        import torch
+        from torch import nn
+        class Experts(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.experts = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+                self.head = nn.Linear(4, 1)
+            def forward(self, x):
+                rows = [self.experts[int(row[0] > 0)](row) for row in x]
+                return self.head(torch.stack(rows))
+        torch.manual_seed(0)
+        net = Experts()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            opt.zero_grad()
+            net(torch.randn(3, 4)).square().mean().backward()
+            opt.step()
+        """,
+    ),
 ]

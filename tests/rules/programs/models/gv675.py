@@ -62,4 +62,31 @@ PROGRAMS: list[Case] = [
         """,
         "choice-over-batch",
     ),
+    case(
+        "samples_for_pseudo_labels",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        net = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 5))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def guessed(x):
+            with torch.no_grad():
+                sure, label = net(x).softmax(-1).max(0)  # CULPRIT
+            return label, (sure > 0.3).float()
+
+        for step in range(3):
+            x, y = torch.randn(5, 6), torch.randint(0, 5, (5,))
+            label, sure = guessed(x)
+            extra = F.cross_entropy(net(x + 0.1), label, reduction="none")
+            loss = F.cross_entropy(net(x), y) + (extra * sure).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "choice-over-batch",
+        says=["for the targets"],
+    ),
 ]
