@@ -2,7 +2,8 @@
 
 What it does
     Finds optimizers whose gradients are cleared after at least two passes, in a run
-    without a single step.
+    without a single step. Where a closure for LBFGS computes them, the line that calls
+    it.
 
 Why is this bad
     Nothing is trained. ``optimizer.step`` without parentheses does not step either,
@@ -33,9 +34,13 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.bindings import returned
+from gradviz.diagnosis.decisions.frames import last_name, spot
 from gradviz.diagnosis.edits.statements import called_at
+from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
@@ -80,19 +85,49 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         else ""
     )
     culprit, line, slip = or_uncalled(history, culprit, "step")
+    needed = optimizer.kind in _TAKING_CLOSURES and not scheduled and not slip
+    closure = _closure(history, made) if needed else None
+    fix = f"Call `{step}` after `backward()`, with its parentheses."
+    if closure is not None:
+        culprit = made.stack[0]
+        only = f" `{closure}` only computes them: it is for a step to call."
+        fix = f"Hand it to the optimizer: `{step[:-1]}{closure})`."
+    edit = (
+        None if closure else beside_pass(made.site, optimizer.name, "step", after=True)
+    )
+    if line is not None:
+        edit = called_at(culprit, line)
     return Hit(
         f"The gradients that {history.line(made.site)} computes are thrown away "
         f"unused, time after time: {name} never steps, and nothing is trained.{only}"
         f"{slip}",
         culprit,
-        f"Call `{step}` after `backward()`, with its parentheses.",
+        fix,
         symptom=made.site,
         related=(
             Related("optimizer made here", optimizer.site),
             Related("gradients computed here", made.site),
         ),
         line=line,
-        edit=called_at(culprit, line)
-        if line is not None
-        else beside_pass(made.site, optimizer.name, "step", after=True),
+        edit=None if closure else edit,
     )
+
+
+_TAKING_CLOSURES = ("LBFGS",)  # optimizers whose step needs one
+
+
+def _closure(history: History, made: Backward) -> str | None:
+    """Return the name of the closure that a pass ran in, where the program calls it.
+
+    That is a function without parameters that clears, computes and returns a loss.
+    """
+    where = spot(history, made.site, made.stack)
+    function = None if where is None else where.scope
+    if where is None or not isinstance(function, ast.FunctionDef):
+        return None
+    call, args = where.frame.call, function.args
+    direct = call is not None and last_name(call.func) == function.name
+    clears = any(called(each) == "zero_grad" for each in ast.walk(function))
+    if not direct or not clears or ast.unparse(args) or not returned(function):
+        return None
+    return function.name

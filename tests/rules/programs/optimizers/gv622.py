@@ -52,4 +52,26 @@ PROGRAMS: list[Case] = [
         """,
         "gradients-never-applied",
     ),
+    case(
+        "closure_that_no_step_is_given",
+        """
+        import torch
+        from torch import nn
+        def make_step(net, opt):
+            def closure():
+                opt.zero_grad()
+                loss = net(torch.ones(4, 3)).pow(2).mean()
+                loss.backward()
+                return loss
+            def step():
+                return closure().item()  # CULPRIT
+            return step
+        net = nn.Linear(3, 1)
+        step = make_step(net, torch.optim.LBFGS(net.parameters()))
+        for _ in range(3):
+            print(step())
+        """,
+        "gradients-never-applied",
+        says=["step(closure)"],
+    ),
 ]
