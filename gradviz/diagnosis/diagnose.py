@@ -285,8 +285,9 @@ def _with_other_place(history: History, hit: Hit) -> str:
         here = site and (site[0].co_filename, history.places.line(site))
         if each.instead and here and here != place:
             where = f"{history.line(site)} ({each.role})"
-            how = "." if each.instead == hit.fix else f": {each.instead}"
-            return f"{hit.fix} Or change {where} instead{how}"
+            if each.instead == hit.fix:
+                return f"{hit.fix} It can be done in {where}, too."
+            return f"{hit.fix} Or change {where} instead: {each.instead}"
     return hit.fix
 
 

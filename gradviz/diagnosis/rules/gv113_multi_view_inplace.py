@@ -38,7 +38,10 @@ from gradviz.program import History
 
 TEXT = "is the output of a function that returns multiple views"
 
-_INDEX = "Take each part by its index (`h[0]`, `h[:, :2]`): such views may be written."
+_INDEX = (
+    "Take each part by its index (`h[0]`, `h[:, :2]`): such views may be written, "
+    "where nothing has saved them."
+)
 
 
 @rule("GV113", "multi-view-inplace", "error")

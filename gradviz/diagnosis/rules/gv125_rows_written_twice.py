@@ -76,13 +76,14 @@ def _is_sum(history: History, call: Call) -> bool:
 def _hit(history: History, call: Call, rows: Value, index: Value, values: Value) -> Hit:
     count = index.summary.count if index.summary is not None else 0
     name = history.name(rows, "`rows`")
+    row = name.strip("`")
     return Hit(
         f"`{history.text(call.site)}` reads rows of {name}, adds to them and writes "
         f"them back, and {history.name(index, 'its index')} names some rows more than "
-        f"once ({count} entries): of several values for one row, only the last stays, "
-        "and the others get no gradient.",
+        f"once (it has {count} entries): of several values for one row only one "
+        "stays.",
         call.site,
-        f"Use `{name.strip('`')}.index_add(0, index, values)`, which adds them all.",
+        f"Write `{row} = {row}.index_add(0, index, values)`, which adds them all.",
         symptom=call.site,
         tensors=(rows.tensor, index.tensor),
         severity=None if values.requires_grad else "info",

@@ -66,7 +66,7 @@ def check(history: History) -> Iterator[Hit]:
         one = name_of(history, found.first.roots[0], "One result")
         other = name_of(history, found.second.roots[0], "another")
         if one == other or same_line(culprit, found.second.site):
-            one, other = "The result before", "this one"
+            one, other = "The result of the turn before", "that of this turn"
         roots = found.first.roots[0], found.second.roots[0]
         names = [one, other] if one[:1] == other[:1] == "`" else ["loss_a", "loss_b"]
         added = " + ".join(each.strip("`") for each in names)
@@ -159,7 +159,7 @@ def _fix(history: History, found: SecondPass, trunk: Node, once: str) -> str:
     shared = names[0].strip("`") if names and names[0] else ""
     if not steps_between(history, found):
         return (
-            f"{once} Or give this first call `retain_graph=True`, with no optimizer "
+            f"{once} Or give the first call `retain_graph=True`, with no optimizer "
             "step before the last one; or detach() the shared tensor for one of them."
         )
     detached = f"`{shared}.detach()`" if shared else "a detach() of what they share"

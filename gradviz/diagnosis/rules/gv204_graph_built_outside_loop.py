@@ -65,7 +65,9 @@ def check(history: History) -> Iterator[Hit]:
         built = _built_once(history, found)
         if found.reason != "built outside" or built is None:
             continue
-        asks = found.second.api == "grad" and not steps_between(history, found)
+        stepped = bool(steps_between(history, found))
+        asks = found.second.api == "grad" and not stepped
+        once = "" if stepped else _ONCE
         made = reused(history, found) or built_at(history, built, found.second)
         targets = history.places.targets(made)
         name = f"`{targets[0]}`" if targets else "This result"
@@ -75,14 +77,14 @@ def check(history: History) -> Iterator[Hit]:
             one_of = (Related("made here", built.site, _DETACHED),)
         yield Hit(
             f"{name} was computed once, in {history.line(made)}, but the pass in "
-            f"{history.line(found.second.site)} ran once more. Its first run freed "
+            f"{history.line(found.second.site)} ran a second time. Its first run freed "
             f"that graph: {describe(history, found.freed)} has lost its saved tensors.",
             found.second.site if asks else made,
             _RETAIN if asks else _ANEW,
             symptom=found.second.site,
             related=(
                 *one_of,
-                Related("ran once more", found.second.site, _ONCE),
+                Related("ran a second time", found.second.site, once),
                 *([Related("computed once", made, _ANEW)] if asks else []),
                 Related("lost its saved tensors", found.freed.site),
             ),

@@ -54,7 +54,8 @@ def check(history: History) -> Iterator[Hit]:
     yield Hit(
         f"{name} does not require grad{where}. No gradient will reach it.",
         culprit,
-        "Keep the graph up to this tensor; or, if it is where gradients shall start, "
+        "Ask only tensors that have a graph: `if x.requires_grad: x.retain_grad()`. If "
+        "it was to have one, keep the graph up to it; if it is where gradients begin, "
         "call `requires_grad_()` on it.",
         symptom=raised.site,
         related=(Related("asked to retain its gradient", raised.site),),

@@ -74,8 +74,8 @@ def check(history: History) -> Iterator[Hit]:
                 f"{history.line(made.site)}. requires_grad_() made it a new leaf: "
                 f"gradients end there, and {source} got none.",
                 call.site,
-                f"Compute {name} with grad mode on and without detach(), and drop this "
-                "call.",
+                f"Compute {name} with grad mode on and without detach(), and drop "
+                "`requires_grad_()`.",
                 symptom=made.site,
                 related=(Related("computed here", made.site),),
                 tensors=(value.tensor, lost.tensor),

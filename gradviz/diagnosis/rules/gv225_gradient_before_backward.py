@@ -56,8 +56,8 @@ def check(history: History) -> Iterator[Hit]:
             f"The .grad of {name} is None in {history.line(read.site)}: no backward "
             "pass has reached it so far.",
             read.site,
-            "Use it after `backward()` only; to clear it, write `.grad = None` or call "
-            "`optimizer.zero_grad()`, which both pass over a None.",
+            "Read it after `backward()`. To clear it, `optimizer.zero_grad()` takes "
+            "None, too.",
             tensors=(value.tensor,),
             explains=True,
             certainty=LAST_RESORT,

@@ -46,7 +46,7 @@ def words(history: History, cut: Cut) -> Words:
         f"still were in {history.line(cut.call.site)}, where "
         f"`{history.text(cut.call.site)}` ran: no graph was recorded.",
         "Use `with torch.no_grad():` around what is only measured; it restores the "
-        "mode at its end. A generator must not yield inside such a block.",
+        "mode at its end.",
         site,
         related=(Related("ran without gradients", cut.call.site),),
     )

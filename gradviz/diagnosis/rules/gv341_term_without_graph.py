@@ -46,6 +46,12 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._terms import accounts, walked
 from gradviz.program import Backward, Call, History, RawSite
 
+_HOW = {
+    "numbers": "tensors, joined by `torch.stack([…])`, instead of numbers",
+    "copy": "`torch.stack([…])` instead of `torch.tensor([…])`",
+    "index": "probabilities instead of positions",
+    "threshold": "a sigmoid instead of a comparison",
+}
 _CUTS = ("index", "threshold", "cast", "copy", "detach", "numbers")
 
 
@@ -157,15 +163,16 @@ def _hit(
             "this loss stay as they are where no optimizer steps them with it."
         )
     else:
+        how = _HOW.get(kind, "tensors all the way")
         fix = (
-            "Compute the term with differentiable operations (probabilities instead of "
-            "positions), or leave it out of the loss."
+            f"Compute the term with differentiable operations: {how}. Or leave it out "
+            "of the loss."
         )
     return Hit(
         f"`{history.text(use.site)}` ({history.line(use.site)}) adds a term to the "
         f"loss that depends on {learning.listed(history, lost)} and has no graph: "
-        f"`{history.text(site)}` cut it off. It changes the number of the loss and no "
-        "gradient.",
+        f"`{history.text(site)}` cut it off. It changes the value of the loss, but "
+        "gives no gradient.",
         site,
         fix,
         symptom=backward.site,

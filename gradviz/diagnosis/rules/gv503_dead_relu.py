@@ -85,8 +85,8 @@ def _hit(history: History, nodes: list[Node], before: Node | None) -> Iterator[H
         f"elements: its operand lies in [{summary.minimum:g}, {summary.maximum:g}]. No "
         f"gradient passes it, so the layer before it cannot learn.{what}",
         culprit=site or relu,
-        fix="Initialise the bias with 0 and the weights around 0, or use leaky_relu; "
-        "if training killed it, lower the learning rate.",
+        fix="Initialise the bias of this layer with 0 and its weights around 0; if "
+        "training killed it, lower the learning rate, or use leaky_relu.",
         symptom=relu,
         related=(
             Related("always 0", relu, "Use leaky_relu or gelu."),

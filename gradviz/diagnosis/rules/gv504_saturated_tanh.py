@@ -44,7 +44,7 @@ _FIX = (
     "with `1 / sqrt(number of inputs)`."
 )
 _SCALE = "Scale it into the range between the bounds."
-_MILDER = "Bring the operand into the range first, or leave the bound out."
+_MILDER = "Bring the operand into the range of the activation first."
 
 
 @rule("GV504", "saturated-tanh", "warning")

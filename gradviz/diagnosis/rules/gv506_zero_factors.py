@@ -75,7 +75,7 @@ def _hit(
     return Hit(
         f"{names[0]} and {names[1]} are 0 in every element, and "
         f"{history.line(second[0].site)} multiplies the result of one with the other: "
-        "the gradient of each is 0 as long as the other is. So it was in all "
+        "the gradient of each is 0 as long as the other is. That was so in all "
         f"{len(history.backwards)} backward passes, and neither can begin to learn.",
         culprit=site or first[0].site,
         fix="Initialise one of the two with random values; where the branch is to "

@@ -187,7 +187,7 @@ def _hit(
     return Hit(
         f"{names} {learning.plural(len(tensors), 'was', 'were')} created in "
         f"{history.line(site)}, after {name} in {history.line(first.site)} took its "
-        "parameters: gradients come, but no optimizer applies them.",
+        "parameters: they get gradients, but no optimizer applies these.",
         site,
         fix,
         symptom=first.site,

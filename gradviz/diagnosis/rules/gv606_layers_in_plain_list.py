@@ -72,7 +72,7 @@ def _hit(
         f"`self.{attribute}` of {module.kind} is a {kind}: {count} trainable "
         f"{learning.plural(count, 'tensor', 'tensors')} in it "
         f"{learning.plural(count, 'is', 'are')} not in `parameters()`. "
-        "The loss reaches them, and no optimizer knows them.",
+        "The loss reaches them, but the optimizer never sees them.",
         culprit,
         f"Use `{instead}`, which registers what it holds.",
         related=(Related("created here", made),) if line is not None else (),

@@ -182,7 +182,7 @@ def _explained(history: History, backward: Backward) -> Iterator[Hit]:
     if not learned and any(each.is_leaf and each.requires_grad for each in used):
         return  # one that could learn was used, so the graph was cut elsewhere
     what = (
-        "Earlier passes of this line reached parameters that are frozen by now"
+        "Earlier calls of this line trained parameters that are frozen by now"
         if learned
         else "The loss was computed from frozen parameters alone"
     )

@@ -55,7 +55,7 @@ def check(history: History) -> Iterator[Hit]:
 
 
 _LIVE = ("fresh", "mixed")
-_BETWEEN = "Let it follow `backward()`, before anything clears the gradients."
+_BETWEEN = "Let it run before anything clears the gradients."
 _MODULE = 0  # instead of an optimizer: ``Module.zero_grad()``, often of a frozen part
 
 

@@ -102,9 +102,9 @@ def _of_copies(
         f"{learning.listed(history, copied)}, which are copies. The steps change "
         "nothing.",
         site,
-        "Hand the gradients on before `step()`: `own.grad = copy.grad.clone()` for "
-        "each pair, or compute with the parameters themselves, as with "
-        "`torch.func.functional_call`.",
+        "Give the optimizer the parameters that the loss is computed from. If the "
+        "copies are made anew for each step, hand their gradients on instead, "
+        "`own.grad = copy.grad.clone()` for each pair.",
         symptom=step,
         tensors=tuple(copied),
         certainty=0.9,

@@ -91,10 +91,9 @@ def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
     )
     return Hit(
         f"`{history.text(call.site)}` makes {tuple(after.shape)} of "
-        f"{tuple(before.shape)}, and a view moves no element: the dimension of "
-        f"{axis.size} is cut, and what has that size afterwards holds elements of "
-        f"several of the others. `{use.op}` ({history.line(use.site)}) takes them for "
-        "dimensions.",
+        f"{tuple(before.shape)}, and a view does not swap dimensions: each of "
+        f"the {axis.size} now holds elements of several others. `{use.op}` "
+        f"({history.line(use.site)}) takes them for what they were before.",
         call.site,
         fix,
         symptom=use.site,

@@ -44,6 +44,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import made_call
 from gradviz.program import Call, History, Module, RawSite, Value
 
+_COUNTED = "Number what can occur from 0 on, without gaps."
 _LOSSES = words("cross_entropy cross_entropy_loss nll_loss nll_loss_nd nll_loss2d")
 _LAST = ("Linear", "LazyLinear", "Conv1d", "Conv2d", "Conv3d", "Bilinear")
 _FROM_ONE = "Count from 0: subtract 1 where the labels are made."
@@ -170,7 +171,7 @@ def _of_rows(history: History, call: Call) -> Iterator[Hit]:
         grow,
         symptom=call.site,
         related=(
-            Related("indices made here", at, "Keep the indices below that number."),
+            Related("indices made here", at, "" if least < 0 else _COUNTED),
             Related("looked up here", call.site),
         ),
         tensors=(table.tensor, indices.tensor),

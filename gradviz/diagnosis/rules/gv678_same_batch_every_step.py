@@ -123,8 +123,8 @@ def _hit(history: History, site: RawSite, first: Call, rows: int, turns: int) ->
         f"begins with the first batch each time, and the data has {rows}. The model "
         "learns these, and never sees the others.",
         site,
-        "Walk the loader: `for x, y in loader:`; or make the iterator once, before the "
-        "loop.",
+        "Walk the loader: `for x, y in loader:`; or make the iterator before the loop, "
+        "and anew where it raises StopIteration.",
         symptom=begins.site,
         related=(Related("learned from here", begins.site),),
         tensors=(first.outputs[0].tensor,),

@@ -86,8 +86,8 @@ def _hit(history: History, account: Account, term: Term, made: Call) -> Hit:
     name = f"`{targets[-1]}`" if targets else history.name(given, "its first operand")
     return Hit(
         f"The term {account.name(term)} compares {name} with a target, and neither "
-        "depends on anything that this loss teaches: it changes the number of the loss "
-        "and no gradient.",
+        "depends on a parameter that learns: it changes the value of the loss, but "
+        "gives no gradient.",
         site,
         f"Compute {name} from what the model gives in this step, or leave the term out "
         "of the loss.",

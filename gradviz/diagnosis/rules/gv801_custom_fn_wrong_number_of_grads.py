@@ -56,7 +56,7 @@ def check(history: History) -> Iterator[Hit]:
             culprit=site,
             line=line,
             fix=f"Return {expected} values, one per input of forward, with None for "
-            "each input that is no tensor or needs no gradient.",
+            "each input that is not a tensor or needs no gradient.",
             symptom=event.site,
             related=(Related("forward takes its inputs here", forward),),
             explains=True,

@@ -46,8 +46,8 @@ def check(history: History) -> Iterator[Hit]:
                 )
                 yield Hit(
                     f"{custom.name}.backward returned None for input {index}"
-                    f"{_name(history, custom, index)}, which requires grad: no "
-                    f"gradient reaches it, and nothing says so.",
+                    f"{_name(history, custom, index)}, which requires grad: it "
+                    "never changes, and no error tells of it.",
                     culprit=site,
                     line=line,
                     fix="Return the derivative with respect to this input. If it is "

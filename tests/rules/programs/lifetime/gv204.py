@@ -21,7 +21,7 @@ PROGRAMS: list[Case] = [
         """,
         "graph-built-outside-loop",
         says=["`scale`"],
-        related=["ran once more"],
+        related=["ran a second time"],
     ),
     case(
         "forward_before_the_epochs",
