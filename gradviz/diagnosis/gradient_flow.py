@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gradviz.dependence.op_families import function_of, plain
-from gradviz.diagnosis.decisions.decision import Decision, of_scale
+from gradviz.diagnosis.decisions.decision import Decision
+from gradviz.diagnosis.decisions.numbers import of_scale
 from gradviz.diagnosis.rule import Related
 from gradviz.program import (
     Backward,

@@ -9,8 +9,8 @@ from gradviz.dependence.draws import DRAWS
 from gradviz.diagnosis.custom_functions import own_nodes
 from gradviz.diagnosis.decisions.bindings import definition
 from gradviz.diagnosis.decisions.choice import choice
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.frames import Spot, last_name
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.syntax import Source, dotted, source_of
 from gradviz.program import Call, History, Opaque, RawSite
 

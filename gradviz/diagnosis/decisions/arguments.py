@@ -57,3 +57,9 @@ def _bound(where: Spot, call: ast.Call) -> Iterator[tuple[Spot, ast.Call]]:
             made = each.node
             if isinstance(made, ast.Call) and last_name(made.func) == "partial":
                 yield each, made
+
+
+def in_brackets(call: ast.AST | None) -> list[ast.expr]:
+    if not isinstance(call, ast.Call):
+        return []
+    return [*call.args, *(each.value for each in call.keywords)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.decisions.decision import functions
+from gradviz.diagnosis.decisions.sites import functions
 from gradviz.program import Call, History, Module, ModuleCall, RawSite
 
 

@@ -9,8 +9,8 @@ from math import prod
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import CONSTANTS, numbers_in, plain
 from gradviz.diagnosis.decisions.choice import choice
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.gradient_flow import all_zero, origin
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Backward, Call, History, Node, RawSite

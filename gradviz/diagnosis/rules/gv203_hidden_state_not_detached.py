@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
-from gradviz.diagnosis.decisions.decision import site_at
+from gradviz.diagnosis.decisions.sites import site_at
 from gradviz.diagnosis.edits.training import carried_cut
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule

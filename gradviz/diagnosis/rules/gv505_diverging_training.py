@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.decisions.decision import of_rate
+from gradviz.diagnosis.decisions.optimizers import of_rate
 from gradviz.diagnosis.nonfinite_kinds import of_kind, runaway
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History

@@ -39,7 +39,8 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import is_dead
-from gradviz.diagnosis.decisions.decision import Decision, of_elements
+from gradviz.diagnosis.decisions.decision import Decision
+from gradviz.diagnosis.decisions.loops import of_elements
 from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule

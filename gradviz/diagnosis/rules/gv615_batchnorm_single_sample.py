@@ -32,8 +32,8 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.diagnosis._raised import failing
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.loaders import chosen, loader_of
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import origin_call, shape_text

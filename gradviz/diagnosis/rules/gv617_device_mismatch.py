@@ -33,8 +33,8 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.diagnosis._raised import failing
-from gradviz.diagnosis.decisions.decision import site_at
 from gradviz.diagnosis.decisions.keeping import kept_by
+from gradviz.diagnosis.decisions.sites import site_at
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind, origin
 from gradviz.program import Call, History, RawSite, Value

@@ -39,7 +39,7 @@ from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._raised import failing
-from gradviz.diagnosis.decisions.decision import of_size
+from gradviz.diagnosis.decisions.numbers import of_size
 from gradviz.diagnosis.edits.shapes import first_size
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind, origin, shape_text

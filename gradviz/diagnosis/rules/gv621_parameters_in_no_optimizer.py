@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.decisions.decision import of_selection
+from gradviz.diagnosis.decisions.optimizers import of_selection
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand

@@ -30,8 +30,8 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.bindings import returned
 from gradviz.diagnosis.decisions.choice import choice, function_at
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.frames import Function, call_in, spot
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, OptimizerCall, RawSite, ScheduleCall
 

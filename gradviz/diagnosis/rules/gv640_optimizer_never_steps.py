@@ -41,7 +41,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.decision import Decision, of_objects
+from gradviz.diagnosis.decisions.decision import Decision
+from gradviz.diagnosis.decisions.loops import of_objects
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.edits.training import beside_pass, of_another
 from gradviz.diagnosis.rule import Hit, Related, rule

@@ -39,8 +39,9 @@ from gradviz.dependence.flow import words
 from gradviz.diagnosis._raised import own_site
 from gradviz.diagnosis.decisions.bindings import returned, set_attributes
 from gradviz.diagnosis.decisions.choice import path
-from gradviz.diagnosis.decisions.decision import called_function, site_of
+from gradviz.diagnosis.decisions.decision import called_function
 from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import bound_at
 from gradviz.diagnosis.rules._lifetime import loads

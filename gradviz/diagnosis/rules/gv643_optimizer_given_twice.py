@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import sampled
-from gradviz.diagnosis.decisions.decision import of_parameters
+from gradviz.diagnosis.decisions.optimizers import of_parameters
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied_by, by_hand

@@ -42,7 +42,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.decisions.decision import turned_at
+from gradviz.diagnosis.decisions.loops import turned_at
 from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.op_families import numbers_in, of_op, plain
-from gradviz.diagnosis.decisions.decision import of_number
+from gradviz.diagnosis.decisions.numbers import of_number
 from gradviz.diagnosis.edits.numbers import masked
 from gradviz.diagnosis.gradient_flow import origin
 from gradviz.diagnosis.rule import Hit, Related, rule

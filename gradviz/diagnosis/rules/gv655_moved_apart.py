@@ -40,8 +40,8 @@ from gradviz.dependence.axis_facts import Axes, Meeting
 from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis._words import tensor_words
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.loaders import loader_of
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 

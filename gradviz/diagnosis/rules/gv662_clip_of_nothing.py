@@ -35,9 +35,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.frames import call_in, spot
 from gradviz.diagnosis.decisions.iterators import made_once
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.training import walked_again
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, OptimizerCall, RawSite, following

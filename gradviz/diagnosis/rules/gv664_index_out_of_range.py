@@ -38,8 +38,9 @@ from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.diagnosis._raised import failing, own_site
 from gradviz.diagnosis.decisions.choice import path
-from gradviz.diagnosis.decisions.decision import of_argument, site_of
+from gradviz.diagnosis.decisions.decision import of_argument
 from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import made_call
 from gradviz.program import Call, History, Module, RawSite, Value

@@ -41,12 +41,8 @@ from math import inf
 from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.ranges import Range, Ranges
 from gradviz.diagnosis._words import module_around
-from gradviz.diagnosis.decisions.decision import (
-    Decision,
-    of_elements,
-    of_function,
-    of_layer,
-)
+from gradviz.diagnosis.decisions.decision import Decision, of_function, of_layer
+from gradviz.diagnosis.decisions.loops import of_elements
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History, Value

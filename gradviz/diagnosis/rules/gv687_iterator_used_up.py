@@ -37,9 +37,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.decision import site_at, site_of
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.iterators import UsedUp, used_up
+from gradviz.diagnosis.decisions.sites import site_at, site_of
 from gradviz.diagnosis.edits.training import walked_again
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, History, RawSite

@@ -39,8 +39,8 @@ from itertools import pairwise
 
 from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.conditions import Condition, conditions
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.frames import Spot, spot
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.training import compared_with_zero
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import is_failed

@@ -37,8 +37,8 @@ from collections.abc import Iterator
 from gradviz.dependence.op_families import numbers_in, plain
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.decisions.choice import choice
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.numbers import divided_exactly
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._terms import in_all_passes

@@ -35,8 +35,8 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.bindings import own_nodes
-from gradviz.diagnosis.decisions.decision import site_at
 from gradviz.diagnosis.decisions.frames import Function, Spot, parameters, spot
+from gradviz.diagnosis.decisions.sites import site_at
 from gradviz.diagnosis.edits.calls import bound_now
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import frames, line_of

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from gradviz.dependence.draws import draws
 from gradviz.dependence.op_families import numbers_in
 from gradviz.diagnosis._words import module_around
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.decisions.switches import is_open, switched_by
 from gradviz.diagnosis.random_draws import foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, rule

@@ -36,8 +36,8 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._gradient_sharing import consumers
 from gradviz.diagnosis.custom_functions import return_place
-from gradviz.diagnosis.decisions.decision import site_of
 from gradviz.diagnosis.decisions.selections import Selection, empty_selection
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.program import (

@@ -1,0 +1,95 @@
+"""Which line chose what an optimizer was given: parameters, a rate, a selection."""
+
+from __future__ import annotations
+
+import ast
+
+from gradviz.diagnosis.decisions.arguments import given, in_brackets
+from gradviz.diagnosis.decisions.choice import entry_of, path
+from gradviz.diagnosis.decisions.decision import Decision, Frames, decided, of_given
+from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.loops import handed
+from gradviz.program import (
+    History,
+    Optimizer,
+    OptimizerCall,
+    ScheduleCall,
+)
+
+
+def of_parameters(history: History, optimizer: Optimizer) -> Decision:
+    """Return the line that chose which parameters an optimizer was given.
+
+    Where a helper makes it for the model that it is handed, who handed it that.
+    """
+    where = spot(history, optimizer.site, _stack_of(history, optimizer))
+    params = None if where is None else given(where, 0, ("params",))
+    if where is None or params is None:
+        return Decision(optimizer.site)
+    last = path(params)[-1]
+    while (came := handed(last)) is not None:
+        last = came
+    own = last.node in in_brackets(where.node)
+    return Decision(optimizer.site) if own else decided(history, last, optimizer.site)
+
+
+def of_rate(history: History, optimizer: Optimizer) -> Decision:
+    """Return the line that chose how long the steps of an optimizer are.
+
+    Its own rate, that of the only group that has one, or a scheduler's that takes no
+    notice of it.
+    """
+    for made in history.of(ScheduleCall):
+        place = _PEAKS.get(made.kind) if made.what == "init" else None
+        if made.optimizer == optimizer.key and place is not None:
+            return of_given(history, made.site, made.stack, place, ("max_lr",))
+    stack = _stack_of(history, optimizer)
+    where = spot(history, optimizer.site, stack)
+    groups = None if where is None else given(where, 0, ("params",))
+    last = None if groups is None else path(groups)[-1]
+    listed = last.node.elts if last and isinstance(last.node, ast.List) else ()
+    rates = [entry_of(last.at(each), "lr") for each in listed if last is not None]
+    own = [each for each in rates if each is not None]
+    if len(own) == 1 and not (where and given(where, 1, ("lr",))):
+        return decided(history, path(own[0])[-1], optimizer.site)
+    return of_given(history, optimizer.site, stack, 1, ("lr",))
+
+
+_PEAKS = {"OneCycleLR": 1, "CyclicLR": 2}
+# schedulers that have a rate of their own: its place among the arguments
+
+
+def of_selection(history: History, optimizer: Optimizer) -> Decision:
+    """Return the line that picked an optimizer's parameters by a condition.
+
+    That of a comprehension, of the groups' first where they are spelt out as a list;
+    without one, the optimizer's own.
+    """
+    where = spot(history, optimizer.site, _stack_of(history, optimizer))
+    params = None if where is None else given(where, 0, ("params",))
+    if params is None:
+        return Decision(optimizer.site)
+    last = path(params)[-1]
+    listed = last.node.elts if isinstance(last.node, ast.List) else []
+    lists = [last.at(_params_in(each)) for each in listed] or [last]
+    for found in (path(each)[-1] for each in lists):
+        node = found.node
+        picks = isinstance(node, ast.ListComp | ast.GeneratorExp) and node.generators
+        if picks and any(of.ifs for of in picks):
+            return decided(history, found, optimizer.site)
+    return Decision(optimizer.site)
+
+
+def _stack_of(history: History, optimizer: Optimizer) -> Frames:
+    """Return the frames around the line that made an optimizer."""
+    made = history.at(optimizer.made)
+    return made.stack if isinstance(made, OptimizerCall) else ()
+
+
+def _params_in(group: ast.expr) -> ast.expr:
+    """Return what a group of parameters lists under "params"."""
+    if isinstance(group, ast.Dict):
+        for key, value in zip(group.keys, group.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "params":
+                return value
+    return group

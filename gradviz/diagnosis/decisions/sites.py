@@ -1,0 +1,65 @@
+"""From an expression in the syntax back to a site of the log."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from types import CodeType
+
+from gradviz.dependence.learning import once
+from gradviz.diagnosis.decisions.frames import Spot
+from gradviz.program import (
+    History,
+    RawSite,
+)
+
+
+def site_of(history: History, where: Spot) -> RawSite | None:
+    """Return a site that marks an expression, or else its line."""
+    node: ast.expr = where.node  # type: ignore[assignment]
+    wanted = node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+    on_line: RawSite | None = None
+    for code in codes(history, where.source.file):
+        for index, position in enumerate(code.co_positions()):
+            if position == wanted:
+                return code, index * 2
+            if position[0] == node.lineno and on_line is None:
+                on_line = code, index * 2
+    return on_line
+
+
+def site_at(history: History, site: RawSite | None, line: int) -> RawSite | None:
+    """Return a site at another line of the file of a site, whatever function has it."""
+    for code in [] if site is None else codes(history, site[0].co_filename):
+        if any(line == first for _, _, first in code.co_lines()):
+            return history.places.at_line(code, line)
+    return None
+
+
+def codes(history: History, file: str) -> Iterator[CodeType]:
+    """Yield the functions of a file that the log has seen, then those inside them.
+
+    Last, the whole file as it would be compiled: what ran only to define others.
+    """
+    for code in functions(history):
+        if code.co_filename == file:
+            yield code
+    tree = history.places.tree(file)
+    waiting = [] if tree is None else [compile(tree, file, "exec", dont_inherit=True)]
+    for code in waiting:
+        yield code
+        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+
+
+@once
+def functions(history: History) -> list[CodeType]:
+    """Return the functions that the log has seen, then those defined inside them."""
+    sites = (site for call in history.calls for site in (call.site, *call.stack))
+    found = dict.fromkeys(site[0] for site in sites if site is not None)
+    waiting = list(found)
+    for code in waiting:
+        for each in code.co_consts:
+            if isinstance(each, CodeType) and each not in found:
+                found[each] = None
+                waiting.append(each)
+    return waiting
