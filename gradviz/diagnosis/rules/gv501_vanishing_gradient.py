@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from gradviz.dependence.op_families import function_of
 from gradviz.diagnosis.decisions.decision import Decision, of_function
 from gradviz.diagnosis.gradient_flow import (
     Chain,
@@ -126,7 +127,8 @@ def _hit(history: History, chain: Chain, drawn: Decision | None) -> Hit:
     call, chosen = history.maker(node), None
     if drawn is None and call is not None and is_activation(node, "sigmoid", "tanh"):
         decision = of_function(history, call, ("Sigmoid", "Tanh"))
-        chosen = decision if decision.is_elsewhere else None
+        said = function_of(node.name) in decision.text.lower()  # not a recurrent cell
+        chosen = decision if decision.is_elsewhere and said else None
     blamed = drawn or chosen
     return Hit(
         f"The gradient shrinks on its way through {count} runs of `{name}`, most "

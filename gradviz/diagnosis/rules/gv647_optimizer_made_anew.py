@@ -51,7 +51,7 @@ from gradviz.diagnosis.rules._loop_helpers import (
     moves,
     optimizer_words,
 )
-from gradviz.program import History, Optimizer, OptimizerCall
+from gradviz.program import Event, History, Optimizer, OptimizerCall, RawSite
 
 _LEAST = 3  # optimizers of one line
 
@@ -68,9 +68,7 @@ def check(history: History) -> Iterator[Hit]:
         steps = [stepped[each.key] for each in made]
         if len(made) < _LEAST or any(len(each) != 1 for each in steps):
             continue
-        event = history.at(made[-1].made)
-        around = () if event is None else frames(event)
-        site = turned_at(history, around) or made[0].site
+        site = _made_at(history, made[-1], steps[-1][0])
         yield Hit(
             f"`{history.text(site)}` ({history.line(site)}) made {len(made)} "
             "optimizers of the same parameters, and each did a single step: what one "
@@ -84,6 +82,17 @@ def check(history: History) -> Iterator[Hit]:
             severity="info" if _may_be_meant(history, made[0]) else None,
             certainty=0.8,
         )
+
+
+def _made_at(history: History, made: Optimizer, step: Event) -> RawSite | None:
+    """Return the line in a loop that makes an optimizer, or calls a helper for it.
+
+    The helper's own line, where it steps the optimizer, too.
+    """
+    event = history.at(made.made)
+    if event is None or (event.site and step.site and event.site[0] is step.site[0]):
+        return made.site
+    return turned_at(history, frames(event)) or made.site
 
 
 def _after_a_load(history: History) -> Iterator[Hit]:

@@ -44,9 +44,10 @@ from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.training import compared_with_zero
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import is_failed
-from gradviz.program import History, OptimizerCall
+from gradviz.program import Backward, History, OptimizerCall
 
 _LEAST = 2  # steps that were left out
+_MODULE = 0  # instead of an optimizer: ``Module.zero_grad()``
 
 
 @rule("GV688", "condition-turned-round", "warning")
@@ -65,19 +66,19 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _passes_before(history: History, key: int, taken: list[OptimizerCall]) -> list[int]:
-    """Return how many passes gave an optimizer gradients before each of its steps."""
+    """Return of how many passes each step of an optimizer applied the gradients."""
     mine = set(history.program.optimizers[key].tensors)
-    passes = [
-        each.index
-        for each in history.backwards
-        if each.api == "backward" and not is_failed(each) and mine & set(each.leaves)
-    ]
-    counts, seen = list[int](), 0
-    for step in taken:
-        before = seen
-        while seen < len(passes) and passes[seen] < step.index:
-            seen += 1
-        counts.append(seen - before)
+    steps = {each.index for each in taken}
+    counts, count = list[int](), 0
+    for each in history.events:
+        if isinstance(each, Backward):
+            gives = each.api == "backward" and not is_failed(each)
+            count += gives and not mine.isdisjoint(each.leaves)
+        elif isinstance(each, OptimizerCall) and each.index in steps:
+            counts.append(count)
+            count = 0
+        elif isinstance(each, OptimizerCall) and each.what == "zero_grad":
+            count = 0 if each.optimizer in (key, _MODULE) else count
     return counts
 
 
