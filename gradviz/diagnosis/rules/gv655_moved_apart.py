@@ -32,7 +32,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Container, Hashable, Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.axes import Axis, Dim, Move, axes_in
@@ -53,7 +53,7 @@ _Order = tuple[tuple[str, Hashable], ...]
 @rule("GV655", "moved-apart", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that moves one of two that belong together."""
-    axes = history.once(axes_of)
+    axes, weights = history.once(axes_of), learning.by_memory(history)
     compared = [*filter(None, map(Meeting.with_target, axes.meetings))]
     together = {
         (id(a.root), id(b.root))
@@ -66,12 +66,10 @@ def check(history: History) -> Iterator[Hit]:
     told = set[RawSite | None]()
     for meeting in compared:
         for one, other in meeting.pairs:
-            found = _apart(axes, one, other, meeting.other)
+            found = _apart(axes, weights, one, other, meeting.other)
             if found is None:
                 continue
             axis, beside, move = found
-            if _looked_up(history, axis) or _looked_up(history, beside):
-                continue
             ordered = move.what in ("index", "numbers")
             if ordered and (id(axis.root), id(beside.root)) in together:
                 continue
@@ -80,14 +78,8 @@ def check(history: History) -> Iterator[Hit]:
                 yield _hit(history, meeting, axis, beside, move)
 
 
-def _looked_up(history: History, axis: Axis) -> bool:
-    """Tell whether an axis is of a table that learns: rows of it are no samples."""
-    came = axis.root.value
-    return came is not None and came.storage in learning.by_memory(history)
-
-
 def _apart(
-    axes: Axes, one: Dim, other: Dim, target: Value
+    axes: Axes, weights: Container[int], one: Dim, other: Dim, target: Value
 ) -> tuple[Axis, Axis, Move] | None:
     """Return the axes of a dimension that are apart in all that it stands for."""
     if len(one) != 1 or len(other) != 1:
@@ -97,7 +89,7 @@ def _apart(
         for beside in axes_in(other):
             if _is_same(axis, beside):
                 return None
-            if not _is_data(axes, axis, beside):
+            if not _is_data(axes, weights, axis, beside):
                 continue
             move = _difference(axis, beside, target)
             if move is not None:
@@ -105,15 +97,18 @@ def _apart(
     return found
 
 
-def _is_data(axes: Axes, axis: Axis, beside: Axis) -> bool:
+def _learns(axis: Axis, weights: Container[int]) -> bool:
+    came = axis.value
+    return came is not None and (came.requires_grad or came.storage in weights)
+
+
+def _is_data(axes: Axes, weights: Container[int], axis: Axis, beside: Axis) -> bool:
     """Tell whether two axes came in as data of one size, the targets no constant."""
     one, other = axis.root, beside.root
     if one.how != "given" or other.how != "given" or one.size != other.size:
         return False
-    if any(
-        each.value is not None and each.value.requires_grad for each in (one, other)
-    ):
-        return False  # rows of a table that learns: what is looked up, not samples
+    if _learns(one, weights) or _learns(other, weights):
+        return False  # rows of a table: what is looked up, not samples
     if other.call is None or plain(other.call.op) not in CONSTANTS:
         return True
     return other.value is not None and other.value.storage in axes.written
