@@ -245,4 +245,21 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "number_that_an_argument_happens_to_have_too",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        net, gate = nn.Linear(4, 2), nn.Parameter(torch.tensor([0.5]))
+        opt = torch.optim.SGD([*net.parameters(), gate], lr=0.1)
+        for step in range(3):
+            loss = F.dropout(net(torch.randn(6, 4)), 0.5).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            print(gate.item())  # CULPRIT
+        """,
+        "unused-submodule",
+    ),
 ]
