@@ -76,7 +76,7 @@ def _fate(scope: ast.stmt | ast.Module, statement: ast.stmt, name: str) -> Lost 
     ]
     loop = max(around, key=lambda each: each.lineno, default=None)
     if loop is not None and reads and not known.reads_within(loop, names):
-        bound = next((known.handed_at(each) for each in names - {name}), None)
+        bound = known.handed_at(names - {name})
         return Lost("last iteration", name, loop.lineno, bound)
     if all(id(each) in known.returned for each in reads):
         return Lost("returned" if reads else "unread", name)
@@ -113,9 +113,9 @@ class _Names:
             case _:
                 pass
 
-    def handed_at(self, alias: str) -> int | None:
-        """Return the line in which a name takes over what another one names."""
-        return self._taken_at.get(alias)
+    def handed_at(self, aliases: set[str]) -> int | None:
+        """Return the first line in which one of these names takes another's value."""
+        return min((self._taken_at[each] for each in aliases), default=None)
 
     def aliases(self, name: str) -> set[str]:
         """Return a name and those that are bound to what it names."""
