@@ -35,12 +35,12 @@ def foreign_draw(
     source = None if code is None else source_of(history, code.co_filename)
     if source is None or not isinstance(function, ast.FunctionDef):
         return None, None
-    waiting, met = [function], {function.name}
+    waiting, met, names = [function], {function.name}, _imported(source)
     for each in waiting:
         for node in own_nodes(each):
             if not isinstance(node, ast.Call):
                 continue
-            if _draws(source, node, also):
+            if _draws(source, node, also, names):
                 return site_of(history, Spot(source, node)), node.lineno
             inner = definition(source, last_name(node.func))
             if isinstance(inner, ast.FunctionDef) and inner.name not in met:
@@ -49,13 +49,15 @@ def foreign_draw(
     return None, None
 
 
-def _draws(source: Source, call: ast.Call, also: tuple[str, ...]) -> bool:
+def _draws(
+    source: Source, call: ast.Call, also: tuple[str, ...], names: dict[str, str]
+) -> bool:
+    """Tell whether a call draws; ``names`` are those of imports, with their own."""
     module, _, function = ast.unparse(call.func).rpartition(".")
     if module in also and function in DRAWS:
         return True
     made = choice(Spot(source, call.func.value if module else call.func))  # type: ignore[attr-defined]
     generator = made.node.func if isinstance(made.node, ast.Call) else None
-    names = _imported(source)
     for each in (call.func, generator):
         first, _, rest = dotted(each).partition(".")
         name = f"{names.get(first, first)}.{rest}".rstrip(".")

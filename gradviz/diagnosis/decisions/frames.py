@@ -25,6 +25,13 @@ class Frame:
     source: Source | None = None  # of the call
     outer: Frame | None = None
 
+    @property
+    def caller(self) -> Spot | None:
+        """Return the call as the frame around it ran it; None if it is not known."""
+        if self.call is None or self.source is None:
+            return None
+        return Spot(self.source, self.call, self.outer or UNKNOWN)
+
 
 UNKNOWN = Frame()
 _INLINE = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
@@ -75,13 +82,34 @@ def spot(
 
 def levels(where: Spot) -> Iterator[Spot]:
     """Yield a spot, then the call of its function, and so on outwards."""
-    level = where
-    while True:
+    level: Spot | None = where
+    while level is not None:
         yield level
-        frame = level.frame
-        if frame.call is None or frame.source is None:
+        level = level.frame.caller
+
+
+def spots(
+    history: History, frames: tuple[RawSite, ...]
+) -> Iterator[tuple[RawSite, Spot]]:
+    """Yield the sites of frames, innermost first, each with what stands there."""
+    for outside, site in enumerate(frames, 1):
+        where = spot(history, site, frames[outside:])
+        if where is not None:
+            yield site, where
+
+
+def loops_around(where: Spot) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
+    """Yield the loops around a spot in its function, from the inside out."""
+    for each in where.source.around(where.node):
+        if isinstance(each, Function):
             return
-        level = Spot(frame.source, frame.call, frame.outer or UNKNOWN)
+        if isinstance(each, ast.For | ast.AsyncFor | ast.While):
+            yield each
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """Return the names that stand in an expression."""
+    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
 
 
 def call_in(where: Spot) -> ast.Call | None:

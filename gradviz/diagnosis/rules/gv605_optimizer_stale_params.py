@@ -47,7 +47,7 @@ from gradviz.program import Call, Event, History, Module, Optimizer, RawSite
 
 @rule("GV605", "optimizer-stale-params", "warning")
 def check(history: History) -> Iterator[Hit]:
-    stepped = {step.optimizer: step.index for step in learning.steps(history)}
+    stepped = _first_steps(history)
     makers = [o for key, o in history.program.optimizers.items() if key in stepped]
     if not makers:
         return
@@ -88,8 +88,17 @@ def _meant(
 
 def _stepped(history: History, optimizer: Optimizer, before: int) -> bool:
     """Tell whether an optimizer had stepped when something came."""
-    steps = (e for e in learning.steps(history) if e.optimizer == optimizer.key)
-    return any(optimizer.made < each.index < before for each in steps)
+    first = _first_steps(history).get(optimizer.key)
+    return first is not None and first < before
+
+
+@learning.once
+def _first_steps(history: History) -> dict[int, int]:
+    """Return when each optimizer stepped first."""
+    found: dict[int, int] = {}
+    for each in learning.steps(history):
+        found.setdefault(each.optimizer, each.index)
+    return found
 
 
 def _module(history: History, tensor: int) -> int | None:
@@ -131,12 +140,12 @@ def _replaced_at(
     """
     key, site = _module(history, tensor), None
     optimizer = history.at(first.made)
+    late = _stepped(history, first, born[tensor].index)
     facts = history.program.tensors[tensor]
     while key is not None:
         module = history.program.modules[key]
         if module.made is None or module.made <= first.made:
             break
-        late = _stepped(history, first, born[tensor].index)
         site = _placed_at(history, module, optimizer, late) or site
         key = _parent(history, key)
     return site or facts.made or made_at(history, tensor) or born[tensor].site

@@ -34,8 +34,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import own_nodes
-from gradviz.diagnosis.decisions.frames import Function, Spot, parameters, spot
+from gradviz.diagnosis.decisions.bindings import all_parameters, own_nodes
+from gradviz.diagnosis.decisions.frames import Function, Spot, names_in, spot
 from gradviz.diagnosis.decisions.sites import site_at
 from gradviz.diagnosis.edits.calls import bound_now
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -66,7 +66,7 @@ def _loops_around(where: Spot) -> Iterator[tuple[ast.For, list[str]]]:
     function, source = where.scope, where.source
     if not isinstance(function, Function):
         return
-    outer = source.scope(function)
+    outer, read = source.scope(function), _looked_up(function)
     for each in source.around(function):
         if each is outer:
             return
@@ -75,7 +75,6 @@ def _loops_around(where: Spot) -> Iterator[tuple[ast.For, list[str]]]:
             others = [node for node in own_nodes(outer) if id(node) not in inside]
             again = {name for node in others for name in _set_by(node)}
             late = [name for name in _varying(each) if name not in again]
-            read = _looked_up(function)
             yield each, [name for name in late if name in read]
 
 
@@ -85,18 +84,16 @@ def _set_by(node: ast.AST) -> list[str]:
         targets: list[ast.AST] = [node.target]
     else:
         targets = list(node.targets) if isinstance(node, ast.Assign) else []
-    return [name for target in targets for name in _names(target)]
-
-
-def _names(node: ast.AST) -> list[str]:
-    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+    return [name for target in targets for name in names_in(target)]
 
 
 def _varying(loop: ast.For) -> list[str]:
     """Return the variables that a loop sets anew from turn to turn."""
-    found = _names(loop.target)
+    found = names_in(loop.target)
     for each in (node for part in loop.body for node in ast.walk(part)):
-        if isinstance(each, ast.Assign) and not {*_names(each.value)}.isdisjoint(found):
+        if isinstance(each, ast.Assign) and not {*names_in(each.value)}.isdisjoint(
+            found
+        ):
             found += _set_by(each)
     return found
 
@@ -110,7 +107,7 @@ def _looked_up(function: Function) -> set[str]:
         for each in ast.walk(part)
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
     }
-    own = {*parameters(function), *(each.arg for each in function.args.kwonlyargs)}
+    own = {*all_parameters(function)}
     own |= {
         each.id
         for each in own_nodes(function)
