@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 
-from gradviz.diagnosis.decisions.choice import choice, entry, path
+from gradviz.diagnosis.decisions.choice import entry_of, path
 from gradviz.diagnosis.decisions.frames import Spot, last_name
 
 
@@ -30,10 +30,9 @@ def _named(where: Spot, call: ast.Call, name: str) -> Spot | None:
         if each.arg == name:
             return where.at(each.value)
         if each.arg is None:
-            table = choice(where.at(each.value))
-            found = entry(table.node, name)
+            found = entry_of(where.at(each.value), name)
             if found is not None:
-                return table.at(found)
+                return found
     return None
 
 
@@ -60,6 +59,7 @@ def _bound(where: Spot, call: ast.Call) -> Iterator[tuple[Spot, ast.Call]]:
 
 
 def in_brackets(call: ast.AST | None) -> list[ast.expr]:
+    """Return what a call is given in its own brackets, by place and by name."""
     if not isinstance(call, ast.Call):
         return []
     return [*call.args, *(each.value for each in call.keywords)]

@@ -346,10 +346,10 @@ def _looked_up(where: Spot, function: Function) -> Spot | None:
 
     Of one that does nothing else than to give that: an entry of a table of makers.
     """
-    call, source = where.frame.call, where.frame.source
-    if call is None or source is None or not _gives_at_once(function):
+    caller, call = where.frame.caller, where.frame.call
+    if caller is None or call is None or not _gives_at_once(function):
         return None
-    way = path(Spot(source, call.func, where.frame.outer or UNKNOWN))
+    way = path(caller.at(call.func))
     key = way[-1].node
     named = isinstance(key, ast.Constant) and isinstance(key.value, str)
     return way[-1] if named and len(way) > 1 else None

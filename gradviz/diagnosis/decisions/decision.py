@@ -11,7 +11,7 @@ from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.bindings import definition, of_name, own_nodes
 from gradviz.diagnosis.decisions.choice import method_called, path, subjects
-from gradviz.diagnosis.decisions.frames import UNKNOWN, Function, Spot, last_name, spot
+from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, spot
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.program import (
     Call,
@@ -111,9 +111,10 @@ def of_option(history: History, call: Call, name: str) -> Decision:
                 )
         else:
             left = where.frame if _hands_on(where) else None
-        if left is None or left.call is None or left.source is None:
+        caller = None if left is None else left.caller
+        if caller is None:
             break
-        where = Spot(left.source, left.call, left.outer or UNKNOWN)
+        where = caller
     if where is None or where is first:
         return Decision(call.site)
     return decided(history, where, call.site)
@@ -135,6 +136,7 @@ def of_given(
     place: int | None,
     names: Collection[str],
 ) -> Decision:
+    """Return the line that chose an argument of the call at a site: see `given`."""
     where = spot(history, site, stack)
     found = None if where is None else given(where, place, names)
     if where is None or found is None:

@@ -13,7 +13,13 @@ from gradviz.diagnosis.decisions.bindings import (
     set_attributes,
 )
 from gradviz.diagnosis.decisions.choice import choice, path
-from gradviz.diagnosis.decisions.frames import Frame, Function, Spot, last_name, levels
+from gradviz.diagnosis.decisions.frames import (
+    Frame,
+    Spot,
+    last_name,
+    levels,
+    loops_around,
+)
 
 _ONCE = ("zip", "map", "filter", "iter", "enumerate", "reversed")
 """What Python has that gives an iterator; so does a function that yields."""
@@ -22,7 +28,6 @@ _OF_MODULES = ("parameters", "named_parameters", "buffers", "modules", "children
 """Methods of modules that do, where the file defines none of that name."""
 
 _THROUGH = (*_ONCE, "tqdm", "chain")
-_LOOPS = ast.For | ast.AsyncFor | ast.While
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +44,7 @@ class UsedUp:
     @property
     def is_advanced(self) -> bool:
         """Tell whether the class that made it takes its elements with ``next``."""
-        around = self.made.source.around(self.made.node)
-        inside = next((each for each in around if isinstance(each, ast.ClassDef)), None)
+        inside = self.made.source.owner(self.made.node)
         return inside is not None and any(
             isinstance(each, ast.Call) and last_name(each.func) == "next"
             for each in ast.walk(inside)
@@ -55,7 +59,7 @@ def used_up(where: Spot) -> UsedUp | None:
     """
     around = list(levels(where))
     for place, level in enumerate(around):
-        for loop in _loops(level):
+        for loop in loops_around(level):
             if not isinstance(loop, ast.For) or _ends_early(loop):
                 continue
             kept = _kept(level.at(loop.iter))
@@ -65,22 +69,13 @@ def used_up(where: Spot) -> UsedUp | None:
     return None
 
 
-def _loops(level: Spot) -> Iterator[ast.stmt]:
-    """Yield the loops around a spot in its function, from the inside out."""
-    for each in level.source.around(level.node):
-        if isinstance(each, Function):
-            return
-        if isinstance(each, _LOOPS):
-            yield each
-
-
 def _again(kept: _Kept, around: list[Spot], walk: ast.For) -> ast.stmt | None:
     """Return the loop of a level that runs again what walks, and not what made."""
     owner = kept.owner
     for place, level in enumerate(around):
         if place and owner is None:
             owner = _constructed(kept.made, around[place - 1], level)
-        loops = [each for each in _loops(level) if each is not walk]
+        loops = [each for each in loops_around(level) if each is not walk]
         for since in (owner, kept.made):
             if since is None or since.source is not level.source:
                 continue

@@ -15,7 +15,14 @@ from gradviz.diagnosis.decisions.bindings import (
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.conditions import asked_around
 from gradviz.diagnosis.decisions.decision import Frames
-from gradviz.diagnosis.decisions.frames import Frame, Spot, last_name, spot
+from gradviz.diagnosis.decisions.frames import (
+    Frame,
+    Spot,
+    last_name,
+    names_in,
+    spot,
+    spots,
+)
 from gradviz.program import History, RawSite
 
 
@@ -35,9 +42,8 @@ def reused_at(history: History, reader: Frames, maker: Frames) -> RawSite | None
     self.table if self.table is not None else self.build()``. None without a condition.
     """
     names = {name for name, _ in _kept(history, reader, maker)}
-    for place, site in enumerate(maker) if names else ():
-        where = spot(history, site, maker[place + 1 :])
-        for test, _ in () if where is None else asked_around(where):
+    for site, where in spots(history, maker) if names else ():
+        for test, _ in asked_around(where):
             asked = (e.attr for e in ast.walk(test) if isinstance(e, ast.Attribute))
             if not names.isdisjoint(asked):
                 return site
@@ -72,13 +78,7 @@ def put_into(where: Spot, depth: int = 4) -> list[Spot]:
         case ast.Subscript(container, ast.Slice()) | ast.Starred(container):
             return put_into(where.at(container), depth)
         case ast.ListComp(element, [of]) | ast.GeneratorExp(element, [of]):
-            taken = {
-                each.id for each in ast.walk(of.target) if isinstance(each, ast.Name)
-            }
-            inside = {
-                each.id for each in ast.walk(element) if isinstance(each, ast.Name)
-            }
-            own = not taken & inside
+            own = {*names_in(of.target)}.isdisjoint(names_in(element))
             return [where.at(element)] if own else put_into(where.at(of.iter), depth)
         case _:
             pass

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection
 
 from gradviz.diagnosis.decisions.choice import choice, path
-from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
+from gradviz.diagnosis.decisions.frames import Spot, last_name, spots
 from gradviz.program import Call, History
 
 _DEEPEST = 4  # wrappers around a loader: enumerate, tqdm, prepare
@@ -18,10 +18,7 @@ def loader_of(history: History, call: Call) -> Spot | None:
     That is the one which the head of a loop walks, the first of several.
     """
     frames = () if call.site is None else (call.site, *call.stack)
-    for place, site in enumerate(frames):
-        where = spot(history, site, frames[place + 1 :])
-        if where is None:
-            continue
+    for _, where in spots(history, frames):
         statement = where.source.statement(where.node)
         asks = isinstance(where.node, ast.Call) and last_name(where.node.func) == "next"
         walked = statement.iter if isinstance(statement, ast.For) else None

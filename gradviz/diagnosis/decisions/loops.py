@@ -8,11 +8,15 @@ from gradviz.diagnosis.decisions.arguments import in_brackets
 from gradviz.diagnosis.decisions.bindings import of_name
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import Decision, Frames, decided
-from gradviz.diagnosis.decisions.frames import Function, Spot, spot
-from gradviz.program import (
-    History,
-    RawSite,
+from gradviz.diagnosis.decisions.frames import (
+    Function,
+    Spot,
+    loops_around,
+    names_in,
+    spot,
+    spots,
 )
+from gradviz.program import History, RawSite
 
 
 def of_elements(history: History, site: RawSite | None, stack: Frames = ()) -> Decision:
@@ -48,15 +52,15 @@ def of_objects(history: History, site: RawSite | None) -> Decision | None:
     where = spot(history, site)
     if where is None or not isinstance(where.node, ast.Call):
         return None
-    names, tests = _names_in(where.node.func), list[ast.expr]()
+    names, tests = {*names_in(where.node.func)}, list[ast.expr]()
     for each in where.source.around(where.node):
         if isinstance(each, ast.If):
             tests.append(each.test)
         for loop in [each] if isinstance(each, ast.For) else _generators(each):
-            turned = _names_in(loop.target)
+            turned = {*names_in(loop.target)}
             if names & turned:
                 tests += getattr(loop, "ifs", [])
-                asked = [where.at(test) for test in tests if turned & _names_in(test)]
+                asked = [where.at(test) for test in tests if turned & {*names_in(test)}]
                 return decided(
                     history, asked[0] if asked else _walked(where, loop), site
                 )
@@ -70,11 +74,6 @@ def _walked(where: Spot, loop: ast.For | ast.comprehension) -> Spot:
     last = path(where.at(_container(loop.iter)))[-1]
     spelt_out = isinstance(last.node, ast.List | ast.Tuple | ast.Dict)
     return last if spelt_out else where.at(loop.iter)
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    """Return the names that stand in an expression."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _generators(node: ast.AST) -> list[ast.comprehension]:
@@ -108,11 +107,5 @@ def handed(where: Spot) -> Spot | None:
 
 def turned_at(history: History, around: Frames) -> RawSite | None:
     """Return the innermost of an event's frames that stands in a loop."""
-    for place, site in enumerate(around, 1):
-        where = spot(history, site, around[place:])
-        for each in () if where is None else where.source.around(where.node):
-            if isinstance(each, Function):
-                break
-            if isinstance(each, ast.For | ast.AsyncFor | ast.While):
-                return site
-    return None
+    found = (site for site, where in spots(history, around) if any(loops_around(where)))
+    return next(found, None)

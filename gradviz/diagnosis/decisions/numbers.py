@@ -11,11 +11,7 @@ from gradviz.diagnosis.decisions.bindings import of_name
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import Decision, decided
 from gradviz.diagnosis.decisions.frames import Spot, spot
-from gradviz.program import (
-    Call,
-    History,
-    Module,
-)
+from gradviz.program import Call, History, Module
 
 
 def of_size(

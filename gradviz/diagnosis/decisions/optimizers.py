@@ -5,16 +5,11 @@ from __future__ import annotations
 import ast
 
 from gradviz.diagnosis.decisions.arguments import given, in_brackets
-from gradviz.diagnosis.decisions.choice import entry_of, path
+from gradviz.diagnosis.decisions.choice import entry, entry_of, path
 from gradviz.diagnosis.decisions.decision import Decision, Frames, decided, of_given
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.loops import handed
-from gradviz.program import (
-    History,
-    Optimizer,
-    OptimizerCall,
-    ScheduleCall,
-)
+from gradviz.program import History, Optimizer, OptimizerCall, ScheduleCall
 
 
 def of_parameters(history: History, optimizer: Optimizer) -> Decision:
@@ -71,7 +66,7 @@ def of_selection(history: History, optimizer: Optimizer) -> Decision:
         return Decision(optimizer.site)
     last = path(params)[-1]
     listed = last.node.elts if isinstance(last.node, ast.List) else []
-    lists = [last.at(_params_in(each)) for each in listed] or [last]
+    lists = [last.at(entry(each, "params") or each) for each in listed] or [last]
     for found in (path(each)[-1] for each in lists):
         node = found.node
         picks = isinstance(node, ast.ListComp | ast.GeneratorExp) and node.generators
@@ -84,12 +79,3 @@ def _stack_of(history: History, optimizer: Optimizer) -> Frames:
     """Return the frames around the line that made an optimizer."""
     made = history.at(optimizer.made)
     return made.stack if isinstance(made, OptimizerCall) else ()
-
-
-def _params_in(group: ast.expr) -> ast.expr:
-    """Return what a group of parameters lists under "params"."""
-    if isinstance(group, ast.Dict):
-        for key, value in zip(group.keys, group.values, strict=True):
-            if isinstance(key, ast.Constant) and key.value == "params":
-                return value
-    return group

@@ -45,12 +45,7 @@ def outside_modules(
 
 def _class(where: Spot | None) -> ast.ClassDef | None:
     """Return the class whose method an expression stands in."""
-    if where is None:
-        return None
-    around = (
-        e for e in where.source.around(where.scope) if isinstance(e, ast.ClassDef)
-    )
-    return next(around, None)
+    return None if where is None else where.source.owner(where.scope)
 
 
 def _is_module(where: Spot | None, of: ast.ClassDef) -> bool:

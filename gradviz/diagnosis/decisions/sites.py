@@ -8,10 +8,7 @@ from types import CodeType
 
 from gradviz.dependence.learning import once
 from gradviz.diagnosis.decisions.frames import Spot
-from gradviz.program import (
-    History,
-    RawSite,
-)
+from gradviz.program import History, RawSite
 
 
 def site_of(history: History, where: Spot) -> RawSite | None:

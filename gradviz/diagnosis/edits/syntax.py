@@ -66,6 +66,11 @@ class Source:
         after = block[block.index(statement) + 1 :]
         return after[0] if after else None
 
+    def owner(self, node: ast.AST) -> ast.ClassDef | None:
+        """Return the innermost class around a node."""
+        around = (e for e in self.around(node) if isinstance(e, ast.ClassDef))
+        return next(around, None)
+
     def scope(self, node: ast.AST) -> ast.AST:
         """Return the function around a node, or the file."""
         kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module

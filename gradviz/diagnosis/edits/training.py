@@ -35,8 +35,7 @@ def known(source: Source, node: ast.AST, name: str) -> str:
 
 def _has(source: Source, node: ast.AST, name: str) -> bool:
     """Tell whether the class around a node speaks of an attribute of its own."""
-    owner = next((e for e in source.around(node) if isinstance(e, ast.ClassDef)), None)
-    spoken = ast.walk(source.tree if owner is None else owner)
+    spoken = ast.walk(source.owner(node) or source.tree)
     return any(dotted(each) == name for each in spoken)
 
 

@@ -36,6 +36,7 @@ from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.decisions.keeping import kept_by
 from gradviz.diagnosis.decisions.sites import site_at
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._origins import behind, origin
 from gradviz.program import Call, History, RawSite, Value
 
@@ -94,10 +95,8 @@ def _attribute(
     for made in behind(history, operand, call.index) if moved else ():
         if any(each.is_parameter for each in (*made.inputs, *made.outputs)):
             return None
-        frames = tuple(each for each in (made.site, *made.stack) if each is not None)
-        if made.module is None and any(_constructs(each) for each in frames):
-            reader = tuple(e for e in (call.site, *call.stack) if e is not None)
-            line = kept_by(history, reader, frames)
+        if made.module is None and any(map(_constructs, frames(made))):
+            line = kept_by(history, frames(call), frames(made))
             site = None if line is None else site_at(history, call.site, line)
             return None if site is None else (operand, site)
     return None

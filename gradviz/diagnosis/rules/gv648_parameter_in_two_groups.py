@@ -36,6 +36,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.choice import entry
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite
 
@@ -74,21 +75,13 @@ def _dicts(node: ast.stmt) -> list[ast.Dict]:
     return [
         each
         for each in ast.walk(node)
-        if isinstance(each, ast.Dict) and _params(each) is not None
+        if isinstance(each, ast.Dict) and entry(each, "params") is not None
     ]
-
-
-def _params(group: ast.Dict) -> ast.expr | None:
-    pairs = zip(group.keys, group.values, strict=True)
-    return next(
-        (v for k, v in pairs if isinstance(k, ast.Constant) and k.value == "params"),
-        None,
-    )
 
 
 def _of(group: ast.Dict) -> str:
     """Return whose parameters a group has: "net.head" of ``net.head.parameters()``."""
-    params = _params(group)
+    params = entry(group, "params")
     if isinstance(params, ast.Call) and ast.unparse(params.func) == "list":
         params = params.args[0] if params.args else params
     return ast.unparse(params).removesuffix(".parameters()") if params else ""

@@ -59,7 +59,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per softmax that does so."""
     told = set[RawSite | None]()
     for call in history.calls:
-        if not call.outputs or len(call.inputs) < 1 or call.site in told:
+        if not call.outputs or not call.inputs or call.site in told:
             continue
         place = _over_samples(history, call)
         found = None if place is None else _weighed(history, call, place)
