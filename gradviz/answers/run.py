@@ -238,7 +238,7 @@ def _named_lines(history: History) -> dict[RawSite | None, RawSite]:
             facts = history.program.tensors.get(root.tensor)
             made = history.last_producer(root, backward.index)
             name = None if facts is None else facts.name
-            for site in () if made is None else (made.site, *made.stack):
-                if site is not None and name in history.places.targets(site):
+            for site in () if made is None else made.frames:
+                if name in history.places.targets(site):
                     found.setdefault(backward.site, site)
     return found

@@ -26,7 +26,7 @@ class Loaders:
         """Tell whether a loader ran a call, but for those that make a single sample."""
         if not self._lines or call.site is None:
             return False
-        for each in (call.site, *call.stack):
+        for each in call.frames:
             if self._is_loop(each):
                 return True
             if each[0].co_name in _OF_ONE:

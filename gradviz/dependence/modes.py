@@ -48,7 +48,7 @@ def unlogged(history: History, call: Call) -> tuple[How, RawSite | None]:
     around = None if call.grad_enabled else checkpoint_around(history, call)
     if around is not None:
         return "checkpoint", around.site
-    for site in (call.site, *call.stack):
+    for site in call.frames:
         text = history.text(site)
         if "checkpoint(" in text:
             return "checkpoint", site
@@ -102,10 +102,9 @@ def _inside(places: Places, site: RawSite | None, call: Call) -> bool:
     if site is None or not isinstance(statement, ast.With):
         return False
     last = statement.end_lineno or statement.lineno
-    frames = [frame for frame in (call.site, *call.stack) if frame is not None]
     return any(
         code is site[0] and statement.lineno <= places.line((code, lasti)) <= last
-        for code, lasti in frames
+        for code, lasti in call.frames
     )
 
 

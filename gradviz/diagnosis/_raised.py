@@ -74,8 +74,7 @@ def failing(history: History, *parts: str) -> list[Call]:
 
 def own_site(event: Event) -> RawSite | None:
     """Return the innermost frame outside of installed packages, if there is one."""
-    frames = [each for each in (event.site, *event.stack) if each is not None]
-    for code, lasti in frames:
+    for code, lasti in event.frames:
         if "-packages" not in code.co_filename:
             return code, lasti
     return event.site

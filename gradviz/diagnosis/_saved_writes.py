@@ -240,11 +240,7 @@ def _updates_weights(call: Call | None, write: Write | None) -> bool:
 
 def step_around(history: History, call: Call) -> OptimizerCall | None:
     """Return the optimizer step that a write was part of."""
-    around = [
-        step
-        for step in _steps(history)
-        if step.site is not None and step.site in (call.site, *call.stack)
-    ]
+    around = [step for step in _steps(history) if step.site in call.frames]
     return min(around, key=lambda step: abs(step.index - call.index), default=None)
 
 

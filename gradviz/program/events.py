@@ -26,6 +26,11 @@ class Event:
     stack: tuple[RawSite, ...] = ()  # the user's frames further out, innermost first
     thread: int = 0
 
+    @property
+    def frames(self) -> tuple[RawSite, ...]:
+        """The user's frames, innermost first."""
+        return () if self.site is None else (self.site, *self.stack)
+
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Call(Event):

@@ -17,8 +17,7 @@ def loader_of(history: History, call: Call) -> Spot | None:
 
     That is the one which the head of a loop walks, the first of several.
     """
-    frames = () if call.site is None else (call.site, *call.stack)
-    for _, where in spots(history, frames):
+    for _, where in spots(history, call.frames):
         statement = where.source.statement(where.node)
         asks = isinstance(where.node, ast.Call) and last_name(where.node.func) == "next"
         walked = statement.iter if isinstance(statement, ast.For) else None

@@ -51,8 +51,8 @@ def codes(history: History, file: str) -> Iterator[CodeType]:
 @once
 def functions(history: History) -> list[CodeType]:
     """Return the functions that the log has seen, then those defined inside them."""
-    sites = (site for call in history.calls for site in (call.site, *call.stack))
-    found = dict.fromkeys(site[0] for site in sites if site is not None)
+    sites = (site for call in history.calls for site in call.frames)
+    found = dict.fromkeys(site[0] for site in sites)
     waiting = list(found)
     for code in waiting:
         for each in code.co_consts:

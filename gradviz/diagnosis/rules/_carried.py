@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gradviz.diagnosis.decisions.keeping import kept_by
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
-from gradviz.diagnosis.rules._lifetime import frames, line_of, loads
+from gradviz.diagnosis.rules._lifetime import line_of, loads
 from gradviz.program import Backward, Call, History, RawSite
 from gradviz.program.places import over_lines
 
@@ -29,13 +29,13 @@ def carried_at(
         return maker.site
     if _keeps_on(history, crossing.bridge, second):
         return crossing.bridge.site
-    for site in frames(maker):  # cache[key] = encode(x)
+    for site in maker.frames:  # cache[key] = encode(x)
         if any(each.endswith("]") for each in history.places.targets(site)):
             return site
-    readers = frames(crossing.bridge)
-    around = {site[0] for site in frames(second)}
+    readers = crossing.bridge.frames
+    around = {site[0] for site in second.frames}
     # A local name lives from turn to turn only in a function that the passes ran in.
-    for site in sorted(frames(maker), key=lambda each: each[0] not in around):
+    for site in sorted(maker.frames, key=lambda each: each[0] not in around):
         read = _read(history, [each for each in readers if each[0] is site[0]])
         if read.intersection(history.places.targets(site)):
             return site
@@ -52,10 +52,10 @@ def _keeps_on(history: History, bridge: Call, second: Backward) -> bool:
     """Tell whether a line after the pass, in its turn, put a tensor into a state."""
     if not binds_attribute(history, bridge.site):
         return False
-    passes = {site[0]: line_of(site)[1] for site in frames(second)}
+    passes = {site[0]: line_of(site)[1] for site in second.frames}
     return any(
         site[0] in passes and line_of(site)[1] > passes[site[0]]
-        for site in frames(bridge)
+        for site in bridge.frames
     )
 
 
@@ -64,7 +64,7 @@ def _put_away(
 ) -> RawSite | None:
     """Return the line of a function that puts its result where the next turn reads."""
     places, read = history.places, _read(history, readers)
-    for site in frames(maker):
+    for site in maker.frames:
         for each in ast.walk(places.function(site[0]) or ast.Module([], [])):
             stored = _stored_by(each, set(places.targets(site)))
             if stored is not None and ast.unparse(stored) in read:
@@ -98,15 +98,15 @@ def stored_at(
     kept = _kept_at(history, site, names, bridge)
     maker = history.maker(crossing.node)
     if kept is None and maker is not None and not binds_attribute(history, maker.site):
-        kept = kept_by(history, frames(bridge), frames(maker))
+        kept = kept_by(history, bridge.frames, maker.frames)
         if site is not None and kept == line_of(site)[1]:
             kept = None  # the pass may need what is put there
     if kept is not None:
         return kept
-    passed = [each for each in frames(second) if site and each[0] is site[0]]
+    passed = [each for each in second.frames if site and each[0] is site[0]]
     if site is None or not passed or binds_attribute(history, site):
         return None
-    for reader in frames(bridge):
+    for reader in bridge.frames:
         if reader[0] is site[0] and names & loads(history.places.statement(reader)):
             return None
     places = history.places
@@ -139,7 +139,7 @@ def _kept_at(
     if site is None:
         return None
     places, (file, made) = history.places, line_of(site)
-    read = _read(history, frames(bridge))
+    read = _read(history, bridge.frames)
     around = places.function(site[0]) or places.tree(file)
     for each in () if around is None else ast.walk(around):
         if isinstance(each, ast.Assign) and ast.unparse(each.value) in names:
@@ -156,8 +156,8 @@ def _out_of_function(history: History, maker: Call, second: Backward) -> RawSite
     """
     if maker.writes:
         return maker.site
-    around = {site[0] for site in frames(second)}
-    for site in frames(maker):
+    around = {site[0] for site in second.frames}
+    for site in maker.frames:
         function = history.places.function(site[0])
         stores = isinstance(function, ast.FunctionDef) and any(
             isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)

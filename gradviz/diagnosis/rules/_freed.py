@@ -10,7 +10,6 @@ from gradviz.dependence.learning import steps
 from gradviz.diagnosis.decisions.keeping import reused_at
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
-    frames,
     repeats,
     same_line,
 )
@@ -234,8 +233,8 @@ def built_at(history: History, node: Node, second: Backward) -> RawSite | None:
     What an object keeps in an attribute was built by the line that binds it.
     """
     maker = history.maker(node)
-    around = {site[0] for site in frames(second)}
-    for site in () if maker is None else frames(maker):
+    around = {site[0] for site in second.frames}
+    for site in () if maker is None else maker.frames:
         if site[0] in around or binds_attribute(history, site):
             return site
     return node.site
@@ -250,7 +249,7 @@ def reused(history: History, found: SecondPass) -> RawSite | None:
     maker = None if found.crossing is None else history.maker(found.crossing.node)
     if bridge is None or maker is None:
         return None
-    return reused_at(history, frames(bridge), frames(maker))
+    return reused_at(history, bridge.frames, maker.frames)
 
 
 def binds_attribute(history: History, site: RawSite | None) -> bool:

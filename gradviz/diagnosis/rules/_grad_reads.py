@@ -9,7 +9,6 @@ from typing import Literal
 
 from gradviz.diagnosis.rules._lifetime import (
     CONVERSIONS,
-    frames,
     made_at,
     none_ended_run,
     passes_through,
@@ -72,7 +71,7 @@ def _named_at(history: History, read: Call, node: Node) -> RawSite | None:
     maker = history.maker(node)
     subject = subject_of(history, read)
     attribute = "." + subject.rpartition(".")[2]
-    for site in () if maker is None else frames(maker):
+    for site in () if maker is None else maker.frames:
         for target in history.places.targets(site):
             mine = site[0] is (read.site or site)[0]
             if (mine and target == subject) or target.endswith(attribute):
@@ -179,7 +178,7 @@ def _is_lost(history: History, value: Value, node: Node, read: Call) -> bool:
         births[0].site[0],
         births[0].stack,
     )
-    callers = [each[0] for each in frames(read)]
+    callers = [each[0] for each in read.frames]
     is_parameter = any(
         each.is_parameter for call in births for each in (*call.inputs, *call.outputs)
     )

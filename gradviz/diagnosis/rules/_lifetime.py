@@ -56,11 +56,6 @@ def failed_backwards(history: History, sentence: str) -> Iterator[Backward]:
 # ---- frames -------------------------------------------------------------------------
 
 
-def frames(event: Event) -> tuple[RawSite, ...]:
-    """Return the user's frames at an event, innermost first."""
-    return () if event.site is None else (event.site, *event.stack)
-
-
 @lru_cache(maxsize=4096)
 def line_of(raw: RawSite) -> tuple[str, int]:
     """Return file and line of a site, without a row in the table of places."""
@@ -108,7 +103,7 @@ def name_of(history: History, value: Value, fallback: str = "the tensor") -> str
     if known:
         return known
     maker = history.once(makers).get(value.node or 0) or history.producer(value)
-    for site in () if maker is None else frames(maker):
+    for site in () if maker is None else maker.frames:
         if isinstance(history.places.statement(site), ast.Return):
             continue
         targets = history.places.targets(site)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from gradviz.dependence import learning
 from gradviz.dependence.flow import Flow
 from gradviz.dependence.learning import once
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._terms import beside
 from gradviz.program import Call, History, RawSite, Value
 
@@ -99,7 +98,7 @@ def _wrapping(history: History, use: Call, made: Value, source: Call) -> RawSite
     facts = history.program.tensors.get(made.tensor)
     if facts is not None and facts.made is not None:
         return facts.made
-    for site in (*frames(source), *frames(use)):
+    for site in (*source.frames, *use.frames):
         if _names_parameter(history.places.statement(site)):
             return site
     return source.site

@@ -71,7 +71,7 @@ def _computed(history: History, found: Overwrite) -> Related:
         history.producer(before[-1].roots[0]) if before and before[-1].roots else None
     )
     # One statement may make the loss that the step needs, too: that one has to stay.
-    needed = made is not None and site in (made.site, *made.stack)
+    needed = made is not None and site in made.frames
     fix = "" if needed else "Move it after the step."
     return Related("computed before the step", site, fix)
 

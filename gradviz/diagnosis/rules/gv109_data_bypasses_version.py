@@ -37,7 +37,6 @@ from gradviz.diagnosis._unseen_writes import UnseenWrite, data_writes
 from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.decisions.order import parting
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import History, RawSite
 
 
@@ -87,5 +86,5 @@ def _ordered(history: History, found: UnseenWrite) -> RawSite | None:
     """Return the line that let the write follow the use: who called a helper there."""
     assert found.call is not None
     saved = history.maker(found.node)
-    parted = None if saved is None else parting(frames(found.call), frames(saved))
+    parted = None if saved is None else parting(found.call.frames, saved.frames)
     return found.call.site if parted is None else parted[0]

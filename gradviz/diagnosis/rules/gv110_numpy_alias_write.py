@@ -106,9 +106,7 @@ def _writer(
     history: History, found: UnseenWrite, handed_out: list[Call]
 ) -> tuple[RawSite | None, int | None]:
     for export in reversed(handed_out):
-        for site in (export.site, *export.stack):
-            if site is None:
-                continue
+        for site in export.frames:
             writes = _writes_from(history, site)
             best = _between(history, found, site, writes)
             if best is not None:
@@ -161,8 +159,8 @@ def _runs(line: int, low: int, high: int) -> bool:
 
 def _line_in(history: History, code: CodeType, event: Event | None) -> int | None:
     """Return the line of a function that was running at an event."""
-    for site in () if event is None else (event.site, *event.stack):
-        if site is not None and site[0] is code:
+    for site in () if event is None else event.frames:
+        if site[0] is code:
             return history.places.line(site)
     return None
 

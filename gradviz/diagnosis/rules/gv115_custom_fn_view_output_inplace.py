@@ -101,8 +101,8 @@ def _function(
         if node.custom is not None and node.custom.name == name:
             return name, node.custom.forward
     for call in history.calls:  # a call inside of its forward
-        for site in (call.site, *call.stack):
-            if site is not None and site[0].co_qualname.endswith(f"{name}.forward"):
+        for site in call.frames:
+            if site[0].co_qualname.endswith(f"{name}.forward"):
                 return name, site[0]
     return name, None
 

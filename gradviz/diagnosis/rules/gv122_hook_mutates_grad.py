@@ -97,9 +97,8 @@ def _writers(history: History) -> dict[CodeType, list[Call]]:
     found: dict[CodeType, list[Call]] = defaultdict(list)
     codes = {hook.code for hook in history.of(HookRegistered)}
     for call in history.calls:
-        sites = (call.site, *call.stack) if call.writes else ()
-        for code in {site[0] for site in sites if site is not None} & codes:
-            assert code is not None
+        sites = call.frames if call.writes else ()
+        for code in {site[0] for site in sites} & codes:
             found[code].append(call)
     return found
 

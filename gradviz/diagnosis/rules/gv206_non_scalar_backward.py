@@ -39,7 +39,6 @@ from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
-    frames,
     made_at,
     name_of,
 )
@@ -139,8 +138,8 @@ def _made(history: History, root: Value, backward: Backward) -> RawSite | None:
         return made_at(history, root)
     if _sums(history, root):
         return maker.site
-    around = {site[0] for site in frames(backward)}
-    for site in frames(maker):
+    around = {site[0] for site in backward.frames}
+    for site in maker.frames:
         if site[0] in around:
             return site
     return maker.site
@@ -148,8 +147,8 @@ def _made(history: History, root: Value, backward: Backward) -> RawSite | None:
 
 def _chosen(history: History, root: Value, backward: Backward) -> Decision | None:
     """Return the setting by which a function of the program's own did not reduce."""
-    maker, around = _maker(history, root), {site[0] for site in frames(backward)}
-    inside = () if maker is None else frames(maker)
+    maker, around = _maker(history, root), {site[0] for site in backward.frames}
+    inside = () if maker is None else maker.frames
     for place, site in enumerate(inside):
         if site[0] in around:
             return None

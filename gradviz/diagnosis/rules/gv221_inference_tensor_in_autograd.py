@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from gradviz.dependence.modes import decorator_line
 from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames, loop_site, name_of
+from gradviz.diagnosis.rules._lifetime import loop_site, name_of
 from gradviz.diagnosis.rules._origins import raised_with, suspects
 from gradviz.program import Call, History, ModeSwitched, RawSite, Value
 
@@ -109,7 +109,7 @@ def _made_at(
 ) -> RawSite | None:
     """Return the line that made it, in the function that entered the mode."""
     around = (
-        () if mode is None else (mode.function, *(code for code, _ in frames(mode)[:1]))
+        () if mode is None else (mode.function, *(code for code, _ in mode.frames[:1]))
     )
-    inside = [site for site in frames(maker) if site[0] in around]
+    inside = [site for site in maker.frames if site[0] in around]
     return inside[0] if inside else loop_site(history, maker)

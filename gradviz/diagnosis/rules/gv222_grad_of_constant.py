@@ -59,8 +59,8 @@ def _first_use(history: History, backward: Backward, value: Value) -> RawSite | 
     """Return the line that first uses a tensor in the function that asks for it."""
     asking = None if backward.site is None else backward.site[0]
     for use in history.uses(value.tensor):
-        for frame in (use.site, *use.stack) if use.index < backward.index else ():
-            if frame is not None and frame[0] is asking:
+        for frame in use.frames if use.index < backward.index else ():
+            if frame[0] is asking:
                 return frame
     return None
 

@@ -45,7 +45,6 @@ from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import keeps, kept_in
 from gradviz.diagnosis.rules._lifetime import (
-    frames,
     line_of,
     makers,
     passes_through,
@@ -138,7 +137,7 @@ def _stored(history: History, call: Call) -> tuple[RawSite, str, int] | None:
     """Return the statement that keeps what a call made: site, text and line."""
     assert call.site is not None
     names, file = set[str](), call.site[0].co_filename
-    for site in frames(call):
+    for site in call.frames:
         if site[0].co_filename != file:
             continue
         statement = history.places.statement(site)

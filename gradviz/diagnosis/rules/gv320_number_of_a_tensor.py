@@ -42,7 +42,7 @@ from gradviz.dependence.numbers import numbers_in
 from gradviz.dependence.op_families import of_op, plain
 from gradviz.diagnosis.edits.calls import of_tensors
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames, loads
+from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.diagnosis.rules._terms import accounts, walked
 from gradviz.program import Backward, Call, History, RawSite, Value
 
@@ -101,7 +101,7 @@ def _reads(history: History, call: Call, export: Call) -> bool:
 
     So is one that called the function which made the number and returned it.
     """
-    here = [site for site in frames(export) if call.site and site[0] is call.site[0]]
+    here = [site for site in export.frames if call.site and site[0] is call.site[0]]
     if not here:
         return False
     statement = history.places.statement(call.site)

@@ -41,7 +41,6 @@ from gradviz.dependence.dropped import dropped
 from gradviz.dependence.flow import Flow
 from gradviz.dependence.stores import Lost, lost
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._terms import passes_of
 from gradviz.program import Call, History, RawSite
 from gradviz.text.places import package_of
@@ -82,7 +81,7 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _place(call: Call) -> Place:
-    return call.op, tuple(frames(call))
+    return call.op, call.frames
 
 
 def _lost(

@@ -40,7 +40,6 @@ from gradviz.diagnosis.decisions.order import outside_modules, parting
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, Event, History, Module, Optimizer, RawSite
 
@@ -159,8 +158,8 @@ def _placed_at(
     That of the function that led to both: a helper's ``return nn.Linear(…)`` has no
     part in the order.
     """
-    own = () if module.site is None else (module.site, *module.stack)
-    around = () if made is None else frames(made)
+    own = module.frames
+    around = () if made is None else made.frames
     parted = parting(own, around)
     if late and parted is not None:
         own = own[: own.index(parted[0]) + 1]
@@ -191,7 +190,7 @@ def _hit(
     if late:
         fix = "Give the optimizer what is new: `optimizer.add_param_group`."
     names, made = learning.listed(history, tensors), history.at(first.made)
-    around = () if made is None or site is None else frames(made)
+    around = () if made is None or site is None else made.frames
     taken = next((each for each in around if site and each[0] is site[0]), first.site)
     return Hit(
         f"{names} {learning.plural(len(tensors), 'was', 'were')} created in "

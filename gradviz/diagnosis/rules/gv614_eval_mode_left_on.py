@@ -231,7 +231,7 @@ def _callers(history: History) -> dict[CodeType, set[CodeType]]:
     """
     found: dict[CodeType, set[CodeType]] = {}
     for event in history.events:
-        codes = [site[0] for site in (event.site, *event.stack) if site is not None]
+        codes = [site[0] for site in event.frames]
         for place, code in enumerate(codes[:-1]):
             if code not in found:
                 found[code] = set(codes[place:])
@@ -251,7 +251,7 @@ def _once_before(
         if event.module == switch.module and isinstance(after, ast.For | ast.While):
             file, lines = event.site[0].co_filename, (after.lineno, after.end_lineno)
             inside = [
-                any(_is_in(site, file, lines) for site in (each.site, *each.stack))
+                any(_is_in(site, file, lines) for site in each.frames)
                 for each in (switch, trained)
             ]
             if all(inside):

@@ -36,7 +36,6 @@ from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.decisions.keeping import kept_by
 from gradviz.diagnosis.decisions.sites import site_at
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._origins import behind, origin
 from gradviz.program import Call, History, RawSite, Value
 
@@ -95,8 +94,8 @@ def _attribute(
     for made in behind(history, operand, call.index) if moved else ():
         if any(each.is_parameter for each in (*made.inputs, *made.outputs)):
             return None
-        if made.module is None and any(map(_constructs, frames(made))):
-            line = kept_by(history, frames(call), frames(made))
+        if made.module is None and any(map(_constructs, made.frames)):
+            line = kept_by(history, call.frames, made.frames)
             site = None if line is None else site_at(history, call.site, line)
             return None if site is None else (operand, site)
     return None

@@ -45,7 +45,6 @@ from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.loops import turned_at
 from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._loop_helpers import (
     made_anew_at,
     moves,
@@ -92,7 +91,7 @@ def _made_at(history: History, made: Optimizer, step: Event) -> RawSite | None:
     event = history.at(made.made)
     if event is None or (event.site and step.site and event.site[0] is step.site[0]):
         return made.site
-    return turned_at(history, frames(event)) or made.site
+    return turned_at(history, event.frames) or made.site
 
 
 def _after_a_load(history: History) -> Iterator[Hit]:

@@ -233,8 +233,8 @@ def _decided(
     loader = loader_of(history, call) if call.op == "stack" else None
     if loader is not None:
         return site_of(history, loader)  # two loaders shuffle apart
-    for site in (call.site, *call.stack):
-        if site is not None and site[0] in codes and site not in others:
+    for site in call.frames:
+        if site[0] in codes and site not in others:
             return site
     return call.site
 

@@ -45,7 +45,7 @@ from gradviz.dependence.flow import name_of as name_of_op
 from gradviz.dependence.terms import cancels
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import aliased_at
-from gradviz.diagnosis.rules._lifetime import frames, name_of
+from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._terms import walked
 from gradviz.program import Call, History, RawSite, Value
 
@@ -142,7 +142,7 @@ def _of_now(history: History, call: Call) -> Hit:
     fixed = other if one.requires_grad else one
     made = history.producer(fixed, before=call.index)
     code = None if call.site is None else call.site[0]
-    sites = () if made is None else frames(made)
+    sites = () if made is None else made.frames
     site = next((each for each in sites if each[0] is code), call.site)
     return Hit(
         f"`{history.text(site)}` ({history.line(site)}) computes what `"
@@ -246,7 +246,7 @@ def _computed_again(history: History, call: Call) -> RawSite | None:
     made = (history.producer(each, before=call.index) for each in (one, other))
     last = max(filter(None, made), key=lambda each: each.index, default=None)
     code = None if call.site is None else call.site[0]
-    sites = () if last is None else frames(last)
+    sites = () if last is None else last.frames
     return next((each for each in sites if each[0] is code), None)
 
 

@@ -42,7 +42,6 @@ from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.decisions.decision import of_write
 from gradviz.diagnosis.edits.writes import out_of_place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import Call, History, RawSite
 
 _ACTIVATIONS = words(
@@ -76,10 +75,10 @@ def _read_later(history: History, write: Call) -> tuple[RawSite, str, Call] | No
     for use in history.uses(write.inputs[0].tensor, after=write.index):
         if not any(each.requires_grad for each in use.outputs):
             continue
-        for depth, site in enumerate(frames(write)):
+        for depth, site in enumerate(write.frames):
             if use.site is None or use.site[0] is not site[0]:
                 continue
-            if use.stack != frames(write)[depth + 1 :]:
+            if use.stack != write.frames[depth + 1 :]:
                 continue  # another run of the function
             for name in _handed(history, site):
                 if _reads(history, use.site, site, name):

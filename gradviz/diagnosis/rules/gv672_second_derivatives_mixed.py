@@ -45,7 +45,6 @@ from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.decisions.order import parting
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 _ONES = words("ones ones_like new_ones")
@@ -157,5 +156,5 @@ def _asked_at(outer: Backward, inner: Backward | None) -> RawSite | None:
     """Return the line that wanted both derivatives of a helper which gives either."""
     if inner is None or inner.site != outer.site:
         return outer.site
-    parted = parting(frames(outer), frames(inner))
+    parted = parting(outer.frames, inner.frames)
     return outer.site if parted is None else parted[0]

@@ -39,7 +39,7 @@ from gradviz.diagnosis.decisions.frames import Function, Spot, names_in, spot
 from gradviz.diagnosis.decisions.sites import site_at
 from gradviz.diagnosis.edits.calls import bound_now
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames, line_of
+from gradviz.diagnosis.rules._lifetime import line_of
 from gradviz.program import Call, History, RawSite
 
 
@@ -119,7 +119,7 @@ def _looked_up(function: Function) -> set[str]:
 def _runs_inside(history: History, call: Call, where: Spot, loop: ast.For) -> bool:
     """Tell whether a call of a function came from the loop that defines it."""
     outer = where.source.scope(where.scope)
-    for site in frames(call)[1:]:
+    for site in call.frames[1:]:
         file, line = line_of(site)
         around = history.places.function(site[0]) or where.source.tree
         if file != where.source.file or around is not outer:

@@ -39,7 +39,6 @@ from gradviz.dependence.cuts import sampled
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.program import Call, History, RawSite, Value
 
 _DRAWS = words("rand_like randn_like")
@@ -89,7 +88,7 @@ def _learns(value: Value) -> bool:
 
 
 def _hit(history: History, draw: Call, use: Call, other: Call) -> Hit:
-    asked = [site for site in frames(other) if draw.site and site[0] is draw.site[0]]
+    asked = [site for site in other.frames if draw.site and site[0] is draw.site[0]]
     site = asked[0] if asked else other.site
     name = history.name(draw.outputs[0], "noise")
     return Hit(

@@ -202,9 +202,9 @@ def _blame(
     if draws(before):
         why = "It draws from a generator whose state checkpoint does not restore."
         return before.site, None, why, _DRAW
-    frames = (before.site, *before.stack)
+    frames = before.frames
     outer = frames.index(call.site) if call.site in frames else 1
-    inside = dict.fromkeys(each[0] for each in frames[:outer] if each is not None)
+    inside = dict.fromkeys(each[0] for each in frames[:outer])
     for code in (*inside, function_of_call(call)):
         site, line = foreign_draw(history, code)
         if site is None:

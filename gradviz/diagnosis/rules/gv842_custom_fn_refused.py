@@ -113,7 +113,5 @@ def _applied(history: History) -> Iterator[Hit]:
 def _is_inside(history: History, code: CodeType | None) -> bool:
     """Tell whether the run ended at a line of this function."""
     return any(
-        site is not None and site[0] is code
-        for raised in history.of(Raised)
-        for site in (raised.site, *raised.stack)
+        site[0] is code for raised in history.of(Raised) for site in raised.frames
     )
