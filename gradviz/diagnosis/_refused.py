@@ -63,7 +63,7 @@ def hit(
 
 def hook_around(history: History, failure: Failure) -> HookRegistered | None:
     """Return the hook in which a call failed."""
-    codes = {site[0] for site in failure.frames}
+    codes = {site[0] for site in (failure.site, *failure.stack) if site is not None}
     for hook in history.of(HookRegistered):
         if hook.code in codes:
             return hook

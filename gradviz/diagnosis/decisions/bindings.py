@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence.flow import words
 from gradviz.diagnosis.decisions.frames import (
     Function,
     Spot,
@@ -204,7 +205,7 @@ def set_attributes(source: Source, name: str) -> list[tuple[ast.stmt, ast.expr]]
     return found
 
 
-_STORING = ("add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put")
+_STORING = words("add append appendleft enqueue extend insert push put setdefault")
 
 
 def stored_in(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
@@ -214,10 +215,11 @@ def stored_in(source: Source, name: str) -> Iterator[tuple[ast.stmt, ast.expr]]:
     """
     yield from set_attributes(source, name)
     for each in ast.walk(source.tree):
-        if isinstance(each, ast.stmt) and isinstance(_holder(each), ast.Attribute):
-            value = put_by(each, name)
-            if value is not None:
-                yield each, value
+        put = stored(each)
+        if put is None or not isinstance(put[0], ast.Attribute):
+            continue
+        if isinstance(each, ast.stmt) and named(put[0]) == name:
+            yield each, put[1][-1]
 
 
 def named(node: ast.AST) -> str:
@@ -230,15 +232,24 @@ def named(node: ast.AST) -> str:
     return last_name(node)
 
 
-def put_by(statement: ast.stmt, name: str) -> ast.expr | None:
+def put_by(statement: ast.AST, name: str) -> ast.expr | None:
     """Return what a statement puts into a list or a table of this name."""
-    if named(_holder(statement) or statement) != name:
-        return None
+    put = stored(statement)
+    return put[1][-1] if put is not None and named(put[0]) == name else None
+
+
+def stored(statement: ast.AST) -> tuple[ast.expr, list[ast.expr]] | None:
+    """Return the list, queue or table that a statement fills, and what it puts there.
+
+    Of ``rows.insert(0, x)`` and ``table.setdefault(key, x)``, ``x`` is the last.
+    """
     match statement:
-        case ast.Assign(_, value) | ast.AugAssign(value=ast.List([value])):
-            return value
-        case ast.Expr(ast.Call(args=[*_, value])):
-            return value
+        case ast.Assign([*_, ast.Subscript(holder)], value):
+            return holder, [value]
+        case ast.AugAssign(holder, ast.Add(), ast.List(put) | ast.Tuple(put)) if put:
+            return holder, put
+        case ast.Expr(ast.Call(ast.Attribute(holder, method), put)) if put:
+            return (holder, put) if method in _STORING else None
         case _:
             return None
 
@@ -258,19 +269,6 @@ def item_set(where: Spot, holder: ast.expr, key: object) -> ast.expr | None:
         and getattr(target.slice, "value", key) == key
     ]
     return found[0] if len(found) == 1 else None
-
-
-def _holder(statement: ast.AST) -> ast.expr | None:
-    """Return the list or the table that a statement puts something into."""
-    match statement:
-        case ast.Assign([ast.Subscript(holder)]):
-            return holder
-        case ast.AugAssign(holder, ast.Add(), ast.List([_])):
-            return holder
-        case ast.Expr(ast.Call(ast.Attribute(holder, method))) if method in _STORING:
-            return holder
-        case _:
-            return None
 
 
 def _set_by(

@@ -118,7 +118,7 @@ def _filled(where: Spot) -> Iterator[Spot]:
     if not name or not isinstance(holder, ast.Name | ast.Attribute):
         return
     for each in ast.walk(where.source.tree) if is_attribute else own_nodes(where.scope):
-        value = put_by(each, name) if isinstance(each, ast.stmt) else None
+        value = put_by(each, name)
         if value is not None:
             yield Spot(where.source, value) if is_attribute else where.at(value)
 

@@ -1,10 +1,11 @@
-"""Which statements give a name its value, or put one into a list or a queue."""
+"""Which statements give a name its value, or put what it names away."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.bindings import stored
 from gradviz.program import History, RawSite
 from gradviz.program.places import over_lines
 
@@ -86,32 +87,10 @@ def _assignments(history: History, site: RawSite) -> Iterator[ast.Assign]:
             yield each
 
 
-_ADDING = ("append", "appendleft", "add", "insert", "put", "setdefault")
-
-
-def keeps(statement: ast.stmt, names: set[str] | None) -> bool:
-    """Return whether a statement puts something that has one of these names away.
-
-    Without names, whatever it is.
-    """
-    return any(names is None or _holds(each, names) for each in kept_in(statement))
-
-
-def kept_in(statement: ast.stmt) -> list[ast.expr]:
-    """Return what a statement puts into a list, a queue or a table."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        function = statement.value.func
-        if isinstance(function, ast.Attribute) and function.attr in _ADDING:
-            return statement.value.args
-    elif (
-        isinstance(statement, ast.AugAssign)
-        and isinstance(statement.value, ast.List | ast.Tuple)
-    ) or (
-        isinstance(statement, ast.Assign)
-        and any(isinstance(each, ast.Subscript) for each in statement.targets)
-    ):
-        return [statement.value]
-    return []
+def keeps(statement: ast.AST, names: set[str]) -> bool:
+    """Return whether a statement puts something that has one of these names away."""
+    put = stored(statement)
+    return put is not None and any(_holds(each, names) for each in put[1])
 
 
 def _holds(kept: ast.expr, names: set[str]) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from gradviz.diagnosis.decisions.bindings import stored
 from gradviz.diagnosis.decisions.keeping import kept_by
+from gradviz.diagnosis.rules._bindings import keeps
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
 from gradviz.diagnosis.rules._lifetime import line_of, loads
 from gradviz.program import Backward, Call, History, RawSite
 from gradviz.program.places import over_lines
-
-_STORING = ["add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put"]
 
 
 def carried_at(
@@ -66,20 +66,10 @@ def _put_away(
     places, read = history.places, _read(history, readers)
     for site in maker.frames:
         for each in ast.walk(places.function(site[0]) or ast.Module([], [])):
-            stored = _stored_by(each, set(places.targets(site)))
-            if stored is not None and ast.unparse(stored) in read:
-                return places.at_line(site[0], stored.lineno)
+            put = stored(each) if keeps(each, set(places.targets(site))) else None
+            if put is not None and ast.unparse(put[0]) in read:
+                return places.at_line(site[0], put[0].lineno)
     return None
-
-
-def _stored_by(statement: ast.AST, names: set[str]) -> ast.expr | None:
-    """Return the container of ``slots.append(m)``, if ``m`` is one of these names."""
-    match statement:
-        case ast.Expr(ast.Call(ast.Attribute(container, method), args)):
-            kept = method in _STORING and names & set(map(ast.unparse, args))
-            return container if kept else None
-        case _:
-            return None
 
 
 def stored_at(
@@ -112,9 +102,9 @@ def stored_at(
     places = history.places
     around = places.function(site[0]) or places.tree(site[0].co_filename)
     for each in () if around is None else ast.walk(around):
-        stored = _stored_by(each, names)
-        if stored is not None and stored.lineno > line_of(passed[0])[1]:
-            return stored.lineno
+        put = stored(each) if keeps(each, names) else None
+        if put is not None and put[0].lineno > line_of(passed[0])[1]:
+            return put[0].lineno
     return None
 
 

@@ -38,12 +38,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.bindings import stored
 from gradviz.diagnosis.decisions.frames import Spot
 from gradviz.diagnosis.decisions.sources import sources
 from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._bindings import keeps, kept_in
+from gradviz.diagnosis.rules._bindings import keeps
 from gradviz.diagnosis.rules._lifetime import (
     line_of,
     makers,
@@ -141,14 +142,14 @@ def _stored(history: History, call: Call) -> tuple[RawSite, str, int] | None:
         if site[0].co_filename != file:
             continue
         statement = history.places.statement(site)
-        if statement is not None and keeps(statement, None):
+        if statement is not None and stored(statement) is not None:
             return site, ast.unparse(statement), statement.lineno
         names.update(history.places.targets(site))
     tree = history.places.tree(file)
     kept = [
         each
         for each in ([] if tree is None else ast.walk(tree))
-        if isinstance(each, ast.stmt) and kept_in(each)
+        if isinstance(each, ast.stmt) and stored(each) is not None
     ]
     by_name = next((each for each in kept if keeps(each, names)), None)
     found = by_name or next((e for e in kept if _gets(history, call, e, names)), None)
@@ -160,10 +161,10 @@ def _stored(history: History, call: Call) -> tuple[RawSite, str, int] | None:
 
 def _gets(history: History, call: Call, statement: ast.stmt, names: set[str]) -> bool:
     """Tell whether what a statement keeps was handed on from one of these names."""
-    source = place(history, call.site).source
+    source, put = place(history, call.site).source, stored(statement)
     return any(
         isinstance(each.node, ast.Name) and each.node.id in names
-        for kept in kept_in(statement)
+        for kept in (() if put is None else put[1])
         for each in sources(Spot(source, kept))
         if each.node is not kept
     )

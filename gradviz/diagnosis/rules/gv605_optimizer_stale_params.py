@@ -158,7 +158,7 @@ def _placed_at(
     That of the function that led to both: a helper's ``return nn.Linear(…)`` has no
     part in the order.
     """
-    own = module.frames
+    own = () if module.site is None else (module.site, *module.stack)
     around = () if made is None else made.frames
     parted = parting(own, around)
     if late and parted is not None:

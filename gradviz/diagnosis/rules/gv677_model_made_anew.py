@@ -111,6 +111,6 @@ def _trained_once(history: History, made: list[Optimizer]) -> bool:
 def _made(history: History, optimizer: Optimizer, site: RawSite) -> RawSite | None:
     """Return the line that made a model, in the function that made its optimizer."""
     module = learning.module_of(history, optimizer.tensors[0])
-    frames = () if module is None else module.frames
-    same = [each for each in frames if each[0] is site[0]]
+    frames = () if module is None else (module.site, *module.stack)
+    same = [each for each in frames if each is not None and each[0] is site[0]]
     return same[0] if same else made_at(history, optimizer.tensors[0])
