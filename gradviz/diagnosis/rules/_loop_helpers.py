@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import name_of, words
@@ -23,6 +25,7 @@ from gradviz.program import (
     Value,
 )
 
+_FEW = 3  # steps of an optimizer
 _MEASURING = words(
     "norm vector_norm linalg_vector_norm linalg_norm abs square pow sum mean std var "
     "max min amax amin sqrt isnan isfinite isinf any all stack cat detach cpu flatten "
@@ -48,6 +51,23 @@ def schedules(history: History) -> dict[int, list[ScheduleCall]]:
     for event in history.of(ScheduleCall):
         found.setdefault(event.scheduler, []).append(event)
     return found
+
+
+def outpacing(history: History, steps: list[ScheduleCall]) -> str:
+    """Return how often a schedule goes on between two steps of its optimizer.
+
+    "" where it does not go on more often. Else "runs 240 times while line 86 lets the
+    optimizer step 60 times: the schedule is used up too early".
+    """
+    made = moves(history).get(steps[0].optimizer, []) if steps else []
+    at = [bisect(steps, each.index, key=lambda step: step.index) for each in made]
+    gaps = [then - first for first, then in pairwise(at)]
+    if len(gaps) < _FEW or min(gaps) < 2 or len({each.site for each in steps}) > 1:
+        return ""
+    return (
+        f"runs {len(steps):,} times while {history.line(made[0].site)} lets the "
+        f"optimizer step {len(made):,} times: the schedule is used up too early"
+    )
 
 
 def made_anew_at(history: History, first: Optimizer, then: Optimizer) -> RawSite | None:

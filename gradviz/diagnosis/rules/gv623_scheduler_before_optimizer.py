@@ -37,7 +37,12 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._loop_helpers import moves, rate_words, schedules
+from gradviz.diagnosis.rules._loop_helpers import (
+    moves,
+    outpacing,
+    rate_words,
+    schedules,
+)
 from gradviz.program import Event, History, ScheduleCall
 
 
@@ -53,13 +58,21 @@ def check(history: History) -> Iterator[Hit]:
         if not history.is_whole(made.index, moved[0].index):
             continue
         early = [each for each in steps if each.index < moved[0].index]
+        often = outpacing(history, steps)
+        if often and not all(any(each.rates) for each in steps):
+            continue  # GV625 tells of the rate that it comes to
         again = any(each.site == early[0].site for each in steps[len(early) :])
         if again or len(early) == 1:
-            yield _hit(history, made, early[0], moved[0], again)
+            yield _hit(history, made, early[0], moved[0], again, often)
 
 
 def _hit(
-    history: History, made: ScheduleCall, early: ScheduleCall, move: Event, again: bool
+    history: History,
+    made: ScheduleCall,
+    early: ScheduleCall,
+    move: Event,
+    again: bool,
+    often: str,
 ) -> Hit:
     first, then = rate_words(made.rates), rate_words(early.rates)
     effect = (
@@ -69,10 +82,15 @@ def _hit(
         else "the schedule runs one iteration ahead of the training"
     )
     return Hit(
-        f"`{history.text(early.site)}` comes before {history.line(move.site)} lets the "
-        f"optimizer step for the first time: {effect}.",
+        f"`{history.text(early.site)}` {often}."
+        if often
+        else f"`{history.text(early.site)}` comes before {history.line(move.site)} "
+        f"lets the optimizer step for the first time: {effect}.",
         early.site,
-        "Step the scheduler after the optimizer, at the end of the iteration.",
+        "Step the scheduler once per step of the optimizer: behind "
+        f"{history.line(move.site)}, in the same block."
+        if often
+        else "Step the scheduler after the optimizer, at the end of the iteration.",
         symptom=move.site,
         related=(
             Related("scheduler made here", made.site),

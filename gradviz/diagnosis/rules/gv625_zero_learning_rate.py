@@ -33,10 +33,14 @@ from gradviz.diagnosis.decisions.choice import choice, function_at
 from gradviz.diagnosis.decisions.frames import Function, call_in, spot
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._loop_helpers import outpacing, schedules
 from gradviz.program import History, OptimizerCall, RawSite, ScheduleCall
 
 _MANY = 3
 _FAINT = 1e-5  # of the largest rate so far
+_ONCE = (
+    "Step the scheduler once per step of the optimizer: behind {}, in the same block."
+)
 
 
 @rule("GV625", "zero-learning-rate", "warning")
@@ -126,16 +130,26 @@ def _factor(history: History, cause: ScheduleCall) -> tuple[RawSite | None, bool
     return None, False
 
 
+def _hurried(history: History, cause: ScheduleCall) -> str:
+    """Return a sentence about a schedule that goes on more often than its optimizer."""
+    mine = [e for e in schedules(history)[cause.scheduler] if e.what == "step"]
+    often = outpacing(history, mine)
+    return f"`{history.text(cause.site)}` {often}. " if often else ""
+
+
 def _faint_hit(
     history: History, cause: ScheduleCall, found: list[OptimizerCall], steps: int
 ) -> Hit:
     return Hit(
-        f"The {cause.kind} has brought the learning rate below one hundred-thousandth "
-        f"of what it was: {len(found)} of {steps} steps move next to nothing. It is "
-        f"stepped in {history.line(cause.site)}.",
+        f"{_hurried(history, cause)}The {cause.kind} has brought the learning rate "
+        f"below one hundred-thousandth of what it was: {len(found)} of {steps} steps "
+        "move next to nothing. It is stepped "
+        f"in {history.line(cause.site)}.",
         cause.site,
-        "Step it once per epoch if its numbers count epochs, or give it as many steps "
-        "as there are batches.",
+        _ONCE.format(history.line(found[0].site))
+        if _hurried(history, cause)
+        else "Step it once per epoch if its numbers count epochs, or give it as many "
+        "steps as there are batches.",
         symptom=found[0].site,
         related=(Related("steps without effect", found[0].site),),
         certainty=0.8,
@@ -175,13 +189,18 @@ def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
                 Related("steps without effect", step.site),
             ),
         )
+    hurried = _hurried(history, cause)
     return Hit(
-        f"The {cause.kind} {begins} a learning rate of 0 ({history.line(cause.site)}), "
-        f"and {history.line(step.site)} goes on stepping: these steps change no "
-        "parameter.",
+        f"{hurried}The {cause.kind} {begins} a learning rate of 0 "
+        f"({history.line(cause.site)}), and {history.line(step.site)} goes on "
+        "stepping: these steps change no parameter.",
         cause.site,
-        "Begin the schedule above 0 (`epoch + 1`, `start_factor`), step it once per "
-        "batch, or end the training with the schedule.",
+        _ONCE.format(history.line(step.site))
+        if hurried
+        else "Begin the schedule above 0 (`epoch + 1`, `start_factor`)."
+        if cause.what == "init"
+        else "Give the schedule as many steps as the training has, or end the training "
+        "with it.",
         symptom=step.site,
         related=(Related("steps without effect", step.site),),
     )

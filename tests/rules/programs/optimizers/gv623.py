@@ -48,4 +48,22 @@ PROGRAMS: list[Case] = [
         """,
         "scheduler-before-optimizer",
     ),
+    case(
+        "schedule_of_batches_where_gradients_are_accumulated",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.StepLR(opt, 10)
+        for i in range(24):
+            net(torch.randn(8, 4)).square().mean().backward()
+            if i % 4 == 3:
+                opt.step()
+                opt.zero_grad()
+            schedule.step()  # CULPRIT
+        """,
+        "scheduler-before-optimizer",
+        says=["runs 24 times while line 9 lets the optimizer step 6 times"],
+    ),
 ]

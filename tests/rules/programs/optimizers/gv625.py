@@ -84,4 +84,22 @@ for epoch in range(4):
         "zero-learning-rate",
         says=["is 0 so early"],
     ),
+    case(
+        "schedule_that_is_used_up_by_batches_without_a_step",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.LinearLR(opt, 1.0, 0.0, 6)
+        for i in range(24):
+            net(torch.randn(8, 4)).square().mean().backward()
+            if i % 4 == 3:
+                opt.step()
+                opt.zero_grad()
+            schedule.step()  # CULPRIT
+        """,
+        "zero-learning-rate",
+        says=["runs 24 times while line 9 lets the optimizer step 6 times"],
+    ),
 ]
