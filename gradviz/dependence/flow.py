@@ -322,12 +322,25 @@ class Flow:
         }
         if name_of(call) in ENTRIES and not found and not call.inputs:
             recent = self._recent(call) if is_foreign(given) else []
+            known_since = self._first_entries.get((call.site, repr(given)), call.index)
             return [
                 Detour(export, call, seen=False)
                 for export in recent
                 if any("float" in each.dtype for each in export.inputs)
+                and export.index < known_since
             ]
         return [Detour(export, call) for export in found.values()]
+
+    @cached_property
+    def _first_entries(self) -> dict[tuple[RawSite | None, str], int]:
+        """When places were first given what they are given: before later exports."""
+        found: dict[tuple[RawSite | None, str], int] = {}
+        for call in self.history.calls:
+            if name_of(call) in ENTRIES and not call.inputs:
+                given = repr((*call.arguments, *call.keywords.values()))
+                if "Opaque" not in given:  # of an array, no number is known
+                    found.setdefault((call.site, given), call.index)
+        return found
 
     def _picked(self, call: Call) -> Iterator[Detour]:
         """Yield the exports whose numbers an index may be."""

@@ -120,7 +120,7 @@ class UserFiles(dict[str, bool]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.hosts = set[str]()  # those that run a notebook's cells
+        self.hosts = set[str]()  # those that run a notebook's cells, or tests
 
     def __missing__(self, file: str) -> bool:
         demo = file.startswith(_DEMO)  # wherever gradviz is installed
@@ -130,16 +130,21 @@ class UserFiles(dict[str, bool]):
         return theirs
 
 
-_HOSTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel", "marimo"))
+_HOSTS = tuple(
+    f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel", "marimo", "_pytest")
+)
 
 
 def is_host_file(file: str) -> bool:
-    """Tell whether a frame of this file is the notebook's, running the user's cell."""
+    """Tell whether a frame of this file runs the user's cell, or the user's test."""
     return any(folder in file for folder in _HOSTS)
 
 
-# Engines, and what runs a notebook's cells: their variables are nobody's names.
-_RUNNERS = ("torch", "gradtape", "IPython", "ipykernel", "tornado", "traitlets")
+# Engines, and what runs cells or tests: their variables are nobody's names.
+_RUNNERS = (
+    *("torch", "gradtape", "IPython", "ipykernel", "tornado", "traitlets"),
+    *("_pytest", "pluggy"),
+)
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -320,6 +325,6 @@ class Log:
             if users[code.co_filename]:
                 sites.append((code, outer.f_lasti))
             elif code.co_filename in users.hosts:
-                break  # what is around it started the notebook
+                break  # what is around it started the notebook, or the tests
             outer = outer.f_back
         return tuple(sites)

@@ -28,15 +28,22 @@ class Source:
         self.text = text
         self.tree = tree
         self.lines = text.split("\n")
-        self._parents = {
-            child: node
-            for node in ast.walk(tree)
-            for child in ast.iter_child_nodes(node)
-        }
-        self._blocks = {
-            each: block for node in ast.walk(tree) for block in blocks_of(node)
-            for each in block
-        }  # fmt: skip
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self._blocks: dict[ast.stmt, Block] = {}
+        self._placed()
+
+    def _placed(self) -> None:
+        """Note the parent of each node and the block of each statement, in one walk.
+
+        Files can be long, as those of libraries are.
+        """
+        waiting: list[ast.AST] = [self.tree]
+        for node in waiting:
+            children = list(ast.iter_child_nodes(node))
+            self._parents.update(dict.fromkeys(children, node))
+            waiting += children
+            for block in blocks_of(node):
+                self._blocks.update((each, block) for each in block)
 
     # ---- around a node ------------------------------------------------------------
 
