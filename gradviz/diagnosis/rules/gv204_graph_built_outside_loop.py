@@ -33,6 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
+from gradviz.dependence.flow import Flow
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.training import into_loop
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -44,12 +46,10 @@ from gradviz.diagnosis.rules._freed import (
     steps_between,
 )
 from gradviz.diagnosis.rules._lifetime import describe, same_line
-from gradviz.program import History, Node
+from gradviz.program import Backward, History, Node, RawSite
 
-_ANEW = (
-    "Compute it again for every pass: in a loop, move this line into it. Or `detach()` "
-    "the result if no gradient should flow through it."
-)
+_ANEW = "Compute it again for every pass: move this line into {}."
+_CONSTANT = " Or `detach()` the result: nothing behind it is to learn."
 _RETAIN = (
     "Give it `retain_graph=True`: every iteration asks the same graph, and nothing in "
     "it changes in between."
@@ -68,24 +68,28 @@ def check(history: History) -> Iterator[Hit]:
         stepped = bool(steps_between(history, found))
         asks = found.second.api == "grad" and not stepped
         once = "" if stepped else _ONCE
+        is_constant = _is_constant(history, built, found.second)
         made = reused(history, found) or built_at(history, built, found.second)
         targets = history.places.targets(made)
         name = f"`{targets[0]}`" if targets else "This result"
         one_of: tuple[Related, ...] = ()
         if len(targets) > 1 and (cross := found.crossing) is not None:
             name = history.name(cross.value or -1, "One of the results")
-            one_of = (Related("made here", built.site, _DETACHED),)
+            instead = _DETACHED if is_constant else ""
+            one_of = (Related("made here", built.site, instead),)
+        anew = _ANEW.format(_repeated(history, made, found.second))
+        anew += _CONSTANT if is_constant else ""
         yield Hit(
             f"{name} was computed once, in {history.line(made)}, but the pass in "
             f"{history.line(found.second.site)} ran a second time. Its first run freed "
             f"that graph: {describe(history, found.freed)} has lost its saved tensors.",
             found.second.site if asks else made,
-            _RETAIN if asks else _ANEW,
+            _RETAIN if asks else anew,
             symptom=found.second.site,
             related=(
                 *one_of,
                 Related("ran a second time", found.second.site, once),
-                *([Related("computed once", made, _ANEW)] if asks else []),
+                *([Related("computed once", made, anew)] if asks else []),
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(built.key, found.freed.key),
@@ -98,6 +102,25 @@ def check(history: History) -> Iterator[Hit]:
                 else None
             ),
         )
+
+
+def _repeated(history: History, made: RawSite | None, second: Backward) -> str:
+    """Return what runs a pass again: another function of the file, or a loop."""
+    if made is None or second.site is None or made[0] is second.site[0]:
+        return "the loop"
+    name = getattr(history.places.function(second.site[0]), "name", "")
+    apart = made[0].co_filename != second.site[0].co_filename
+    return "the loop" if apart or not name else f"`{name}`, which runs more than once"
+
+
+def _is_constant(history: History, built: Node, second: Backward) -> bool:
+    """Return whether nothing behind a result is learnt, or differentiated by."""
+    made, managed = history.maker(built), learning.managed(history)
+    if made is None or not managed:
+        return False
+    wanted = managed | {each.tensor for each in second.inputs}
+    behind = (history.once(Flow).leaves(each, second.index) for each in made.outputs)
+    return wanted.isdisjoint(*behind)
 
 
 def _is_whole(history: History, built: Node) -> bool:

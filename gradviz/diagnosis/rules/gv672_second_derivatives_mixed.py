@@ -133,6 +133,8 @@ def _hit(
         if inner is None
         else (f"is the gradient by {by}", "second derivatives by")
     )
+    part = f"{name.strip('`') if name.startswith('`') else 'g'}[..., [0]]"
+    given = by.strip("`") if by.startswith("`") else "x"
     return Hit(
         f"{name} {what} ({history.line(made)}) and has {columns.shape[-1]} columns. "
         "Differentiated as a whole, it gives the derivative of their sum: every column "
@@ -140,8 +142,9 @@ def _hit(
         f"`{history.text(use.site)}` ({history.line(use.site)}) takes the columns for "
         f"{derivatives} one coordinate each.",
         _asked_at(outer, inner),
-        "Differentiate one column at a time, and keep the same column of the result: "
-        "`grad(g[:, i], x, torch.ones_like(g[:, i]), create_graph=True)[0][:, i]`.",
+        f"Differentiate one column at a time, and keep the same column of the result: "
+        f"`torch.autograd.grad({part}, {given}, torch.ones_like({part}), "
+        f"create_graph=True)[0][..., [0]]`, and so on.",
         symptom=use.site,
         related=(
             Related("computed here" if inner is None else "derived here", made),

@@ -186,6 +186,33 @@ PROGRAMS: list[Case] = [
         says=["`self.kept` was computed once"],
     ),
 ]
+PROGRAMS += [
+    case(
+        "loss_of_a_closure_computed_before_it",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        x = torch.randn(8, 3)
+        opt = torch.optim.LBFGS(net.parameters(), max_iter=4)
+
+        def train():
+            out = net(x)  # CULPRIT
+
+            def closure():
+                opt.zero_grad()
+                loss = out.square().mean()
+                loss.backward()
+                return loss
+
+            opt.step(closure)
+
+        train()
+        """,
+        "graph-built-outside-loop",
+        says=["into `closure`, which runs more than once."],
+    ),
+]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.
 TWO_PLACES: list[Case] = [
