@@ -109,7 +109,8 @@ def make(
 
 
 def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
-    names = learning.listed(history, lost)
+    asked = {each.tensor for each in cut.backward.inputs}
+    names = learning.listed(history, asked.intersection(lost) or lost)
     one = len(lost) == 1
     requires, was, it = (
         ("requires", "was", "it") if one else ("require", "were", "them")

@@ -48,11 +48,16 @@ def words(history: History, cut: Cut) -> Words:
     assert switch.function is not None
     name = switch.function.co_qualname
     line = decorator_line(history, switch)
+    inside = any(code is switch.function for code, _ in cut.backward.frames)
     return Words(
         f"The decorator of `{name}` in line {line} switches gradients off: "
         f"`{history.text(cut.call.site)}` ran without a graph.",
-        f"Remove the decorator from `{name}`; use `with torch.no_grad():` where it is "
-        "called for evaluation.",
+        f"Remove the decorator from `{name}`, and put nothing like it around its call: "
+        f"{history.line(cut.backward.site)} asks for gradients inside of it. Or let "
+        "`with torch.enable_grad():` hold all that this needs."
+        if inside
+        else f"Remove the decorator from `{name}`; use `with torch.no_grad():` where "
+        "it is called for evaluation.",
         (switch.function, 0),
         line,
         (

@@ -86,14 +86,13 @@ def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
     fix = (
         f"Move the dimensions instead: `.permute({numbers})`."
         if order
-        else "Move the dimensions with `.transpose(…)` first, so that the view only "
-        "merges neighbours or takes one apart."
+        else f"{_moved(before.shape, after.shape)}, so that only neighbours are merged."
     )
     return Hit(
         f"`{history.text(call.site)}` makes {tuple(after.shape)} of "
-        f"{tuple(before.shape)}, and a view does not swap dimensions: each of "
-        f"the {axis.size} now holds elements of several others. `{use.op}` "
-        f"({history.line(use.site)}) takes them for what they were before.",
+        f"{tuple(before.shape)}, and a view does not swap dimensions: what "
+        f"belonged to one of the {axis.size} is spread over several of them now. "
+        f"`{use.op}` ({history.line(use.site)}) takes each for what it was before.",
         call.site,
         fix,
         symptom=use.site,
@@ -105,6 +104,15 @@ def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
         edit=permuted(call.site, order) if order else None,
         certainty=0.7 if mix.exact else 0.8,
     )
+
+
+def _moved(before: tuple[int, ...], after: tuple[int, ...]) -> str:
+    """Return what to write first where a view begins with another dimension's size."""
+    wanted = after[0] if after else 0
+    if before and before[0] != wanted and before.count(wanted) == 1:
+        swap = f"`.transpose(0, {before.index(wanted)})`"
+        return f"Write {swap} first, and `.reshape(…)` in place of the view"
+    return "Move the dimensions with `.transpose(…)` first, and then `.reshape(…)`"
 
 
 def _order(before: tuple[int, ...], after: tuple[int, ...]) -> list[int]:

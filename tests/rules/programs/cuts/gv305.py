@@ -50,4 +50,31 @@ PROGRAMS: list[Case] = [
         """,
         "no-grad-decorated-submodule",
     ),
+    case(
+        "forces_asked_for_in_a_validation",
+        """
+        import torch
+        from torch import nn
+
+        class Field(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.energy = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+
+            def forward(self, x):
+                x = x.detach().requires_grad_(True)
+                energy = self.energy(x).sum()
+                return -torch.autograd.grad(energy, x)[0]
+
+        field = Field()
+
+        @torch.no_grad()  # CULPRIT
+        def validate(x):
+            return field(x).norm().item()
+
+        validate(torch.randn(4, 3))
+        """,
+        "no-grad-decorated-submodule",
+        says=["no path to `x`.", "line 12 asks for gradients inside of it"],
+    ),
 ]
