@@ -27,6 +27,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.leaves import switched_off
@@ -34,6 +35,11 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
 from gradviz.diagnosis.rules._origins import raised_with, suspects
 from gradviz.program import History, Value
+
+_ON = (
+    "Leave this line out: it requires grad already, and `torch.autograd.grad` takes it "
+    "as it is. For a leaf of its own: `.detach().requires_grad_(True)`."
+)
 
 
 @rule("GV214", "requires-grad-of-nonleaf", "error")
@@ -49,18 +55,35 @@ def check(history: History) -> Iterator[Hit]:
     by = ""
     if value is not None:
         by = f" of {origin(history, value)} in {history.line(made)}"
+    on = _is_switched_on(history.places.statement(raised.site))
     yield Hit(
         f"{name} is the result{by}. It requires grad because what it was computed from "
         "does; only leaves have a switch of their own.",
         raised.site,
-        "Cut it off the graph with `.detach()`, compute it under `torch.no_grad()`, or "
-        "freeze the parameters behind it before the forward pass.",
+        _ON
+        if on
+        else "Cut it off the graph with `.detach()`, compute it under "
+        "`torch.no_grad()`, or freeze the parameters behind it before the forward "
+        "pass.",
         symptom=raised.site,
         related=(Related("made here", made),),
         tensors=() if value is None else (value.tensor,),
         explains=True,
-        edit=switched_off(raised.site),
+        edit=None if on else switched_off(raised.site),
     )
+
+
+def _is_switched_on(statement: ast.stmt | None) -> bool:
+    """Tell whether a statement is to make something require grad."""
+    match statement:
+        case ast.Assign(value=ast.Constant(True)):
+            return True
+        case ast.Expr(ast.Call(args=[])) | ast.Expr(
+            ast.Call(args=[ast.Constant(True)])
+        ):
+            return True
+        case _:
+            return False
 
 
 def _is_result(value: Value) -> bool:

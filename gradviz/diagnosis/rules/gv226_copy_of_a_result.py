@@ -37,7 +37,14 @@ from collections.abc import Iterator
 from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import put_away_at
+from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.program import History
+
+_LOCAL = (
+    "Compute with a variable of the function, and keep only a copy of it without its "
+    "graph, `.detach()`: {} goes on with the result, and has to go on with the graph. "
+    "Or set it to None before the object is copied."
+)
 
 
 @rule("GV226", "copy-of-a-result", "error")
@@ -50,20 +57,24 @@ def check(history: History) -> Iterator[Hit]:
         made = history.producer(value)
         if value.is_leaf or made is None or made.site is None:
             continue
-        kept = put_away_at(history, made.site)
+        kept, uses = put_away_at(history, made.site), history.uses(value.tensor)
+        at_once = kept is None or same_line(kept, made.site)  # it has no other name
+        used = next((use for use in uses if at_once and use.nodes and use.site), None)
         yield Hit(
             f"`{history.text(call.site)}` ({history.line(call.site)}) met "
             f"{history.name(value, 'a result')}, which is no leaf: it was computed in "
             f"{history.line(made.site)} and is kept with its graph.",
             kept or call.site,
-            "Keep a copy without its graph: `.detach()`; or set it to None before the "
-            "object is copied.",
+            _LOCAL.format(history.line(used.site))
+            if used is not None
+            else "Keep a copy without its graph: `.detach()`; or set it to None before "
+            "the object is copied.",
             symptom=call.site,
             related=(
                 Related("copied here", call.site),
                 Related("made here", made.site),
             ),
             tensors=(value.tensor,),
-            edit=value_followed_by(kept, ".detach()"),
+            edit=value_followed_by(kept, ".detach()") if used is None else None,
             explains=history.ended_by(call),
         )

@@ -16,4 +16,15 @@ PROGRAMS: list[Case] = [
         "requires-grad-of-nonleaf",
         says=["`features`"],
     ),
+    case(
+        "switch_of_a_point_that_has_a_graph",
+        """
+        import torch
+        t = torch.rand(4, requires_grad=True)
+        x = 1 - torch.exp(-t)
+        x.requires_grad = True  # CULPRIT
+        """,
+        "requires-grad-of-nonleaf",
+        says=["Leave this line out"],
+    ),
 ]

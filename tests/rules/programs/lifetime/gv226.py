@@ -29,4 +29,27 @@ PROGRAMS: list[Case] = [
         "copy-of-a-result",
         related=["copied here"],
     ),
+    case(
+        "copy_of_a_module_that_goes_on_with_what_it_keeps",
+        """
+        import copy
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.last = nn.Linear(3, 4), nn.Linear(4, 1)
+
+            def forward(self, x):
+                self.features = torch.relu(self.first(x))  # CULPRIT
+                return self.last(self.features)
+
+        net = Net()
+        net(torch.randn(5, 3)).mean().backward()
+        best = copy.deepcopy(net)
+        """,
+        "copy-of-a-result",
+        says=["a variable of the function", "line 12 goes on with the result"],
+    ),
 ]
