@@ -57,9 +57,10 @@ def _message(history: History, found: Overwrite) -> str:
 
 def _fix(history: History, found: Overwrite) -> str:
     return (
-        "Append each step's result to a list and `torch.stack` it after the loop; let "
-        "the next step read the last item of the list. Or compute with copies of what "
-        "is read from the buffer: `.clone()`."
+        "Keep the steps in a list with an item for each slot, `list(buffer.unbind())`: "
+        "`states[i] = …` replaces an item and writes into no tensor, and `torch.stack` "
+        "makes one of all of them. Or compute with copies of what is read from the "
+        "buffer: `.clone()`."
     )
 
 

@@ -51,8 +51,10 @@ def check(history: History) -> Iterator[Hit]:
             name = f"a part of {name}"
         yield hit(
             failure,
-            f"{place(history, failure.site)} writes {name}{of_base}. {leaf} is a leaf "
-            "that requires grad, and grad mode is on, so the write is refused.",
+            f"{place(history, failure.site)} writes {name}{of_base}"
+            f"{'.' if leaf == name or leaf in of_base else f', and so of {leaf}.'} "
+            f"{leaf} is a leaf that requires grad, and grad mode is on, so the write "
+            "is refused.",
             "Switch recording off around the write: "
             f"`with torch.no_grad(): {code(history, failure.site)}`. If the write is "
             "part of the model, write to a clone() of the leaf.",

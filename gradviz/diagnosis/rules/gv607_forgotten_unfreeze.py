@@ -71,7 +71,11 @@ def check(history: History) -> Iterator[Hit]:
                 f"{learning.plural(len(tensors), 'it', 'them')}.",
                 chosen.site,
                 "Call `requires_grad_(True)` where training of them is to begin, or "
-                "leave them out of the optimizer.",
+                "leave them out of the optimizer."
+                if later or everything
+                else "Leave them out of the optimizer if they are to stay frozen; "
+                "nothing else is to change then. If not, call `requires_grad_(True)` "
+                "where training of them is to begin.",
                 symptom=steps[0].site,
                 related=(
                     *_body(chosen),
