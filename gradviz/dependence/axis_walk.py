@@ -294,7 +294,9 @@ class _Walk:
             roots = {id(axes_in(dim)[0].root) for dim, _ in known if axes_in(dim)}
             if len(roots) == 1:
                 numbers = tuple([number for _, number in known])
-                move = Move("numbers", numbers, call)
+                # What a recurrent state was made of is not what its step picked.
+                what = "numbers" if len({*numbers}) == size else "unknown"
+                move = Move(what, numbers, call)
                 made = (known[0][0][0].moved(move, size),)
         if self._loaders.ran(call):
             self.axes.samples.update(axes_in(made))

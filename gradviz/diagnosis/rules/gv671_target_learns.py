@@ -49,6 +49,10 @@ from gradviz.program import Call, History, RawSite, Value
 
 _COMPARES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
 _DIFFERENCES = _COMPARES | words("sub rsub subtract")
+_SIZES = words(
+    "pow square abs norm vector_norm linalg_vector_norm linalg_norm mean sum clamp "
+    "where"
+)
 _CHOICES = words("max amax min amin gather")
 _DISCOUNTS = 0.5, 1.0  # between these; steps of integrators are smaller
 _LEAST = 2  # passes that must agree
@@ -79,8 +83,23 @@ def _differences(history: History, account: Account) -> Iterator[Call]:
             told.add(call.index)
             sides = call.inputs[:2]
             learn = all(each.requires_grad and not each.is_leaf for each in sides)
-            if learn and name_of(call) in _DIFFERENCES:
+            if learn and name_of(call) in _DIFFERENCES and _compares(history, call):
                 yield call
+
+
+def _compares(history: History, call: Call) -> bool:
+    """Tell whether a call is a distance, or makes the difference that one is made of.
+
+    What is centred by its mean is a difference, too, and goes on as it is.
+    """
+    if name_of(call) in _COMPARES or not call.outputs:
+        return name_of(call) in _COMPARES
+    uses = history.uses(call.outputs[0].tensor, call.index)
+    return any(
+        name_of(use) in _SIZES
+        or (name_of(use) == "mul" and len({each.tensor for each in use.inputs}) == 1)
+        for use in uses
+    )
 
 
 def _guess(history: History, call: Call, mine: set[int]) -> Value | None:

@@ -131,4 +131,31 @@ PROGRAMS: list[Case] = [
             model.train().load_state_dict(kept)
         """,
     ),
+    case(
+        "batch_norm_by_hand",
+        """
+        import torch
+        from torch import nn
+
+        class Norm(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.scale = nn.Parameter(torch.ones(width))
+                self.register_buffer("mean", torch.zeros(width))
+                self.register_buffer("var", torch.ones(width))
+
+            def forward(self, x):
+                self.mean = 0.2 * self.mean.detach() + 0.8 * x.mean(0)
+                self.var = 0.2 * self.var.detach() + 0.8 * x.var(0)
+                return self.scale * (x - self.mean) / (self.var + 1e-5).sqrt()
+
+        net = nn.Sequential(nn.Linear(4, 8), Norm(8), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(4):
+            x = torch.randn(16, 4)
+            opt.zero_grad()
+            (net(x) - x.sum(1, keepdim=True)).square().mean().backward()
+            opt.step()
+        """,
+    ),
 ]
