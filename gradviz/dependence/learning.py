@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import TypeVar
 
+from gradviz.dependence.op_families import plain
 from gradviz.program import Call, History, Module, OptimizerCall, Value
 
 T = TypeVar("T")
@@ -121,16 +122,32 @@ def copies(history: History) -> set[int]:
     """Return the parameters that are written from other parameters.
 
     These are the slow halves of pairs: target networks, moving averages. Nobody
-    expects a gradient there.
+    expects a gradient there. Also from a share of them: ``slow.add_(0.1 * fast)``.
     """
     owners = by_memory(history)
+    behind = {storage: frozenset((storage,)) for storage in owners}
     found: set[int] = set()
     for call in history.calls:
         for write in call.writes if call.op in _COPYING else ():
-            others = {value.storage for value in call.inputs} - {write.storage}
-            if write.storage in owners and others & owners.keys():
+            from_ = _behind(call, behind) - {write.storage}
+            if write.storage in owners and from_:
                 found |= owners[write.storage]
+        if plain(call.op) in _SHARING and not call.writes:
+            for value in call.outputs:
+                if not value.requires_grad and (shared := _behind(call, behind)):
+                    behind.setdefault(value.storage, shared)
     return found
+
+
+_SHARING = frozenset(
+    {"mul", "rmul", "multiply", "sub", "rsub", "div", "truediv", "add", "radd"}
+    | {"to", "clone", "float", "neg"}
+)
+
+
+def _behind(call: Call, behind: dict[int, frozenset[int]]) -> frozenset[int]:
+    """Return the memory of the parameters that a call is given, or shares of them."""
+    return frozenset().union(*(behind.get(each.storage, ()) for each in call.inputs))
 
 
 @once
