@@ -124,18 +124,12 @@ def copies(history: History) -> set[int]:
     These are the slow halves of pairs: target networks, moving averages. Nobody
     expects a gradient there. Also from a share of them: ``slow.add_(0.1 * fast)``.
     """
-    owners = by_memory(history)
-    behind = {storage: frozenset((storage,)) for storage in owners}
+    owners, behind = by_memory(history), shares(history)
     found: set[int] = set()
     for call in history.calls:
         for write in call.writes if call.op in _COPYING else ():
-            from_ = _behind(call, behind) - {write.storage}
-            if write.storage in owners and from_:
+            if write.storage in owners and _of(call, behind) - {write.storage}:
                 found |= owners[write.storage]
-        if plain(call.op) in _SHARING and not call.writes:
-            for value in call.outputs:
-                if not value.requires_grad and (shared := _behind(call, behind)):
-                    behind.setdefault(value.storage, shared)
     return found
 
 
@@ -145,9 +139,25 @@ _SHARING = frozenset(
 )
 
 
-def _behind(call: Call, behind: dict[int, frozenset[int]]) -> frozenset[int]:
+@once
+def shares(history: History) -> dict[int, frozenset[int]]:
+    """Return the memory of parameters behind memory, by that of their shares.
+
+    A share is what sums, differences and factors make of a parameter, without a graph.
+    A parameter is one of itself.
+    """
+    found = {storage: frozenset((storage,)) for storage in by_memory(history)}
+    for call in history.calls:
+        if plain(call.op) in _SHARING and not call.writes:
+            for value in call.outputs:
+                if not value.requires_grad and (shared := _of(call, found)):
+                    found.setdefault(value.storage, shared)
+    return found
+
+
+def _of(call: Call, found: dict[int, frozenset[int]]) -> frozenset[int]:
     """Return the memory of the parameters that a call is given, or shares of them."""
-    return frozenset().union(*(behind.get(each.storage, ()) for each in call.inputs))
+    return frozenset().union(*(found.get(each.storage, ()) for each in call.inputs))
 
 
 @once
