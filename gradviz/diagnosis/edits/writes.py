@@ -277,6 +277,15 @@ def written_by(statement: ast.stmt) -> Iterator[ast.expr]:
             yield function.value
 
 
+def receiver(history: History, site: RawSite | None) -> str:
+    """Return how a statement spells what it writes to: "acc" of ``acc.add_(g)``."""
+    statement = history.places.statement(site)
+    found = None if statement is None else next(written_by(statement), None)
+    while isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute):
+        found = found.func.value  # ``x.sub_(1).div_(2)`` writes to x
+    return "" if found is None else ast.unparse(found)
+
+
 @remedy
 def unrecorded(history: History, site: RawSite | None) -> Edit:
     """Put a statement that writes to a leaf under ``torch.no_grad()``."""

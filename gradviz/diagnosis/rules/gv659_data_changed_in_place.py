@@ -31,7 +31,6 @@ References
 
 from __future__ import annotations
 
-import ast
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -41,7 +40,7 @@ from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis._words import variable
-from gradviz.diagnosis.edits.writes import out_of_place, written_by
+from gradviz.diagnosis.edits.writes import out_of_place, receiver
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
@@ -195,18 +194,9 @@ def _fed(history: History) -> set[int]:
     return found
 
 
-def _written(history: History, site: RawSite | None) -> str:
-    """Return how a statement spells what it changes: "acc" of ``acc.add_(g)``."""
-    statement = history.places.statement(site)
-    found = None if statement is None else next(written_by(statement), None)
-    while isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute):
-        found = found.func.value  # ``x.sub_(1).div_(2)`` writes to x
-    return "" if found is None else ast.unparse(found)
-
-
 def _hit(history: History, first: Call) -> Hit:
     value = first.writes[0].value
-    name = variable(history, value) or _written(history, first.site)
+    name = variable(history, value) or receiver(history, first.site)
     base = history.producer(value, before=first.index)
     source = (
         base.inputs[0] if base is not None and value.is_view and base.inputs else None
