@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import TypeVar
 
+from gradviz.dependence.op_families import plain
 from gradviz.program import Call, History, Module, OptimizerCall, Value
 
 T = TypeVar("T")
@@ -121,16 +122,42 @@ def copies(history: History) -> set[int]:
     """Return the parameters that are written from other parameters.
 
     These are the slow halves of pairs: target networks, moving averages. Nobody
-    expects a gradient there.
+    expects a gradient there. Also from a share of them: ``slow.add_(0.1 * fast)``.
     """
-    owners = by_memory(history)
+    owners, behind = by_memory(history), shares(history)
     found: set[int] = set()
     for call in history.calls:
         for write in call.writes if call.op in _COPYING else ():
-            others = {value.storage for value in call.inputs} - {write.storage}
-            if write.storage in owners and others & owners.keys():
+            if write.storage in owners and _of(call, behind) - {write.storage}:
                 found |= owners[write.storage]
     return found
+
+
+_SHARING = frozenset(
+    {"mul", "rmul", "multiply", "sub", "rsub", "div", "truediv", "add", "radd"}
+    | {"to", "clone", "float", "neg"}
+)
+
+
+@once
+def shares(history: History) -> dict[int, frozenset[int]]:
+    """Return the memory of parameters behind memory, by that of their shares.
+
+    A share is what sums, differences and factors make of a parameter, without a graph.
+    A parameter is one of itself.
+    """
+    found = {storage: frozenset((storage,)) for storage in by_memory(history)}
+    for call in history.calls:
+        if plain(call.op) in _SHARING and not call.writes:
+            for value in call.outputs:
+                if not value.requires_grad and (shared := _of(call, found)):
+                    found.setdefault(value.storage, shared)
+    return found
+
+
+def _of(call: Call, found: dict[int, frozenset[int]]) -> frozenset[int]:
+    """Return the memory of the parameters that a call is given, or shares of them."""
+    return frozenset().union(*(found.get(each.storage, ()) for each in call.inputs))
 
 
 @once

@@ -223,7 +223,7 @@ def _is_shared(source: Source, statement: ast.stmt, name: str) -> bool:
 def copied_first(history: History, site: RawSite | None) -> Edit:
     """Write to a copy: ``h = h.clone()`` before ``h[0] = 1``."""
     source, _, statement = place(history, site)
-    written = next(_written(statement), None)
+    written = next(written_by(statement), None)
     while isinstance(written, ast.Subscript):
         written = written.value
     if not isinstance(written, ast.Name | ast.Attribute):
@@ -243,7 +243,7 @@ def reads_copies(
     With ``first``, the buffer itself has to be a copy, too.
     """
     source, _, statement = place(history, site)
-    written = next(_written(statement), None)
+    written = next(written_by(statement), None)
     if not isinstance(written, ast.Subscript) or not isinstance(statement, ast.Assign):
         raise NoEditError("it writes no part of a buffer")
     name, draft = source.of(written.value), Draft(source)
@@ -265,7 +265,7 @@ def reads_copies(
     return draft.edit(safe=True)
 
 
-def _written(statement: ast.stmt) -> Iterator[ast.expr]:
+def written_by(statement: ast.stmt) -> Iterator[ast.expr]:
     """Yield what a statement writes to, in whichever form."""
     if isinstance(statement, ast.AugAssign):
         yield statement.target
@@ -277,12 +277,23 @@ def _written(statement: ast.stmt) -> Iterator[ast.expr]:
             yield function.value
 
 
+def receiver(history: History, site: RawSite | None) -> str:
+    """Return how a statement spells what it writes to: "acc" of ``acc.add_(g)``."""
+    statement = history.places.statement(site)
+    found = None if statement is None else next(written_by(statement), None)
+    while isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute):
+        found = found.func.value  # ``x.sub_(1).div_(2)`` writes to x
+    return "" if found is None else ast.unparse(found)
+
+
 @remedy
 def unrecorded(history: History, site: RawSite | None) -> Edit:
     """Put a statement that writes to a leaf under ``torch.no_grad()``."""
     source, _, statement = place(history, site)
     call = statement.value if isinstance(statement, ast.Expr) else None
-    if next(_written(statement), None) is None or (call and not _writes(called(call))):
+    if next(written_by(statement), None) is None or (
+        call and not _writes(called(call))
+    ):
         raise NoEditError("the statement itself writes nothing")
     return (
         Draft(source).wrap_block([statement], "with torch.no_grad():").edit(safe=True)

@@ -44,6 +44,8 @@ from types import CodeType
 from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.choice import choice
 from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.order import parting
+from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.edits.training import into_loop, trained_again
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import line_of
@@ -154,6 +156,28 @@ def _hit(
             certainty=0.9 if sure else 0.5,
         )
         return
+    known = _early(history)
+    early = _too_early(history, switch, call) or known.get(switch.site)
+    if early is not None:
+        back, way, used = known.setdefault(switch.site, early)
+        yield Hit(
+            f"`{history.text(back)}` in {history.line(back)} comes before "
+            f"`{history.text(way)}` in {history.line(way)}, which puts {name} in "
+            f"evaluation mode again, by `{history.text(switch.site)}` in "
+            f"{history.line(switch.site)}. {history.line(used).capitalize()} trains it "
+            f"so: {learning.joined(kinds)} {behave} as in evaluation.",
+            back,
+            f"Move it behind {history.line(way)}.",
+            symptom=step.site,
+            related=(
+                Related("evaluation mode since", switch.site, _AFTER),
+                Related("trained in evaluation mode", used, _BACK),
+            ),
+            severity="warning" if sure else "info",
+            edit=moved(back, way, after=True, beside=True),
+            certainty=0.9 if sure else 0.5,
+        )
+        return
     calling = _called_from(history, switch, step)
     if calling is not None:
         back, way = calling
@@ -202,6 +226,43 @@ def _asked_for(history: History, switch: TrainingSwitched) -> RawSite | None:
         return switch.site
     told = asked.source.file, asked.line
     return next((s for s in switch.stack if line_of(s) == told), switch.site)
+
+
+@learning.once
+def _early(history: History) -> dict[RawSite | None, tuple[RawSite, RawSite, RawSite]]:
+    """Return what was found so far, by the ``eval()``.
+
+    Of a step that is told in brief, nobody knows the frames.
+    """
+    del history
+    return {}
+
+
+def _too_early(
+    history: History, switch: TrainingSwitched, call: ModuleCall
+) -> tuple[RawSite, RawSite, RawSite] | None:
+    """Return a ``train()``, the call that switches it off again, and what it was for.
+
+    All in one run of a function, in this order: a helper evaluates in between.
+    """
+    trained = next(_calls_in(history, call), call)  # knows the frames around
+    parted = parting(switch.frames, trained.frames)
+    own = [e for e in history.of(TrainingSwitched) if e.module == switch.module]
+    before = [each for each in own if each.index < switch.index][-1:]
+    back = before[0].site if before and before[0].training else None
+    if parted is None or back is None or switch.site in parted:
+        return None
+    places = [spot(history, each) for each in (back, *parted)]
+    sources = {id(each.source) for each in places if each is not None}
+    first = places[0]
+    if first is None or None in places or len(sources) > 1:
+        return None
+    source = first.source
+    block = source.block(source.statement(first.node))
+    inside = [source.statement_in(each.node, block) for each in places if each]
+    lines = [each.lineno for each in inside if each is not None]
+    in_order = len(lines) == 3 and lines[0] < lines[1] < lines[2]
+    return (back, *parted) if in_order else None
 
 
 def _called_from(

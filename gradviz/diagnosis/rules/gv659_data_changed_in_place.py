@@ -40,7 +40,7 @@ from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis._words import variable
-from gradviz.diagnosis.edits.writes import out_of_place
+from gradviz.diagnosis.edits.writes import out_of_place, receiver
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
@@ -131,9 +131,16 @@ def _found(history: History, line: _Line, renewed: set[int]) -> Call | None:
 
 
 def _is_state(history: History, call: Call, value: Value) -> bool:
-    """Tell whether a tensor of its own began as a constant: a state that goes on."""
+    """Tell whether a tensor of its own began as a constant: a state that goes on.
+
+    It may have, where nobody saw it made: in a step that was told in brief.
+    """
     maker = history.producer(value, before=call.index)
-    return maker is not None and plain(maker.op) in CONSTANTS
+    if maker is not None:
+        return plain(maker.op) in CONSTANTS
+    before = [each for each in history.backwards if each.index < call.index]
+    whole = history.is_whole(0, call.index) and all(each.whole for each in before)
+    return not whole
 
 
 def _is_one_batch(history: History, call: Call, value: Value) -> bool:
@@ -189,13 +196,13 @@ def _fed(history: History) -> set[int]:
 
 def _hit(history: History, first: Call) -> Hit:
     value = first.writes[0].value
-    name = variable(history, value)
+    name = variable(history, value) or receiver(history, first.site)
     base = history.producer(value, before=first.index)
     source = (
         base.inputs[0] if base is not None and value.is_view and base.inputs else None
     )
     of = history.name(source, "") if source is not None else ""
-    what = f"`{name}`" if name else "what it changes"
+    what = f"`{name}`" if name else "a tensor that comes by again"
     view = f"It is a view of {of}, so this" if of and of != what else "This"
     return Hit(
         f"`{history.text(first.site)}` changes {what} in place. {view} "

@@ -1,8 +1,10 @@
-"""Steps of an optimizer are too small for the dtype of the weights.
+"""Steps of an optimizer, or of an average, are too small for the dtype of the weights.
 
 What it does
     Finds optimizers of ``bfloat16`` or ``float16`` parameters whose steps left at least
-    nine of ten elements that had a gradient exactly as they were.
+    nine of ten elements that had a gradient exactly as they were. Also moving averages
+    of parameters that are kept in such a dtype, where most steps are smaller than half
+    the distance between two of its numbers.
 
 Why is this bad
     A ``bfloat16`` has 8 bits of precision: next to 1 the nearest number is 1.0078. A
@@ -21,10 +23,11 @@ Use instead
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)  # float32 weights
         with torch.autocast("cuda", dtype=torch.bfloat16):
             loss = model(x).mean()
+        shadow = [p.detach().float().clone() for p in model.parameters()]
 
 When it stays quiet
     Optimizers that keep weights of their own in ``float32``, steps with a rate of 0,
-    and elements without a gradient.
+    and elements without a gradient. Averages whose steps would not add up to anything.
 
 References
     https://pytorch.org/docs/stable/amp.html
@@ -37,6 +40,7 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
+from gradviz.diagnosis.rules._rounded_averages import of_averages
 from gradviz.program import Call, History, Optimizer
 
 _LEAST = 0.9  # of the elements
@@ -46,7 +50,8 @@ _STEPS = 3
 
 @rule("GV683", "updates-rounded-away", "warning")
 def check(history: History) -> Iterator[Hit]:
-    """Yield one hit per optimizer whose steps leave its weights as they are."""
+    """Yield one hit per optimizer or average whose steps leave things as they are."""
+    yield from of_averages(history)
     for each in history.program.optimizers.values():
         steps = moves(history).get(each.key, [])
         if each.narrow and each.stood >= _LEAST * each.narrow and len(steps) >= _STEPS:

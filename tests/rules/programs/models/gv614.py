@@ -142,4 +142,58 @@ PROGRAMS: list[Case] = [
         """,
         "eval-mode-left-on",
     ),
+    case(
+        "switched_back_before_a_helper_evaluates",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        @torch.no_grad()
+        def guess(model, x):
+            model.eval()
+            return model(x).sign()
+
+        def compute_loss(model, x):
+            model.train()  # CULPRIT
+            wanted = guess(model, x)
+            return (model(x) - wanted).pow(2).mean()
+
+        for step in range(3):
+            loss = compute_loss(net, torch.randn(6, 4))
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "eval-mode-left-on",
+        says=["`guess(model, x)`", "Move it behind"],
+    ),
+    case(
+        "switched_back_behind_a_helper_that_evaluates",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        @torch.no_grad()
+        def guess(model, x):
+            model.eval()
+            return model(x).sign()
+
+        def compute_loss(model, x):
+            wanted = guess(model, x)
+            model.train()
+            return (model(x) - wanted).pow(2).mean()
+
+        for step in range(3):
+            loss = compute_loss(net, torch.randn(6, 4))
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]

@@ -113,4 +113,25 @@ PROGRAMS: list[Case] = [
                     mine.lerp_(other[name], 0.1)
         """,
     ),
+    case(
+        "sums_over_tasks_that_begin_with_zeros_each_time",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(80):
+            total = [torch.zeros_like(p) for p in net.parameters()]
+            for task in range(3):
+                fast = nn.Linear(4, 1)
+                fast.load_state_dict(net.state_dict())
+                fast(torch.randn(8, 4)).square().mean().backward()
+                for acc, p in zip(total, fast.parameters()):
+                    acc.add_(p.grad, alpha=1 / 3)
+            for p, g in zip(net.parameters(), total):
+                p.grad = g
+            opt.step()
+        """,
+    ),
 ]

@@ -58,4 +58,90 @@ PROGRAMS: list[Case] = [
             warm.step()
         """,
     ),
+    case(
+        "an_average_in_bfloat16",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+
+        class Average:
+            def __init__(self, params, dtype):
+                self.shadow = [p.detach().clone().to(dtype) for p in params]
+
+            @torch.no_grad()
+            def update(self, params, rate):
+                for s, p in zip(self.shadow, params):
+                    s.sub_(rate * (s - p.to(s.dtype)))
+
+        net = nn.Linear(8, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        average = Average(net.parameters(), torch.bfloat16)  # CULPRIT
+        for _ in range(30):
+            x, y = torch.randn(16, 8), torch.randint(0, 3, (16,))
+            loss = nn.functional.cross_entropy(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            average.update(net.parameters(), 0.002)
+        """,
+        "updates-rounded-away",
+        says=["average", "bfloat16"],
+    ),
+    case(
+        "an_average_in_float32",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+
+        class Average:
+            def __init__(self, params, dtype):
+                self.shadow = [p.detach().clone().to(dtype) for p in params]
+
+            @torch.no_grad()
+            def update(self, params, rate):
+                for s, p in zip(self.shadow, params):
+                    s.sub_(rate * (s - p.to(s.dtype)))
+
+        net = nn.Linear(8, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        average = Average(net.parameters(), torch.float32)
+        for _ in range(30):
+            x, y = torch.randn(16, 8), torch.randint(0, 3, (16,))
+            loss = nn.functional.cross_entropy(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            average.update(net.parameters(), 0.002)
+        """,
+    ),
+    case(
+        "an_average_in_bfloat16_that_moves",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+
+        class Average:
+            def __init__(self, params, dtype):
+                self.shadow = [p.detach().clone().to(dtype) for p in params]
+
+            @torch.no_grad()
+            def update(self, params, rate):
+                for s, p in zip(self.shadow, params):
+                    s.sub_(rate * (s - p.to(s.dtype)))
+
+        net = nn.Linear(8, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        average = Average(net.parameters(), torch.bfloat16)
+        for _ in range(30):
+            x, y = torch.randn(16, 8), torch.randint(0, 3, (16,))
+            loss = nn.functional.cross_entropy(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            average.update(net.parameters(), 0.3)
+        """,
+    ),
 ]
