@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
 from gradviz.dependence.flow import name_of
+from gradviz.diagnosis.decisions.helpers import misused
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
@@ -70,6 +71,18 @@ def words(history: History, cut: Cut) -> Words:
             f"Use the values that `{call.op}` gives, too, or the scores themselves (a "
             "softmax, a mask times the scores): positions only choose.",
             call.site,
+        )
+    caller = misused(history, call, cut.backward)
+    if caller is not None:
+        used = history.text(caller)
+        return Words(
+            f"`{used}` ({history.line(caller)}) gives the loss positions, of "
+            f"`{call.op}` in {history.line(call.site)}: they have no gradient, and the "
+            f"graph of {name} ends there.",
+            "Compute the loss from the scores themselves (`F.cross_entropy(logits, "
+            f"target)`, a softmax), and keep `{used}` for what is only measured.",
+            caller,
+            related=(Related("the graph ends here", call.site),),
         )
     return Words(
         f"`{call.op}` gives positions, which have no gradient: {name} still had a "

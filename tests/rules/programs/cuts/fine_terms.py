@@ -339,7 +339,8 @@ PROGRAMS: list[Case] = [
         parts = nn.ModuleList([trunk, head, probe])
         optimizer = torch.optim.Adam(parts.parameters(), lr=1e-2)
         for step in range(4):
-            x, y, z = torch.randn(9, 4), torch.randint(0, 3, (9,)), torch.randint(0, 2, (9,))
+            x, y = torch.randn(9, 4), torch.randint(0, 3, (9,))
+            z = torch.randint(0, 2, (9,))
             h = torch.relu(trunk(x))
             loss = F.cross_entropy(head(h), y) + F.cross_entropy(probe(h.detach()), z)
             agreed = F.mse_loss(h.detach(), x.mean(1, keepdim=True).expand_as(h))
@@ -347,6 +348,38 @@ PROGRAMS: list[Case] = [
             loss.backward()
             optimizer.step()
             print(step, loss.item(), (loss + agreed).item())
+        """,
+    ),
+    case(
+        "second_results_that_are_not_needed_or_kept",
+        """
+        import torch
+        from torch import nn
+
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(4, 4))
+
+            def forward(self, x):
+                return torch.tanh(x @ self.weight), self.weight.square().sum()
+
+        torch.manual_seed(0)
+        body, tail = [nn.ModuleList([Layer(), Layer()]) for _ in range(2)]
+        parts = [*body.parameters(), *tail.parameters()]
+        optimizer = torch.optim.SGD(parts, lr=0.01)
+        for step in range(3):
+            x, sizes = torch.randn(6, 4), []
+            out = x
+            for layer in body:
+                out, size = layer(out)
+                sizes.append(size)
+            for layer in tail:
+                out, _ = layer(out)
+            loss = (out - x.tanh()).square().mean() + 1e-3 * sum(sizes)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
         """,
     ),
 ]
