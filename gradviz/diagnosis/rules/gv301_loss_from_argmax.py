@@ -3,7 +3,8 @@
 What it does
     Finds positions (``argmax``, ``argsort``, the indices of ``topk`` or ``sort``,
     ``multinomial``) that a backward pass meets on the way to leaves that it cannot
-    reach otherwise.
+    reach otherwise. Where a helper gives them that a metric needs as well, who hands
+    them to the loss is to blame.
 
 Why is this bad
     A position does not move when a score moves a little: there is no derivative, and

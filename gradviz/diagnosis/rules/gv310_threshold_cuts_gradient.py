@@ -2,7 +2,8 @@
 
 What it does
     Finds comparisons (``>``, ``==``, ``.bool()``) on the way to a root where the leaves
-    behind get no gradient in the whole run.
+    behind get no gradient in the whole run. Where a helper decides so for a metric as
+    well, who hands its result to the loss is to blame.
 
 Why is this bad
     The result is true or false; it does not change when a score changes a little, so

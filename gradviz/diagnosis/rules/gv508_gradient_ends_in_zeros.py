@@ -234,6 +234,7 @@ def _hits(history: History, stop: Stop, is_alone: bool) -> Iterator[Hit]:
     )
     rounded = _rounded(history, call) if of_op(call.op) == "product" else None
     site, severity, related = call.site, None, ()
+    zero = zero_at(history, stop) if is_alone else filled_up(history, call)
     if rounded is not None:
         what = (
             f"`{history.text(rounded.site)}` ({history.line(rounded.site)}) rounds to "
@@ -250,9 +251,9 @@ def _hits(history: History, stop: Stop, is_alone: bool) -> Iterator[Hit]:
         what = f"{here} lets nothing through, so {lost}."
         fix = "Check which side of its condition is taken."
         severity = "info"
-    elif is_alone:
-        zero = zero_at(history, stop)
-        what = f"{here} {zero.words}: {lost}, and its optimizer gets nothing else."
+    elif zero is not None:
+        all_of_it = ", and its optimizer gets nothing else" if is_alone else ""
+        what = f"{here} {zero.words}: {lost}{all_of_it}."
         site, fix, severity = zero.site, zero.fix, None if zero.is_given else "info"
         related = (Related("ends here", call.site),) if site != call.site else ()
     else:

@@ -2,8 +2,8 @@
 
 What it does
     Finds ``nll_loss`` and ``kl_div`` whose first argument has values above 0, or comes
-    straight from ``softmax`` or ``sigmoid``. The softmax is to blame, or the call of the
-    loss where the program computes with the probabilities, too.
+    straight from ``softmax`` or ``sigmoid``. The softmax is to blame, or the call of
+    the loss where the program computes with the probabilities, too.
 
 Why is this bad
     The logarithm of a probability is never above 0. Without it the loss is no distance
