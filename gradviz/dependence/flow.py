@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -201,10 +201,10 @@ class Flow:
                 if turn in passed:
                     continue
                 passed.add(turn)
-                compares, meets = _compares(call), meeting(call)
+                target, meets = compares(call), meeting(call)
                 for operand, export in self._operands(call):
                     way = export or detour
-                    met = not compares and (fed or meets(operand))
+                    met = not target and (fed or meets(operand))
                     if operand.requires_grad and is_apart(call, made) and not export:
                         continue
                     if operand.requires_grad and (way or is_new(call, made)):
@@ -223,6 +223,22 @@ class Flow:
             source = export.inputs[0]
             if source.requires_grad and export.index < use.index:
                 yield Crossing(export, source)
+
+    def calls_between(
+        self, start: Iterable[Value], end: Value, before: int
+    ) -> list[Call]:
+        """Return the calls on the ways from some values to another one."""
+        behind = self.history.behind([end], before)
+        waiting = [each.tensor for each in start]
+        met, found = set(waiting), dict[int, Call]()
+        for tensor in waiting:
+            for use in self.history.uses(tensor):
+                made = {each.tensor for each in use.outputs} & behind
+                if use.index < before and made:
+                    found[use.index] = use
+                    waiting += made - met
+                    met |= made
+        return [found[index] for index in sorted(found)]
 
     def leaves(self, value: Value, before: int) -> set[int]:
         """Return the leaves that the graph of a value ends at.
@@ -373,5 +389,6 @@ class Flow:
         return [each for each in self._exports if since < each.index < call.index]
 
 
-def _compares(call: Call) -> bool:
+def compares(call: Call) -> bool:
+    """Tell whether a call compares its operands, as losses and differences do."""
     return name_of(call) in _COMPARISONS or call.op.endswith("_loss")

@@ -19,13 +19,15 @@ Fate = Literal["unbound", "unread", "overwritten", "last iteration", "returned"]
 class Lost:
     """How a value was lost: ``line`` is where it was bound over, or its loop begins.
 
-    ``bound`` is the line that keeps the last one of a loop, under another name.
+    ``bound`` is the line that keeps the last one of a loop, under another name;
+    ``place`` is that in the tuple which a function returned.
     """
 
     fate: Fate
     name: str = ""
     line: int | None = None
     bound: int | None = None
+    place: int | None = None
 
 
 def is_unbound(places: Places, site: RawSite) -> bool:
@@ -38,20 +40,30 @@ def is_unbound(places: Places, site: RawSite) -> bool:
     )
 
 
-def lost(places: Places, site: RawSite) -> Lost | None:
+def lost(places: Places, site: RawSite, place: int | None = None) -> Lost | None:
     """Return how the value of a statement is lost; None where anything may read it.
 
     Only names of a function or a script that nothing else can see are followed, and
-    names that take a value over as it is: ``total = loss``.
+    names that take a value over as it is: ``total = loss``. With ``place``, of what is
+    there in the tuple that the statement computes: ``out, extra = layer(x)``. That a
+    name says itself that nobody needs it, as ``_`` does, is no loss.
     """
     statement = places.statement(site)
     if isinstance(statement, ast.Expr):
-        return Lost("unbound") if is_unbound(places, site) else None
-    if not _is_whole(places.expression(site), statement):
+        whole = place is None and is_unbound(places, site)
+        return Lost("unbound") if whole else None
+    text = places.expression(site)
+    if isinstance(statement, ast.Return) and place is None:
+        at = _place_in(text, statement.value)
+        if at is not None:
+            return Lost("returned", place=at)
+    if not _is_whole(text, statement):
         return None  # an argument of something that may keep it
     if isinstance(statement, ast.Return):
-        return Lost("returned")
-    name = _bound(statement)
+        return Lost("returned", place=place)
+    name = _bound(statement) if place is None else _bound_at(statement, place)
+    if place is not None and name is not None and not name.strip("_"):
+        return None
     scope = places.function(site[0]) or places.tree(site[0].co_filename)
     if statement is None or name is None or scope is None:
         return None
@@ -151,10 +163,33 @@ def _is_whole(text: str, statement: ast.stmt | None) -> bool:
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.expr):
         return False
+    return _unparsed(text) == ast.unparse(value)
+
+
+def _place_in(text: str, value: ast.expr | None) -> int | None:
+    """Return where in a tuple an expression stands."""
+    if not isinstance(value, ast.Tuple):
+        return None
+    alike = (ast.unparse(each) == _unparsed(text) for each in value.elts)
+    return next((place for place, same in enumerate(alike) if same), None)
+
+
+def _unparsed(text: str) -> str | None:
     try:
-        return ast.unparse(ast.parse(text.strip(), mode="eval")) == ast.unparse(value)
+        return ast.unparse(ast.parse(text.strip(), mode="eval"))
     except SyntaxError:
-        return False
+        return None
+
+
+def _bound_at(statement: ast.stmt | None, place: int) -> str | None:
+    """Return the name that takes one of the elements of a tuple."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else ()
+    only = targets[0] if len(targets) == 1 else None
+    names = only.elts if isinstance(only, ast.Tuple | ast.List) else ()
+    if any(isinstance(each, ast.Starred) for each in names) or place >= len(names):
+        return None
+    name = names[place]
+    return name.id if isinstance(name, ast.Name) else None
 
 
 def _bound(statement: ast.stmt | None) -> str | None:

@@ -29,10 +29,13 @@ class Words:
 
 def cut_rule(
     code: str, slug: str, *kinds: Kind
-) -> Callable[[Callable[[History, Cut], Words]], Rule]:
-    """Make a rule of the words for cuts of these kinds: it finds those that matter."""
+) -> Callable[[Callable[[History, Cut], Words | None]], Rule]:
+    """Make a rule of the words for cuts of these kinds: it finds those that matter.
 
-    def of(words: Callable[[History, Cut], Words]) -> Rule:
+    There are none for a cut that is meant, where another one is to blame.
+    """
+
+    def of(words: Callable[[History, Cut], Words | None]) -> Rule:
         def check(history: History) -> Iterator[Hit]:
             for cut in (*cuts(history), *term_cuts(history)):
                 if (
@@ -41,8 +44,9 @@ def cut_rule(
                     and not _is_fair(history, cut)
                 ):
                     severity, lost = _weight(history, cut)
-                    if lost:
-                        yield make(history, cut, words(history, cut), severity, lost)
+                    said = words(history, cut) if lost else None
+                    if said is not None:
+                        yield make(history, cut, said, severity, lost)
 
         return Rule(code, slug, "warning", check)
 

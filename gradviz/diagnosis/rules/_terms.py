@@ -78,8 +78,9 @@ def scored(history: History, value: Value, leaves: set[int]) -> bool:
 def term_cuts(history: History) -> list[Cut]:
     """Return the cuts that cost one term of a loss leaves that others still reach.
 
-    Either the term moves nothing that its pass is to train, or a draw feeds it whose
-    distribution has no other way to learn from what it draws.
+    Either the term moves nothing that its pass is to train, or another pass trains what
+    judges there what was cut off, or a draw feeds it whose distribution has no other
+    way to learn from what it draws.
     """
     if learning.wanted(history) is None:
         return []
@@ -121,9 +122,10 @@ def _cut(
     for crossing in flow.crossings(term.value, use.index):
         kind, _ = blamed(history, crossing)
         in_part = stepped and (kind in _IN_PART or _detaches(crossing, kind))
-        if kind != "sample" and not (idle and in_part):
-            continue
         lost = (flow.leaves(crossing.source, crossing.call.index) & known) - met
+        idly = in_part and (idle or _is_judged(history, account, term, crossing, lost))
+        if kind != "sample" and not idly:
+            continue
         if (
             kind == "sample"
             and lost
@@ -132,6 +134,24 @@ def _cut(
             continue
         if lost:
             yield crossing, lost
+
+
+def _is_judged(
+    history: History, account: Account, term: Term, crossing: Crossing, lost: set[int]
+) -> bool:
+    """Tell whether a term judges what this pass trains by what another pass trains.
+
+    As a discriminator does in the step of the generator: what it is given is all that
+    the pass could change by it, whatever else the term may reach.
+    """
+    use = term.use or account.backward
+    stepped = applied(history).get(account.backward.index, set[int]())
+    if term.value is None or crossing.detour is not None or not lost & stepped:
+        return False
+    way = history.once(Flow).calls_between(crossing.call.outputs, term.value, use.index)
+    judge = {each.tensor for call in way for each in call.inputs if each.is_parameter}
+    others = {leaf for leaves in applied(history).values() for leaf in leaves}
+    return bool(judge) and judge <= (others & account.leaves(term)) - stepped
 
 
 def _detaches(crossing: Crossing, kind: str) -> bool:

@@ -6,16 +6,19 @@ import ast
 from dataclasses import dataclass
 from math import prod
 
+from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import CONSTANTS, numbers_in, plain
 from gradviz.diagnosis.decisions.choice import choice
 from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.helpers import misused
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.gradient_flow import all_zero, origin
 from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Backward, Call, History, Node, RawSite
 
 _PRODUCTS = words("mul multiply rmul")
+_FILLS = words("setitem masked_fill index_fill fill index_put")
 _FAR = 20  # calls from infinite values back to where they came from
 
 
@@ -42,18 +45,16 @@ class Zero:
 def zero_at(history: History, stop: Stop) -> Zero:
     """Return what is known of a call behind which there are only zeros."""
     call = stop.call
+    constant = overwritten(history, stop)
+    if constant is not None:
+        return constant
     empty = _emptied(history, call)
     if empty is not None:
         what = f"works on nothing, since `{history.text(empty.site)}` selects nothing"
         return Zero(what, empty.site, "Check its condition: it never holds.")
-    made = _infinite(history, call)
-    if made is not None:
-        what = (
-            "is given nothing but infinite values, which "
-            f"`{history.text(made.site)}` ({history.line(made.site)}) put in"
-        )
-        fix = "Fill with what is not chosen later; perhaps the sign is the wrong one."
-        return Zero(what, made.site, fix)
+    infinite = filled_up(history, call)
+    if infinite is not None:
+        return infinite
     is_product = plain(call.op) in _PRODUCTS
     if is_product and 0 in numbers_in(call):
         fix = "Leave the factor out, or give it another value."
@@ -73,6 +74,45 @@ def zero_at(history: History, stop: Stop) -> Zero:
         call.site,
         "Check what it is given: where it is flat, nothing can be learned.",
         is_given=False,
+    )
+
+
+def filled_up(history: History, call: Call) -> Zero | None:
+    """Return what put in the infinite values that are all that a call is given."""
+    made = _infinite(history, call)
+    if made is None:
+        return None
+    what = (
+        "is given nothing but infinite values, which "
+        f"`{history.text(made.site)}` ({history.line(made.site)}) put in"
+    )
+    fix = "Fill with what is not chosen later; perhaps the sign is the wrong one."
+    return Zero(what, made.site, fix)
+
+
+def overwritten(history: History, stop: Stop) -> Zero | None:
+    """Return who put constants in the place of all that a gradient would go back to."""
+    call = stop.call
+    if plain(call.op) not in _FILLS or any(e.requires_grad for e in call.inputs[1:]):
+        return None
+    lines = [
+        history.line(each.site)
+        for write in call.writes
+        for each, _ in history.writes(write.storage, call.index, stop.backward.index)
+        if plain(each.op) in _FILLS
+        and not any(v.requires_grad for v in each.inputs[1:])
+    ]
+    also = f", and with {learning.joined(dict.fromkeys(lines))} it" if lines else ""
+    caller = misused(history, call, stop.backward)
+    fix = "Give the loss what was there before it is overwritten."
+    if caller is not None:
+        fix = (
+            f"{fix[:-1]}, and keep `{history.text(caller)}` for what is only measured."
+        )
+    return Zero(
+        f"puts constants in the place of what was computed{also} leaves nothing of it",
+        caller or call.site,
+        fix,
     )
 
 

@@ -3,7 +3,8 @@
 What it does
     Finds positions (``argmax``, ``argsort``, the indices of ``topk`` or ``sort``,
     ``multinomial``) that a backward pass meets on the way to leaves that it cannot
-    reach otherwise.
+    reach otherwise. Where a helper gives them that a metric needs as well, who hands
+    them to the loss is to blame.
 
 Why is this bad
     A position does not move when a score moves a little: there is no derivative, and
@@ -34,6 +35,7 @@ from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
 from gradviz.dependence.flow import name_of
+from gradviz.diagnosis.decisions.helpers import misused
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
@@ -70,6 +72,18 @@ def words(history: History, cut: Cut) -> Words:
             f"Use the values that `{call.op}` gives, too, or the scores themselves (a "
             "softmax, a mask times the scores): positions only choose.",
             call.site,
+        )
+    caller = misused(history, call, cut.backward)
+    if caller is not None:
+        used = history.text(caller)
+        return Words(
+            f"`{used}` ({history.line(caller)}) gives the loss positions, of "
+            f"`{call.op}` in {history.line(call.site)}: they have no gradient, and the "
+            f"graph of {name} ends there.",
+            "Compute the loss from the scores themselves (`F.cross_entropy(logits, "
+            f"target)`, a softmax), and keep `{used}` for what is only measured.",
+            caller,
+            related=(Related("the graph ends here", call.site),),
         )
     return Words(
         f"`{call.op}` gives positions, which have no gradient: {name} still had a "

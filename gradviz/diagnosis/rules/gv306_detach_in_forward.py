@@ -2,7 +2,9 @@
 
 What it does
     Finds ``detach()`` and ``.data`` on the way to a root where the leaves before them
-    get no gradient in the whole run.
+    get no gradient in the whole run. Also one on the way to a term of a loss that
+    teaches nobody so, or of whose way to what its pass trains only networks are left
+    that other passes train: a discriminator in the step of the generator.
 
 Why is this bad
     Nothing fails. The layers before the cut stay as they were initialised, and the
@@ -32,7 +34,8 @@ References
 
 from __future__ import annotations
 
-from gradviz.dependence.cuts import Cut, drops_graph
+from gradviz.dependence import learning
+from gradviz.dependence.cuts import Cut, cuts, drops_graph
 from gradviz.dependence.op_families import plain
 from gradviz.dependence.terms import StraightThrough, straight_through
 from gradviz.diagnosis.edits.calls import without_method
@@ -43,19 +46,37 @@ from gradviz.program import Call, History
 
 
 @cut_rule("GV306", "detach-in-forward", "detach")
-def words(history: History, cut: Cut) -> Words:
+def words(history: History, cut: Cut) -> Words | None:
     call = cut.call
     estimator = straight_through(history, call)
     if estimator is not None:
         return _estimated(history, call, estimator)
+    if cut.lost <= _passed_over(history):
+        return None
     spelled = "`.data`" if call.op == "data.get" else f"`.{call.op}()`"
     return Words(
         f"{spelled} in {history.line(call.site)} cuts the graph.",
-        f"Remove {spelled}, or take what it cuts off out of the optimizer if it is "
-        "not meant to learn.",
+        f"Remove {spelled}, or leave the term out if it is not to teach them."
+        if cut.term
+        else f"Remove {spelled}, or take what it cuts off out of the optimizer if it "
+        "is not meant to learn.",
         call.site,
         edit=without_method(call.site, ("detach", "data")),
     )
+
+
+@learning.once
+def _passed_over(history: History) -> set[int]:
+    """Return the leaves that a term was to teach and an estimator keeps from it.
+
+    There the term is to change: other losses of the kind detach them on purpose.
+    """
+    found = set[int]()
+    for cut in cuts(history):
+        estimator = straight_through(history, cut.call)
+        if estimator is not None and _compared(history, estimator) is not None:
+            found |= cut.lost
+    return found
 
 
 def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
@@ -65,10 +86,8 @@ def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
         for each in (found.result, found.shown, found.passed)
     )
     term = _compared(history, found)
-    fix = (
-        f"Give {shown} a term of its own, from before the estimator: "
-        f"`F.mse_loss({shown.strip('`')}, {passed.strip('`')}.detach())`."
-    )
+    own = f"`F.mse_loss({shown.strip('`')}, {passed.strip('`')}.detach())`"
+    fix = f"Give {shown} a term of its own, from before the estimator: {own}."
     if term is None:
         return Words(
             f"The straight-through estimator in {history.line(cut.site)} hands the "
@@ -77,10 +96,22 @@ def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
             fix,
             cut.site,
         )
+    here, there = history.line(term.site), history.line(cut.site)
+    if through == shown:  # one name for both: the line stands too early
+        return Words(
+            f"The straight-through estimator in {there} takes the name {shown} over, "
+            f"and `{history.text(term.site)}` ({here}) compares its result with the "
+            f"detached {passed}: the gradient goes to {passed}, none to what was "
+            f"{shown} before.",
+            f"Move this line behind {here}, so that the losses are computed from what "
+            "was looked up; what goes on from here stays as it is.",
+            cut.site,
+            related=(Related("compared here", term.site),),
+        )
     return Words(
         f"`{history.text(term.site)}` compares {through}, which comes from a "
-        f"straight-through estimator ({history.line(cut.site)}), with the detached "
-        f"{passed}: its gradient goes to {passed} and none to {shown}.",
+        f"straight-through estimator ({there}), with the detached {passed}: its "
+        f"gradient goes to {passed} and none to {shown}.",
         f"Compare {shown} instead. {fix}",
         term.site,
         related=(Related("the gradient goes past here", cut.site),),

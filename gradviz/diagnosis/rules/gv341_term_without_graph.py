@@ -39,7 +39,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import blamed, cuts
-from gradviz.dependence.flow import Crossing, Flow
+from gradviz.dependence.flow import Crossing, Flow, compares
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -93,7 +93,7 @@ def _cut(
             continue
         if not said and crossing.detour is None:
             return crossing
-        if said and not _is_meant(history, account, crossing, shaped):
+        if said and not _is_meant(history, account, term, crossing):
             return crossing
     return None
 
@@ -108,24 +108,35 @@ def _has_twin(history: History, account: Account, crossing: Crossing) -> bool:
 
 
 def _is_meant(
-    history: History, account: Account, crossing: Crossing, shaped: bool
+    history: History, account: Account, term: Term, crossing: Crossing
 ) -> bool:
     """Tell whether the graph of what became a constant serves a pass in its own right.
 
-    Also what holds another term: ``surrogate + (loss - surrogate).detach()``.
+    Also what holds another term: ``surrogate + (loss - surrogate).detach()``. One
+    number of many that were cut off may be a baseline, but not where it compares them.
     """
     source = crossing.source
     if source.is_leaf:
         return not source.is_parameter
     if source.node is None or source.node in walked(history):
         return True
-    if bool(source.shape) != shaped:
+    shaped = term.value is not None and bool(term.value.shape)
+    if bool(source.shape) != shaped and not _is_of_loss(history, term, crossing):
         return True
     behind = history.behind([source], crossing.call.index)
     terms = {
         each.value.tensor for each in account.terms if each.value and each.has_graph
     }
     return bool(behind & terms)
+
+
+def _is_of_loss(history: History, term: Term, crossing: Crossing) -> bool:
+    """Tell whether a loss was computed from what was cut off, to be added as a term."""
+    if term.value is None or term.use is None:
+        return False
+    flow, made = history.once(Flow), crossing.call.outputs
+    way = flow.calls_between(made, term.value, term.use.index)
+    return any(map(compares, way))
 
 
 def _place(history: History, crossing: Crossing, term: Term) -> RawSite | None:

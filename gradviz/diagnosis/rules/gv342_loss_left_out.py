@@ -3,7 +3,8 @@
 What it does
     Finds single numbers with a graph that nothing takes, in every step or in every
     iteration of a loop but the last: the name was bound to another loss before anything
-    read it, or is never read, or the sum was not bound to a name at all.
+    read it, or is never read, or the sum was not bound to a name at all. A function may
+    have returned it beside something else: ``x, kl = layer(x)``.
 
 Why is this bad
     What this loss was to teach is never learnt, and the other losses hide it: training
@@ -24,8 +25,8 @@ Use instead
         loss.backward()
 
 When it stays quiet
-    Anything reads the number, to print or to keep it; it reaches nothing that an
-    optimizer steps; it happens once.
+    Anything reads the number, to print or to keep it; its name is ``_``; it reaches
+    nothing that an optimizer steps; it happens once.
 
 References
     https://docs.astral.sh/ruff/rules/unused-variable/
@@ -50,8 +51,8 @@ _WORDS = {
     "unbound": "nothing takes its result",
     "unread": "nothing reads `{name}`",
     "overwritten": "line {line} binds `{name}` anew before anything reads it",
-    "last iteration": "nothing in the loop of line {line} reads `{name}`: only the "
-    "loss of the last iteration is left",
+    "last iteration": "nothing in the loop of line {line} reads `{name}`, so at most "
+    "the loss of the last iteration is left",
 }
 
 Place = tuple[str, tuple[RawSite | None, ...]]
@@ -88,12 +89,14 @@ def _lost(
     history: History, around: Iterable[RawSite | None]
 ) -> tuple[RawSite | None, Lost | None]:
     """Return where a value is lost, by the function that made it or one it went to."""
+    place: int | None = None
     for site in around:
         if site is None or package_of(site[0].co_filename):
             break
-        how = lost(history.places, site)
+        how = lost(history.places, site, place)
         if how is None or how.fate != "returned":
             return site, how
+        place = how.place
     return None, None
 
 

@@ -5,7 +5,9 @@ What it does
     where a gradient reached that call: a product with a factor that rounding made 0, a
     softmax or a normalisation over a single element, a mask that lets nothing through,
     two ways whose gradients are opposite. Where an optimizer gets nothing but zeros,
-    any call that makes them, a factor of 0 and an empty selection among them.
+    any call that makes them, a factor of 0, an empty selection and constants that are
+    written over all of a result among them. Of one term of a loss: infinite values that
+    were filled in and are all that a hinge is given.
 
 Why is this bad
     The graph is whole, the parameter has a gradient, the optimizer steps, and nothing
@@ -42,12 +44,15 @@ from gradviz.dependence import learning
 from gradviz.dependence.axis_walk import over
 from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import function_of, of_op, plain
+from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.numbers import divided_exactly
 from gradviz.diagnosis.gradient_flow import all_zero, leaf_norms, without_gradient
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.diagnosis.rules._zeros import Stop, zero_at
+from gradviz.diagnosis.rules._terms import in_all_passes
+from gradviz.diagnosis.rules._terms import words as words_of
+from gradviz.diagnosis.rules._zeros import Stop, Zero, filled_up, zero_at
 from gradviz.program import Backward, Call, History, Node, NodeRun, RawSite, Value
 
 _ROUNDING = words("floordiv floor_divide floor round trunc ceil fix long int short")
@@ -76,7 +81,49 @@ def check(history: History) -> Iterator[Hit]:
         elif (call := history.maker(nodes[0])) and nodes[0].custom is None:
             stop = Stop(nodes[0], call, passes[keys], frozenset(leaves))
             yield from _hits(history, stop, bool(leaves & alone))
-    yield from _constants(history, {key for keys in behind for key in keys})
+    told = {key for keys in behind for key in keys}
+    yield from _constants(history, told)
+    yield from _of_terms(history, told)
+
+
+def _of_terms(history: History, told: set[int]) -> Iterator[Hit]:
+    """Yield one hit per term that infinite values make a constant in every pass.
+
+    A hinge that no pass reaches is only satisfied; of such a one nothing can be.
+    """
+
+    def is_idle(account: Account, term: Term) -> bool:
+        return term.has_graph and term.weight != 0 and account.gives(term) is False
+
+    for account, term in in_all_passes(history, is_idle):
+        runs = {run.node: run for run in account.backward.runs}
+        for node in account.nodes(term):
+            run, call = runs.get(node.key), history.maker(node)
+            if run is None or call is None or node.key in told:
+                continue
+            if not any_nonzero(run.incoming) or any_nonzero(run.outgoing):
+                continue
+            zero = filled_up(history, call)
+            if zero is not None:
+                yield _of_term(history, account, term, call, zero)
+
+
+def _of_term(
+    history: History, account: Account, term: Term, call: Call, zero: Zero
+) -> Hit:
+    leaves = account.leaves(term)
+    return Hit(
+        f"`{history.text(call.site)}` ({history.line(call.site)}) {zero.words}: "
+        f"{words_of(history, account, term)} gives "
+        f"{learning.listed(history, leaves)} nothing but zeros, in every pass.",
+        zero.site,
+        zero.fix,
+        symptom=account.backward.site,
+        related=(Related("ends here", call.site), Related("the term", term.site)),
+        nodes=call.nodes,
+        tensors=tuple(sorted(leaves)),
+        certainty=0.9,
+    )
 
 
 def _constants(history: History, told: set[int]) -> Iterator[Hit]:
@@ -187,6 +234,7 @@ def _hits(history: History, stop: Stop, is_alone: bool) -> Iterator[Hit]:
     )
     rounded = _rounded(history, call) if of_op(call.op) == "product" else None
     site, severity, related = call.site, None, ()
+    zero = zero_at(history, stop) if is_alone else filled_up(history, call)
     if rounded is not None:
         what = (
             f"`{history.text(rounded.site)}` ({history.line(rounded.site)}) rounds to "
@@ -197,13 +245,15 @@ def _hits(history: History, stop: Stop, is_alone: bool) -> Iterator[Hit]:
     elif _is_over_one(node, call):
         what = f"{here} runs over one element, so its result is a constant: {lost}."
         fix = "Give it a dimension of more than one element, or use sigmoid for one."
-    elif function_of(node.name) in _MASKS:
+    elif function_of(node.name) in _MASKS and not (
+        is_alone and plain(call.op) == "setitem"
+    ):
         what = f"{here} lets nothing through, so {lost}."
         fix = "Check which side of its condition is taken."
         severity = "info"
-    elif is_alone:
-        zero = zero_at(history, stop)
-        what = f"{here} {zero.words}: {lost}, and its optimizer gets nothing else."
+    elif zero is not None:
+        all_of_it = ", and its optimizer gets nothing else" if is_alone else ""
+        what = f"{here} {zero.words}: {lost}{all_of_it}."
         site, fix, severity = zero.site, zero.fix, None if zero.is_given else "info"
         related = (Related("ends here", call.site),) if site != call.site else ()
     else:

@@ -2,7 +2,8 @@
 
 What it does
     Finds ``nll_loss`` and ``kl_div`` whose first argument has values above 0, or comes
-    straight from ``softmax`` or ``sigmoid``.
+    straight from ``softmax`` or ``sigmoid``. The softmax is to blame, or the call of
+    the loss where the program computes with the probabilities, too.
 
 Why is this bad
     The logarithm of a probability is never above 0. Without it the loss is no distance
@@ -38,6 +39,7 @@ _PROBABILITIES = words("softmax sigmoid softmin")
 _LAYERS = words("Softmax Softmin Sigmoid")
 _CRITERIA = words("NLLLoss NLLLoss2d KLDivLoss CTCLoss")
 _ROUNDING = 1e-3
+_ORDERING = words("argmax max topk sort argsort detach cpu")
 
 _OF_LOGS = "Give it the logarithm: `log_softmax` of what the softmax was given."
 
@@ -58,6 +60,34 @@ def check(history: History) -> Iterator[Hit]:
             yield _hit(history, call, made, highest)
 
 
+def _is_needed(history: History, made: Call) -> bool:
+    """Tell whether the program computes with these probabilities elsewhere, too.
+
+    What only compares them, as a choice of the best does, can do so with logarithms.
+    """
+    return any(
+        use.op not in (*_LOSSES, *_ORDERING) and use.outputs
+        for each in history.calls
+        if each.site == made.site and each.op == made.op
+        for use in history.uses(each.outputs[0].tensor)
+    )
+
+
+def _of_loss(history: History, call: Call, made: Call) -> Hit:
+    given = history.name(call.inputs[0], "").strip("`") or history.text(made.site)
+    return Hit(
+        f"`{history.text(call.site)}` needs log-probabilities, which are never above "
+        f"0, but `{given}` holds probabilities, of `{history.text(made.site)}` "
+        f"({history.line(made.site)}): this is no distance to the target. Elsewhere "
+        "the program needs the probabilities.",
+        call.site,
+        f"Give it the logarithm: `{given}.clamp_min(1e-8).log()`, or `log_softmax` of "
+        "what the softmax was given.",
+        related=(Related("the probabilities", made.site),),
+        tensors=(call.inputs[0].tensor,),
+    )
+
+
 def _hit(history: History, call: Call, made: Call | None, highest: float | None) -> Hit:
     given = history.name(call.inputs[0], "its input")
     reason = (
@@ -66,6 +96,8 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         else f"but {given} holds probabilities, of `{history.text(made.site)}` "
         f"({history.line(made.site)})"
     )
+    if made is not None and _is_needed(history, made):
+        return _of_loss(history, call, made)
     chosen = (
         of_function(history, call, _CRITERIA)
         if made is None

@@ -25,7 +25,7 @@ Use instead
 
 When it stays quiet
     Targets for each step of a sequence, a batch of one, attention among the elements of
-    a set, time in an order of its own.
+    a set, time in an order of its own, an index that picked rows and steps at once.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.LSTM.html
@@ -108,9 +108,25 @@ def _taken(axes: Axes) -> Iterator[tuple[Call, Call | None, str]]:
                 if found is None or any(map(_scanned, axes_in(target))):
                     continue
                 if any(map(axis.picked_with, axes_in(target))):
-                    yield found, meeting.call, "index"
+                    if not _picked_both(axes, found, axis):
+                        yield found, meeting.call, "index"
                 elif any(e.how == "dropped" and e.call is found for e in axis.behind()):
                     yield found, meeting.call, "dropped"
+
+
+def _picked_both(axes: Axes, call: Call, axis: Axis) -> bool:
+    """Tell whether one index chose what a layer goes along, and what it takes for rows.
+
+    Of an index with a row for each sample nothing says which dimension are samples.
+    """
+    chosen = {each.call.index for each in axis.moves}
+    return any(
+        move.call.index in chosen
+        for scan in axes.scans
+        if scan.call is call
+        for each in axes_in(scan.beside)
+        for move in each.moves
+    )
 
 
 def _scanned(axis: Axis) -> Call | None:

@@ -200,7 +200,8 @@ def _same_loss(call: Call) -> bool:
 def _difference(history: History, call: Call) -> Hit:
     one, other = call.inputs[:2]
     alias = aliased_at(history, call.site) if one.tensor == other.tensor else None
-    again = _computed_again(history, call) if one.tensor != other.tensor else None
+    apart = one.tensor != other.tensor
+    first, again = _computed_twice(history, call) if apart else (None, None)
     name = name_of(history, one, "one tensor")
     if one.tensor == other.tensor:
         what = f"both sides are {name}, the same tensor"
@@ -211,8 +212,8 @@ def _difference(history: History, call: Call) -> Hit:
             f"time in {history.line(again)}"
         )
         fix = (
-            "Use what was computed and detached before the parameters changed, not the "
-            "same once more."
+            "Use what was computed before the parameters changed, not the same once "
+            "more. Where second derivatives are wanted, detach the side that stays."
         )
     else:
         what = "the derivatives of both sides are equal"
@@ -230,7 +231,10 @@ def _difference(history: History, call: Call) -> Hit:
         symptom=call.site,
         related=()
         if alias is None and again is None
-        else (Related("subtracted here", call.site),),
+        else (
+            Related("subtracted here", call.site),
+            Related("computed first", first),
+        ),
         nodes=call.nodes,
         tensors=(one.tensor, other.tensor),
         severity="warning",
@@ -238,16 +242,20 @@ def _difference(history: History, call: Call) -> Hit:
     )
 
 
-def _computed_again(history: History, call: Call) -> RawSite | None:
-    """Return the line that computed the later operand, which is as the earlier one."""
+def _computed_twice(
+    history: History, call: Call
+) -> tuple[RawSite | None, RawSite | None]:
+    """Return the lines that computed two operands in the same way, in order."""
     one, other = call.inputs[:2]
     if not alike(history, one, other, call.index):
-        return None
-    made = (history.producer(each, before=call.index) for each in (one, other))
-    last = max(filter(None, made), key=lambda each: each.index, default=None)
+        return None, None
+    made = [history.producer(each, before=call.index) for each in (one, other)]
+    known = sorted(filter(None, made), key=lambda each: each.index)
     code = None if call.site is None else call.site[0]
-    sites = () if last is None else last.frames
-    return next((each for each in sites if each[0] is code), None)
+    sites = [
+        next((each for each in one.frames if each[0] is code), None) for one in known
+    ]
+    return (sites[0], sites[1]) if len(sites) > 1 else (None, None)
 
 
 def _same(one: Value, other: Value) -> bool:

@@ -297,4 +297,89 @@ PROGRAMS: list[Case] = [
             print(step, critic_loss.item(), generator_loss.item())
         """,
     ),
+    case(
+        "actor_judged_by_a_critic_of_detached_features",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        trunk, actor, critic = nn.Linear(4, 6), nn.Linear(6, 2), nn.Linear(8, 1)
+        seeing = [*trunk.parameters(), *critic.parameters()]
+        critic_optimizer = torch.optim.Adam(seeing, lr=1e-2)
+        actor_optimizer = torch.optim.Adam(actor.parameters(), lr=1e-2)
+
+        def score(state, action):
+            return critic(torch.cat([state, action], 1)).squeeze(1)
+
+        for step in range(4):
+            x, action, reward = torch.randn(9, 4), torch.randn(9, 2), torch.randn(9)
+            loss = F.mse_loss(score(torch.tanh(trunk(x)), action), reward)
+            critic_optimizer.zero_grad()
+            loss.backward()
+            critic_optimizer.step()
+            state = torch.tanh(trunk(x)).detach()
+            loss = -score(state, torch.tanh(actor(state))).mean()
+            loss = loss + 1e-3 * actor(state).square().mean()
+            actor_optimizer.zero_grad()
+            loss.backward()
+            actor_optimizer.step()
+        """,
+    ),
+    case(
+        "probe_of_detached_features_and_a_number_beside_the_loss",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        trunk, head, probe = nn.Linear(4, 6), nn.Linear(6, 3), nn.Linear(6, 2)
+        parts = nn.ModuleList([trunk, head, probe])
+        optimizer = torch.optim.Adam(parts.parameters(), lr=1e-2)
+        for step in range(4):
+            x, y = torch.randn(9, 4), torch.randint(0, 3, (9,))
+            z = torch.randint(0, 2, (9,))
+            h = torch.relu(trunk(x))
+            loss = F.cross_entropy(head(h), y) + F.cross_entropy(probe(h.detach()), z)
+            agreed = F.mse_loss(h.detach(), x.mean(1, keepdim=True).expand_as(h))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, loss.item(), (loss + agreed).item())
+        """,
+    ),
+    case(
+        "second_results_that_are_not_needed_or_kept",
+        """
+        import torch
+        from torch import nn
+
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(4, 4))
+
+            def forward(self, x):
+                return torch.tanh(x @ self.weight), self.weight.square().sum()
+
+        torch.manual_seed(0)
+        body, tail = [nn.ModuleList([Layer(), Layer()]) for _ in range(2)]
+        parts = [*body.parameters(), *tail.parameters()]
+        optimizer = torch.optim.SGD(parts, lr=0.01)
+        for step in range(3):
+            x, sizes = torch.randn(6, 4), []
+            out = x
+            for layer in body:
+                out, size = layer(out)
+                sizes.append(size)
+            for layer in tail:
+                out, _ = layer(out)
+            loss = (out - x.tanh()).square().mean() + 1e-3 * sum(sizes)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]

@@ -96,4 +96,54 @@ PROGRAMS: list[Case] = [
         "loss-from-argmax",
         says=["`scores` is made in line 5 with dtype int64", "torch.float32"],
     ),
+    case(
+        "grades_of_a_helper_that_metrics_need",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net, measure = nn.Linear(3, 4), nn.SmoothL1Loss()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(9, 3), torch.randint(0, 4, (9,))
+
+        def grade(scores):
+            return scores.argmax(dim=1).float()
+
+        for step in range(3):
+            scores = net(x)
+            loss = measure(grade(scores), y.float())  # CULPRIT
+            right = (grade(scores) == y).float().mean().item()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, right)
+        """,
+        "loss-from-argmax",
+    ),
+    case(
+        "argmax_in_the_loss_of_training_and_validation",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net, measure = nn.Linear(3, 4), nn.SmoothL1Loss()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(9, 3), torch.randint(0, 4, (9,))
+
+        def loss_of(x, y):
+            grades = net(x).argmax(dim=1).float()  # CULPRIT
+            return measure(grades, y.float())
+
+        with torch.no_grad():
+            print(loss_of(x, y))
+        for step in range(3):
+            loss = loss_of(x, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "loss-from-argmax",
+    ),
 ]

@@ -172,8 +172,8 @@ for x, _ in batches:
             def forward(self, z):
                 nearest = torch.cdist(z, self.codes).argmin(dim=1)
                 quantized = self.codes[nearest]
-                quantized = z + (quantized - z).detach()
-                codebook = F.mse_loss(quantized, z.detach())  # CULPRIT
+                quantized = z + (quantized - z).detach()  # CULPRIT
+                codebook = F.mse_loss(quantized, z.detach())
                 commitment = F.mse_loss(z, quantized.detach())
                 return quantized, codebook + self.beta * commitment
 
@@ -192,7 +192,7 @@ for x, _ in batches:
             print(step, loss.item())
         """,
         "detach-in-forward",
-        says=["straight-through estimator", "from before the estimator"],
+        says=["straight-through estimator", "Move this line behind line"],
     ),
     case(
         "term_that_teaches_nobody_beside_one_that_does",
@@ -223,5 +223,66 @@ for x, _ in batches:
         """,
         "detach-in-forward",
         says=["gives them no gradient"],
+    ),
+    case(
+        "fake_detached_for_a_critic_beside_a_live_condition",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        encoder = nn.Linear(3, 4)
+        generator, critic = nn.Linear(6, 5), nn.Linear(9, 1)
+        both = [*encoder.parameters(), *generator.parameters()]
+        optimizer = torch.optim.Adam(both, lr=1e-2)
+        critic_optimizer = torch.optim.Adam(critic.parameters(), lr=1e-2)
+
+        def loss_of(turn, x, real):
+            given = encoder(x)
+            fake = generator(torch.cat([given, torch.randn(8, 2)], 1))
+            if turn == 0:
+                score = critic(torch.cat([fake.detach(), given], 1))  # CULPRIT
+                return F.mse_loss(score, torch.ones(8, 1)) + F.l1_loss(fake, real)
+            given = given.detach()
+            told = critic(torch.cat([fake.detach(), given], 1)).square().mean()
+            return told + (critic(torch.cat([real, given], 1)) - 1).square().mean()
+
+        for step in range(4):
+            x, real = torch.randn(8, 3), torch.randn(8, 5)
+            for turn, each in enumerate((optimizer, critic_optimizer)):
+                loss = loss_of(turn, x, real)
+                each.zero_grad()
+                loss.backward()
+                each.step()
+        """,
+        "detach-in-forward",
+        says=["gives them no"],
+    ),
+    case(
+        "codes_compared_by_the_result_of_the_estimator",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        encoder, decoder, codes = nn.Linear(6, 4), nn.Linear(4, 6), nn.Embedding(8, 4)
+        parts = nn.ModuleList([encoder, decoder, codes])
+        optimizer = torch.optim.Adam(parts.parameters(), lr=1e-2)
+        for step in range(4):
+            x = torch.randn(12, 6)
+            z = encoder(x)
+            chosen = codes(torch.cdist(z, codes.weight).argmin(1))
+            passed = z + (chosen - z).detach()
+            codebook = F.mse_loss(passed, z.detach())  # CULPRIT
+            commitment = F.mse_loss(z, chosen.detach())
+            loss = F.mse_loss(decoder(passed), x) + codebook + 0.25 * commitment
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "detach-in-forward",
+        says=["Compare `chosen` instead"],
     ),
 ]

@@ -62,4 +62,29 @@ PROGRAMS: list[Case] = [
         """,
         "threshold-cuts-gradient",
     ),
+    case(
+        "decisions_of_a_helper_that_metrics_need",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        net = nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(9, 3), (torch.randn(9) > 0).float()
+
+        def decide(x):
+            return (torch.sigmoid(net(x)).squeeze(1) > 0.5).float()
+
+        with torch.no_grad():
+            print((decide(x) == y).float().mean())
+        for step in range(3):
+            loss = F.mse_loss(decide(x), y)  # CULPRIT
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "threshold-cuts-gradient",
+    ),
 ]

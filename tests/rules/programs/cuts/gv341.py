@@ -109,4 +109,36 @@ PROGRAMS: list[Case] = [
         """,
         "term-without-graph",
     ),
+    case(
+        "features_that_a_hook_keeps_detached",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        eye = nn.Sequential(nn.Conv1d(1, 4, 3), nn.ReLU()).requires_grad_(False)
+        seen = []
+        def keep(module, given, out):
+            seen.append(out.detach())  # CULPRIT
+        eye.register_forward_hook(keep)
+
+        def perceptual(one, other):
+            eye(one)
+            eye(other)
+            (first, second), seen[:] = seen, []
+            return F.mse_loss(first, second)
+
+        net = nn.Linear(8, 8)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(4):
+            x = torch.randn(6, 1, 8)
+            made = net(x)
+            optimizer.zero_grad()
+            loss = F.mse_loss(made, x) + 0.1 * perceptual(made, x)
+            loss.backward()
+            optimizer.step()
+        """,
+        "term-without-graph",
+    ),
 ]

@@ -125,7 +125,7 @@ PROGRAMS: list[Case] = [
             print(epoch, loss.item())
         """,
         "loss-left-out",
-        says=["only the loss of the last iteration is left"],
+        says=["at most the loss of the last iteration is left"],
         related=["the loop"],
     ),
     case(
@@ -177,6 +177,52 @@ PROGRAMS: list[Case] = [
             opt.zero_grad()
             total_of([layer(x) for layer in layers], x).backward()
             opt.step()
+        """,
+        "loss-left-out",
+    ),
+    case(
+        "divergence_of_inner_layers_never_added",
+        """
+        import torch
+        from torch import nn
+
+        class Noisy(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.mean = nn.Parameter(torch.randn(size, size))
+                self.log_std = nn.Parameter(torch.full((size, size), -3.0))
+
+            def apply_to(self, x):
+                drawn = self.mean + self.log_std.exp() * torch.randn_like(self.mean)
+                return torch.tanh(x @ drawn), self.divergence()
+
+            def divergence(self):
+                spread = self.log_std.exp().square() - self.log_std
+                return (spread + self.mean.square()).sum()
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.last = nn.ModuleList([Noisy(4), Noisy(4)]), Noisy(4)
+
+            def forward(self, x):
+                total = 0
+                for layer in self.body:
+                    x, kl = layer.apply_to(x)  # CULPRIT
+                x, kl = self.last.apply_to(x)
+                total += kl
+                return x, total
+
+        torch.manual_seed(0)
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(3):
+            x = torch.randn(6, 4)
+            out, kl = net(x)
+            loss = (out - x.tanh()).square().mean() + 1e-3 * kl
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
         """,
         "loss-left-out",
     ),

@@ -172,4 +172,31 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "hinges_that_are_satisfied_beside_a_masked_diagonal",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        net = nn.Linear(6, 4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def near(one, other, margin):
+            alike = F.normalize(one, dim=1) @ F.normalize(other, dim=1).t()
+            others = alike.clone()
+            others.diagonal().fill_(-float("inf"))
+            nearest, _ = others.max(dim=1)
+            return F.relu(nearest - alike.diagonal() + margin).mean()
+
+        for step in range(3):
+            x = torch.randn(8, 6)
+            one, other = net(x), net(x + 0.01 * torch.randn(8, 6))
+            loss = near(one, other, 0.5) + near(one, other, -3.0)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]

@@ -185,4 +185,94 @@ PROGRAMS: list[Case] = [
         "gradient-ends-in-zeros",
         says=["one element in every call"],
     ),
+    case(
+        "scores_overwritten_by_a_helper_that_metrics_need",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net = nn.Linear(3, 4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(9, 3), (torch.randn(9, 4) > 0).float()
+
+        def binary(scores, least=0.5):
+            scores = scores.clone()
+            scores[scores >= least] = 1.0
+            scores[scores < least] = 0.0
+            return scores
+
+        def overlap(one, other):
+            return (one * other).sum() / (one + other).sum()
+
+        for step in range(3):
+            optimizer.zero_grad()
+            made = binary(torch.sigmoid(net(x)))  # CULPRIT
+            loss = 1 - overlap(made, y)
+            loss.backward()
+            optimizer.step()
+        with torch.no_grad():
+            print(overlap(binary(torch.sigmoid(net(x))), y))
+        """,
+        "gradient-ends-in-zeros",
+        related=["ends here"],
+    ),
+    case(
+        "diagonal_filled_with_the_wrong_infinity",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        net = nn.Linear(6, 4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def far(one, other):
+            alike = F.normalize(one, dim=1) @ F.normalize(other, dim=1).t()
+            others = alike.clone()
+            others.diagonal().fill_(-float("inf"))  # CULPRIT
+            nearest, _ = torch.max(1 - others, dim=1)
+            return F.relu(1 - alike.diagonal() - nearest + 0.5).mean()
+
+        for step in range(3):
+            x = torch.randn(8, 6)
+            one, other = net(x), net(x + 0.1 * torch.randn(8, 6))
+            loss = far(one, other) + 0.1 * (one - other).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "gradient-ends-in-zeros",
+        says=["nothing but infinite values"],
+    ),
+    case(
+        "diagonal_filled_with_the_wrong_infinity_for_one_of_two_nets",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        net, head = nn.Linear(6, 4), nn.Linear(6, 1)
+        both = [*net.parameters(), *head.parameters()]
+        optimizer = torch.optim.SGD(both, lr=0.1)
+
+        def far(one, other):
+            alike = F.normalize(one, dim=1) @ F.normalize(other, dim=1).t()
+            others = alike.clone()
+            others.diagonal().fill_(-float("inf"))  # CULPRIT
+            nearest, _ = torch.max(1 - others, dim=1)
+            return F.relu(1 - alike.diagonal() - nearest + 0.5).mean()
+
+        for step in range(3):
+            x = torch.randn(8, 6)
+            one, other = net(x), net(x + 0.1 * torch.randn(8, 6))
+            loss = far(one, other) + head(x).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "gradient-ends-in-zeros",
+    ),
 ]

@@ -417,4 +417,24 @@ PROGRAMS: list[Case] = [
                 turned = (scores.t().argmax(0) == labels).sum().item()
         """,
     ),
+    case(
+        "sequences_made_of_a_table_by_an_index_of_rows_and_steps",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        moves = torch.randn(5, 3)
+        rnn, head = nn.GRU(3, 8, batch_first=True), nn.Linear(8, 3)
+        optimizer = torch.optim.Adam([*rnn.parameters(), *head.parameters()], lr=1e-2)
+        for step in range(3):
+            kind = torch.randint(0, 5, (6, 4))
+            x = torch.cumsum(moves[kind], dim=1)
+            loss = F.mse_loss(head(rnn(x)[0]), x)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]

@@ -53,4 +53,29 @@ PROGRAMS: list[Case] = [
         """,
         "not-log-probabilities",
     ),
+    case(
+        "probabilities_that_are_needed_elsewhere",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        ages = torch.arange(5.0)
+        net = nn.Sequential(nn.Linear(3, 5), nn.Softmax(dim=1))
+        measure = nn.KLDivLoss(reduction="batchmean")
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            x, target = torch.randn(6, 3), torch.rand(6, 5).softmax(1)
+            chances = net(x)
+            loss = measure(chances, target)  # CULPRIT
+            expected = (chances * ages).sum(1)
+            loss = loss + 0.1 * (expected - (target * ages).sum(1)).abs().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "not-log-probabilities",
+        says=["Elsewhere the program needs"],
+    ),
 ]
