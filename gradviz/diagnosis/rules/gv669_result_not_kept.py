@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from gradviz.dependence.axis_ops import RESHAPES
 from gradviz.dependence.dropped import dropped, unbound
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.decisions.frames import loops_around, names_in, spot
 from gradviz.diagnosis.edits.statements import bound_to_operand
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._lifetime import name_of, same_line
@@ -93,14 +94,38 @@ def _operand(history: History, call: Call, roots: set[int]) -> Value | None:
 
 def _hit(history: History, call: Call, operand: Value) -> Hit:
     name = name_of(history, operand, "its operand")
-    text = history.text(call.site)
+    text, (receiver, turns) = history.text(call.site), _receiver(history, call)
     return Hit(
         f"`{text}` gives a new tensor, and nothing takes it: {name} stays as it was, "
         "and the program goes on with that.",
         call.site,
-        f"Keep the result, `{name.strip(chr(96))} = {text}`, or leave the line out.",
+        f"Keep the results, `[{text} for {turns}]`, in place of what the loop walks: "
+        "another value of its variable is gone with the turn."
+        if turns
+        else f"Keep the result, `{receiver or name.strip(chr(96))} = {text}`, or leave "
+        "the line out.",
         tensors=(operand.tensor, call.outputs[0].tensor),
         # A new shape has no other use than to be taken.
         certainty=1.0 if plain(call.op) in RESHAPES else 0.8,
-        edit=bound_to_operand(call.site),
+        edit=None if turns else bound_to_operand(call.site),
     )
+
+
+def _receiver(history: History, call: Call) -> tuple[str, str]:
+    """Return whose method a statement calls, and the loop of which that is a variable.
+
+    "h" and "h in states" of ``h.detach()`` in ``for h in states``.
+    """
+    where = spot(history, call.site)
+    statement = None if where is None else where.source.statement(where.node)
+    match statement:
+        case ast.Expr(ast.Call(ast.Attribute(receiver), given)) if (
+            len(call.inputs) > len(given)  # else a function of a module: torch.relu(h)
+        ):
+            name = ast.unparse(receiver)
+        case _:
+            return "", ""
+    for loop in () if where is None else loops_around(where):
+        if isinstance(loop, ast.For) and name in names_in(loop.target):
+            return name, f"{ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"
+    return name, ""
