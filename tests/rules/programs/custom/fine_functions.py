@@ -127,4 +127,22 @@ PROGRAMS: list[Case] = [
         Add.apply(x, b).sum().backward()
         """,
     ),
+    case(
+        "apply_of_an_instance_that_keeps_nothing",
+        """
+        import torch
+        class Half(torch.autograd.Function):
+            def __init__(self):
+                self.factor = 0.5
+            @staticmethod
+            def forward(ctx, x):
+                ctx.factor = 0.5
+                return x * ctx.factor
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.factor
+        w = torch.tensor([1.0, -1.0], requires_grad=True)
+        Half().apply(w).sum().backward()
+        """,
+    ),
 ]
