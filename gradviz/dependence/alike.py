@@ -5,12 +5,14 @@ Then they are equal, and so are their derivatives, without a look at a number.
 
 from __future__ import annotations
 
+from math import isclose
 from typing import Any, cast
 
 from gradviz.dependence.draws import draws
-from gradviz.program import Call, History, Value
+from gradviz.program import Call, History, Summary, Value
 
 _MOST = 2_000  # pairs of values that are compared
+_ROUNDING = 1e-5  # of norms, in float32 and in float64
 
 
 def alike(history: History, one: Value, other: Value, before: int) -> bool:
@@ -70,3 +72,15 @@ def _form(given: Any) -> object:
     if isinstance(given, list | tuple):
         return [_form(each) for each in cast(list[Any], given)]
     return given
+
+
+def same_numbers(one: Summary, other: Summary) -> bool:
+    """Tell whether two scans found the same, but for rounding."""
+    return one.zeros == other.zeros and all(
+        isclose(first or 0.0, second or 0.0, rel_tol=_ROUNDING)
+        for first, second in (
+            (one.minimum, other.minimum),
+            (one.maximum, other.maximum),
+            (one.norm, other.norm),
+        )
+    )

@@ -127,11 +127,18 @@ class ModeSwitched(Event):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class OptimizerCall(Event):
-    """An optimizer was made, stepped, cleared gradients, or was given a saved state."""
+    """An optimizer was made, stepped, cleared gradients, or was given a saved state.
 
-    what: Literal["init", "step", "zero_grad", "load"]
+    Of a state that it refused, ``given`` says how many parameters each group of that
+    has, and ``sizes`` how many its own have; these are known of those that were made,
+    too.
+    """
+
+    what: Literal["init", "step", "zero_grad", "load", "refused"]
     optimizer: int
     states: tuple[ParameterState, ...] = ()
+    sizes: tuple[int, ...] = ()
+    given: tuple[int, ...] = ()
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -156,8 +156,13 @@ class OptimizerPart(Part):
         seen.row.made = self._append("init", seen, states)
 
     def _append(
-        self, what: Literal["init", "load"], seen: _Seen, states: States
+        self,
+        what: Literal["init", "load", "refused"],
+        seen: _Seen,
+        states: States = (),
+        given: tuple[int, ...] = (),
     ) -> int:
+        optimizer = seen.reference()
         return self.log.append(
             OptimizerCall(
                 index=0,
@@ -167,6 +172,8 @@ class OptimizerPart(Part):
                 what=what,
                 optimizer=seen.row.key,
                 states=tuple([ParameterState(*each) for each in states]),
+                sizes=() if optimizer is None else _sizes(optimizer.param_groups),
+                given=given,
             )
         )
 
@@ -177,12 +184,21 @@ class OptimizerPart(Part):
         @functools.wraps(original)
         def load_state_dict(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
-            result = original(optimizer, *args, **kwargs)
+            try:
+                result = original(optimizer, *args, **kwargs)
+            except Exception:
+                self.try_(self._load_refused, optimizer, *args, *kwargs.values())
+                raise
             if self.on:
                 self.try_(self._loaded, optimizer)
             return result
 
         return load_state_dict
+
+    def _load_refused(self, optimizer: Any, state: Any) -> None:
+        groups = state.get("param_groups") if isinstance(state, dict) else None
+        if isinstance(groups, list) and all("params" in each for each in groups):
+            self._append("refused", self._of(optimizer), given=_sizes(groups))
 
     def _loaded(self, optimizer: Any) -> None:
         self.log.pause()
@@ -206,7 +222,8 @@ class OptimizerPart(Part):
         first = groups[0]["params"]
         count = len(first)
         if len(groups) > 1:
-            count = sum([len(group["params"]) for group in groups])
+            count = sum(_sizes(groups))
+            first = next((g["params"] for g in groups if g["params"]), first)
         if (
             not before
             or len(before) != count
@@ -464,6 +481,11 @@ class UnwrappedSteps:
         self._part.here.now.stepping = None
         if paused:
             self._part.log.resume()
+
+
+def _sizes(groups: list[Any]) -> tuple[int, ...]:
+    """Return how many parameters each group of an optimizer, or of its state, has."""
+    return tuple([len(group["params"]) for group in groups])
 
 
 def _is_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

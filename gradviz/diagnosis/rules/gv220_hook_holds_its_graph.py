@@ -25,7 +25,8 @@ Use instead
             h.register_hook(lambda g: print(shape, g.norm()))
 
 When it stays quiet
-    Where the hook was removed, and where it holds only leaves or detached tensors.
+    Where the hook was removed, where it holds only leaves or detached tensors, and
+    where the graph that it holds is another one: that of a detached copy.
 
 References
     https://docs.python.org/3/library/gc.html
@@ -36,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import made_at, name_of
+from gradviz.diagnosis.rules._lifetime import graph_behind, made_at, makers, name_of
 from gradviz.program import History, HookRegistered, Value
 
 
@@ -68,6 +69,7 @@ def _leads_to_hook(history: History, held: Value, event: HookRegistered) -> bool
         return event.target in nodes
     if event.value.node is None:
         return any(node.leaf == event.value.tensor for node in nodes.values())
-    if not nodes:  # no pass walked them
-        return event.value.tensor in history.behind([held])
+    if not nodes:  # no pass walked them: what the calls made, and no way round a cut
+        maker = history.once(makers).get(held.node or 0)
+        return maker is not None and event.value.node in graph_behind(history, [maker])
     return event.value.node in nodes

@@ -14,7 +14,8 @@ Use instead
     initialised for the activation.
 When it stays quiet
     All leaves get gradients of like size. Weights shared over time steps do, whatever
-    the early steps get: there it is an info, once float32's rounding swallows it.
+    the early steps get: there it is an info, once float32's rounding swallows it. None
+    where the last steps gave the same: a loop that has arrived at its fixed point.
 References
     Glorot and Bengio, 2010; He et al., 2015.
 """
@@ -24,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from gradviz.dependence.alike import same_numbers
 from gradviz.dependence.op_families import function_of
 from gradviz.diagnosis.decisions.decision import Decision, of_function
 from gradviz.diagnosis.gradient_flow import (
@@ -59,21 +61,31 @@ _FIX_OVER_STEPS = (
 def check(history: History) -> Iterator[Hit]:
     """Yield the longest decline of each pass."""
     for backward in history.backwards:
-        found = [
-            chain
-            for chain in chains(history, backward, _LEAST)
-            if chain.steady(-1) and _matters(history, chain)
-        ]
+        steady = [e for e in chains(history, backward, _LEAST) if e.steady(-1)]
+        arrived = any(_has_settled(history, each) for each in steady)
+        found = [each for each in steady if _matters(history, each, arrived)]
         if found:
             chain = min(found, key=lambda each: each.own)
             yield _hit(history, chain, _drawn_small(history, chain, found))
 
 
-def _matters(history: History, chain: Chain) -> bool:
+def _matters(history: History, chain: Chain, arrived: bool) -> bool:
     if chain.ratio > _LEAVES and not _is_flat(chain):
         return False
     shared = chain.ratio < _SHARED and len(chain.nodes) >= 10
-    return shared or _starves(history, chain)
+    return (shared and not arrived) or _starves(history, chain)
+
+
+def _has_settled(history: History, chain: Chain) -> bool:
+    """Tell whether the last runs of a loop gave the same: it looks for a fixed point.
+
+    There the first runs have no influence because the loop has arrived.
+    """
+    calls = [history.maker(node) for node in chain.nodes[:2]]
+    found = [each.outputs[0].summary for each in calls if each and each.outputs]
+    if len(found) < 2 or found[0] is None or found[1] is None:
+        return False
+    return same_numbers(found[0], found[1])
 
 
 def _is_flat(chain: Chain) -> bool:

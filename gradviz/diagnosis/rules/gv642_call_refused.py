@@ -1,8 +1,10 @@
 """A call was refused, and no other rule knows why.
 
 What it does
-    Names the line of the program whose call raised the exception that ended the run,
-    and what the call was given.
+    Names the line of the program that raised the exception that ended the run, what
+    the line uses, and who ran it: a backward or a hook, too, which the engine calls. Of
+    a saved state that an optimizer refuses, the line that made the optimizer with
+    other groups of parameters.
 
 Why is this bad
     The run is over. The traceback ends inside a library; the line to look at is the
@@ -22,7 +24,9 @@ Use instead
 
 When it stays quiet
     Where another rule explains the exception, where the program raises it itself
-    (``raise``, ``assert``), and for exceptions that have nothing to do with tensors.
+    (``raise``, ``assert``), where a file or a package is missing, and of an expression
+    of constants alone (``1 / 0``). In a program or a cell that does nothing with
+    tensors.
 
 References
     https://pytorch.org/docs/stable/notes/faq.html
@@ -33,6 +37,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
@@ -46,20 +51,36 @@ from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import bound_at
 from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.diagnosis.rules._origins import described, origin, shape_text
+from gradviz.diagnosis.rules._raised_within import origins, within
+from gradviz.diagnosis.rules._refused_states import refused_state
 from gradviz.program import Call, History, Raised, RawSite, Value
 
-_KINDS = words(
-    "RuntimeError IndexError ValueError TypeError AttributeError NotImplementedError "
-    "OutOfMemoryError KeyError"
-)
-_WORDS = ("torch", "Tensor", "tensor", "Module", "param", "NoneType")
+_NOT_THE_PROGRAM = words(
+    "KeyboardInterrupt SystemExit GeneratorExit StopIteration ImportError "
+    "ModuleNotFoundError OSError FileNotFoundError FileExistsError PermissionError "
+    "IsADirectoryError NotADirectoryError ConnectionError ConnectionRefusedError "
+    "TimeoutError BrokenPipeError BlockingIOError InterruptedError"
+)  # somebody stopped it, or something around it is missing
 _MOST = 4  # operands that are described
 _MOST_NAMES = 8
 _COMPARE = (
     "Compare what it is given with what it takes: sizes, dtypes, and the range of "
     "indices."
 )
+_BY_KIND = {
+    "KeyError": "Look at the keys that are there (`print(list(…))`), and use one of "
+    "them, or put this one in before.",
+    "ZeroDivisionError": "Find out why the divisor is 0 here. Where it may be, leave "
+    "the line out in that case.",
+    "NameError": "Give the name its value on every way that leads here.",
+    "UnboundLocalError": "Give the name its value on every way that leads here.",
+}
 _LACKING = "Write a name that it has, or give it that attribute in `__init__`."
+_REBUILD = (
+    "Give the optimizer the same groups as the one had whose state is loaded: freeze, "
+    "thaw and choose its parameters for the stage that the checkpoint comes from, "
+    "before it is made."
+)
 _UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state = …`."
 
 
@@ -71,21 +92,27 @@ def check(history: History) -> Iterator[Hit]:
     call = next(filter(history.ended_by, reversed(history.calls)), None)
     site = raised.site if call is None else own_site(call)
     own = isinstance(history.places.statement(site), ast.Raise | ast.Assert)
-    given = _operands(history, call, site)
-    if site is None or own or (call is None and not _library(history, raised, given)):
+    if site is None or own or (call is None and not _concerns(history, raised)):
         return
+    given = _operands(history, call, site)
     lacking = _of_module(history, raised) is not None
-    otherwise = None, "", _LACKING if lacking else _COMPARE
+    otherwise = None, "", _LACKING if lacking else _BY_KIND.get(raised.kind, _COMPARE)
     bound, role, fix = next(_bound(history, raised, site), otherwise)
+    around, led = within(history, raised) if call is None else ("", ())
+    state = refused_state(history)
     yield Hit(
-        f"`{history.text(site)}` raised {raised.kind}: {_first_line(raised)}"
-        f"{_given(history, call, given)}{_attributes(history, raised, site)}",
+        f"`{history.text(site)}` raised {raised.kind}: {_first_line(raised)}{around}"
+        f"{_given(history, call, given)}{_attributes(history, raised, site)}"
+        f"{'' if state is None else f' {state.words}'}",
         bound or site,
         fix,
         symptom=site,
         related=(
-            *([Related(role, site, fix)] if bound else []),
+            *([Related(role, site, "" if state else fix)] if bound else []),
+            *(() if state is None else (Related("made the saved one", state.other),)),
+            *led,
             *_related(history, given),
+            *(() if call else origins(history, site, () if around else raised.stack)),
         ),
         tensors=tuple(each.tensor for each in given),
         explains=True,
@@ -120,6 +147,9 @@ def _bound(
         yield tuple_at, "takes the tuple", _UNPACK
     if "NoneType" in raised.text:
         yield from _none_bound(history, raised, site)
+    state = refused_state(history)
+    if state is not None:
+        yield state.made, "loads the state", _REBUILD
 
 
 def _none_bound(
@@ -152,15 +182,27 @@ def _tuple_bound(history: History, raised: Raised, site: RawSite) -> RawSite | N
     return found[0] if len(found) == 1 else None
 
 
-def _library(history: History, raised: Raised, given: tuple[Value, ...]) -> bool:
-    """Return whether an exception without a call has to do with tensors."""
-    if raised.kind not in _KINDS:
+def _concerns(history: History, raised: Raised) -> bool:
+    """Tell whether an exception came out of a program that works with tensors.
+
+    Of a notebook that is the cell: what others did is over. An expression of constants
+    (``1 / 0``) uses nothing that was computed.
+    """
+    if raised.kind in _NOT_THE_PROGRAM or not raised.frames:
         return False
-    return (
-        raised.kind == "RuntimeError"
-        or bool(given)
-        or _of_module(history, raised) is not None
-        or any(word in raised.text for word in _WORDS)
+    where = spot(history, raised.site)
+    parts = () if where is None else ast.walk(where.node)
+    constant = ast.Constant | ast.operator | ast.BinOp
+    if where is not None and all(isinstance(each, constant) for each in parts):
+        return False
+    outermost = raised.frames[-1][0]
+    events = (*history.calls, *history.backwards)
+    frames = (frame for event in events for frame in event.frames)
+    made = (
+        m for each in history.program.modules.values() for m in (each.site, *each.stack)
+    )
+    return any(
+        each is not None and each[0] is outermost for each in chain(frames, made)
     )
 
 

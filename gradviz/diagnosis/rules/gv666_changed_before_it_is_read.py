@@ -3,12 +3,14 @@
 What it does
     Finds activations that work in place on a tensor which goes on under its own name:
     ``out = self.relu(x)`` and later ``out + x``, or ``self.body(x) + x`` where the body
-    begins with ``nn.ReLU(inplace=True)``.
+    begins with ``nn.ReLU(inplace=True)``. Also ``out = F.relu_(x)`` where
+    ``autograd.grad`` is asked for the gradient of ``x`` afterwards.
 
 Why is this bad
     ``x`` has the activated values by then, though its name says otherwise: what goes
     around the layer is not what went into it. Autograd takes it for what was meant, and
-    nothing fails.
+    nothing fails. A gradient of ``x`` is that of the activated values: the slope of the
+    activation is not in it, and that of ``out`` is 1.
 
 Example
     ::
@@ -39,14 +41,18 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.decisions.arguments import given
+from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import of_write
+from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.diagnosis.edits.writes import out_of_place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite
+from gradviz.program import Backward, Call, History, RawSite, following
 
 _ACTIVATIONS = words(
     "relu relu6 leaky_relu elu selu celu silu mish hardtanh hardswish hardsigmoid "
-    "threshold rrelu dropout alpha_dropout dropout2d dropout1d dropout3d tanh sigmoid"
+    "threshold rrelu dropout alpha_dropout dropout2d dropout1d dropout3d tanh sigmoid "
+    "clamp clamp_min clamp_max clip exp sqrt square abs"
 )
 _JOINING = words("cat concat concatenate stack")
 _TURNS = 3  # of one line that are looked at
@@ -63,14 +69,16 @@ def check(history: History) -> Iterator[Hit]:
         if not call.inputs[0].requires_grad or turns[call.site] >= _TURNS:
             continue
         turns[call.site] += 1
-        found = _read_later(history, call)
+        found = _read_later(history, call) or _asked_later(history, call)
         site = of_write(history, call).site
         if found is not None and site not in told:
             told.add(site)
             yield _hit(history, call, site, *found)
 
 
-def _read_later(history: History, write: Call) -> tuple[RawSite, str, Call] | None:
+def _read_later(
+    history: History, write: Call
+) -> tuple[RawSite, str, Call | Backward] | None:
     """Return where a name was handed to what writes, the name, and who reads it."""
     for use in history.uses(write.inputs[0].tensor, after=write.index):
         if not any(each.requires_grad for each in use.outputs):
@@ -86,6 +94,34 @@ def _read_later(history: History, write: Call) -> tuple[RawSite, str, Call] | No
     return None
 
 
+def _asked_later(
+    history: History, write: Call
+) -> tuple[RawSite, str, Call | Backward] | None:
+    """Return where a name was handed to what writes, and who asks for its gradient."""
+    tensor = write.inputs[0].tensor
+    for event in following(history.backwards, write.index):
+        if event.api != "grad" or all(each.tensor != tensor for each in event.inputs):
+            continue
+        where = spot(history, event.site, event.stack)
+        asked = None if where is None else given(where, 1, ("inputs",))
+        names = set[str]() if asked is None else _names_of(asked)
+        for site in write.frames:
+            own = names.isdisjoint(history.places.targets(site))
+            for name in _handed(history, site) if own else ():
+                if name in names:
+                    return site, name, event
+        return None
+    return None
+
+
+def _names_of(where: Spot) -> set[str]:
+    """Return the names that an argument, or an entry of it, has had on its way."""
+    node = where.node
+    listed = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    steps = [step.node for each in listed for step in path(where.at(each))]
+    return {each.id for each in steps if isinstance(each, ast.Name)}
+
+
 def _handed(history: History, site: RawSite) -> list[str]:
     """Return the names that a call takes as they are, and that go on afterwards."""
     try:
@@ -97,8 +133,11 @@ def _handed(history: History, site: RawSite) -> list[str]:
     statement = history.places.statement(site)
     if isinstance(statement, ast.Expr) and ast.unparse(statement) == ast.unparse(tree):
         return []
-    given = [each.id for each in tree.args if isinstance(each, ast.Name)]
-    names = [*given, *_other_names(history, site, given)]
+    function = tree.func
+    own = isinstance(function, ast.Attribute) and function.attr.endswith("_")
+    taken = [function.value] if own and isinstance(function, ast.Attribute) else []
+    plain_names = [e.id for e in (*taken, *tree.args) if isinstance(e, ast.Name)]
+    names = [*plain_names, *_other_names(history, site, plain_names)]
     return [each for each in names if each not in history.places.targets(site)]
 
 
@@ -141,16 +180,25 @@ def _hit(
     site: RawSite | None,
     at: RawSite,
     name: str,
-    use: Call,
+    use: Call | Backward,
 ) -> Hit:
     other = re.search(rf"\b{re.escape(name)}\b", history.text(at)) is None
     what = f"what `{name}` names, too," if other else f"`{name}`,"
+    op = plain(call.op)
+    reads, gets = f"reads `{name}`", f"it gets what `{op}` made of it, not what it was."
+    if isinstance(use, Backward):
+        reads = f"asks for the gradient of `{name}`"
+        gets = f"it gets that of what `{op}` made of it, without the slope of `{op}`."
+    joins = isinstance(use, Call) and plain(use.op) in _JOINING
+    spelt = f"{op}_(" in history.text(site)
     return Hit(
         f"`{history.text(at)}` ({history.line(at)}) works in place on {what} and "
-        f"`{history.text(use.site)}` ({history.line(use.site)}) reads `{name}` "
-        f"afterwards: it gets what `{plain(call.op)}` made of it, not what it was.",
+        f"`{history.text(use.site)}` ({history.line(use.site)}) {reads} "
+        f"afterwards: {gets}",
         site,
-        "Leave `inplace=True` out here.",
+        f"Write `{op}` for `{op}_`, which leaves `{name}` as it is."
+        if spelt
+        else "Leave `inplace=True` out here.",
         symptom=use.site,
         related=(
             Related("overwritten here", at),
@@ -158,6 +206,6 @@ def _hit(
         ),
         tensors=(call.inputs[0].tensor,),
         edit=out_of_place(site),
-        severity="info" if plain(use.op) in _JOINING else None,
+        severity="info" if joins else None,
         certainty=0.7,
     )

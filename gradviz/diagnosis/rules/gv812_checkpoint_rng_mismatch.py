@@ -21,16 +21,14 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isclose
 from types import CodeType
 
+from gradviz.dependence.alike import same_numbers
 from gradviz.dependence.draws import draws
 from gradviz.diagnosis.edits.calls import without_keyword
 from gradviz.diagnosis.random_draws import foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite, Value
-
-_ROUNDING = 1e-5  # of norms, in float32 and in float64
+from gradviz.program import Call, History, RawSite, Value, following
 
 
 @rule("GV812", "checkpoint-rng-mismatch", "error")
@@ -45,6 +43,8 @@ def check(history: History) -> Iterator[Hit]:
             continue
         runs = inside.get(call.index, [])
         first = [each for each in runs if each.op != "recompute"]
+        if not _is_told(history, call, first):
+            continue
         for again in (each for each in runs if each.op == "recompute"):
             second = inside.get(again.index, [])
             pair = _difference(call, *_comparable(call, first, second))
@@ -52,6 +52,18 @@ def check(history: History) -> Iterator[Hit]:
                 yield _hit(history, call, again, *pair, _is_new(pair[1], first))
                 break
     yield from _own(history, inside)
+
+
+def _is_told(history: History, outer: Call, first: list[Call]) -> bool:
+    """Tell whether the log has all calls of a first run.
+
+    The reentrant one runs without a graph; of a step that was looked at in brief, calls
+    without one may be missing.
+    """
+    if any(call.nodes for call in first):
+        return True
+    passes = following(history.backwards, outer.index)
+    return not passes or passes[0].whole
 
 
 def _comparable(outer: Call, *runs: list[Call]) -> Iterator[list[Call]]:
@@ -99,14 +111,7 @@ def _alike(old: Value, new: Value) -> bool:
     if first is None or second is None:
         return True
     # What is part of a graph may be looked at another way, which rounds otherwise.
-    return first.zeros == second.zeros and all(
-        isclose(before or 0.0, after or 0.0, rel_tol=_ROUNDING)
-        for before, after in (
-            (first.minimum, second.minimum),
-            (first.maximum, second.maximum),
-            (first.norm, second.norm),
-        )
-    )
+    return same_numbers(first, second)
 
 
 def _hit(

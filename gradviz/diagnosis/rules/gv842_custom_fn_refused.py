@@ -3,7 +3,8 @@
 What it does
     Finds runs that ended because of what a Function of the user returned or saved: a
     gradient for an input that is no tensor, a number in place of a tensor, a number
-    given to ``save_for_backward``.
+    given to ``save_for_backward``. And those where its forward or its backward does not
+    take the arguments that autograd gives it.
 
 Why is this bad
     The gradients are matched with the inputs of ``forward`` by their order. One in the
@@ -43,7 +44,7 @@ from types import CodeType
 
 from gradviz.diagnosis.custom_functions import place, return_place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import History, Raised
+from gradviz.program import Backward, Call, CustomFunction, History, Raised
 
 _CERTAINTY = 0.4  # a rule that knows more about the exception goes first
 _TOLD = "incorrect number of gradients", "invalid gradient at index"
@@ -59,6 +60,9 @@ def check(history: History) -> Iterator[Hit]:
         if event.error is None or custom is None or any(map(event.error.count, _TOLD)):
             continue
         if _is_inside(history, custom.backward):
+            continue
+        if custom.backward is not None and _not_entered(event.error):
+            yield _parameters(history, event, custom.backward, custom, _PER_OUTPUT)
             continue
         site, line = return_place(history, custom.backward)
         if site is None or line is None:
@@ -87,6 +91,9 @@ def _applied(history: History) -> Iterator[Hit]:
         return
     error = str(call.error).partition(": ")[2]
     code = custom.forward
+    if code is not None and _not_entered(str(call.error)):
+        yield _parameters(history, call, code, custom, _PER_INPUT)
+        return
     site, line = return_place(history, code)
     function = None if code is None else history.places.function(code)
     for each in () if function is None else ast.walk(function):
@@ -108,6 +115,38 @@ def _applied(history: History) -> Iterator[Hit]:
             explains=True,
             certainty=_CERTAINTY,
         )
+
+
+_PER_INPUT = (
+    "Write `ctx` first, then a parameter for each argument of `apply`; without `ctx` "
+    "only beside a `setup_context(ctx, inputs, output)`."
+)
+_PER_OUTPUT = "Write `ctx` first, then one gradient for each output of forward."
+
+
+def _not_entered(error: str) -> bool:
+    """Tell whether a function was called with other arguments than it takes."""
+    return error.startswith("TypeError") and "argument" in error
+
+
+def _parameters(
+    history: History,
+    event: Call | Backward,
+    code: CodeType,
+    custom: CustomFunction,
+    fix: str,
+) -> Hit:
+    function = history.places.function(code)
+    error = str(event.error).strip().splitlines()[0].partition(": ")[2]
+    return Hit(
+        f"{custom.name}.{code.co_name} does not take what autograd gives it: {error}.",
+        culprit=(code, 0),
+        line=None if function is None else function.lineno,
+        fix=fix,
+        symptom=event.site,
+        explains=True,
+        certainty=_CERTAINTY,
+    )
 
 
 def _is_inside(history: History, code: CodeType | None) -> bool:

@@ -105,4 +105,30 @@ PROGRAMS: list[Case] = [
         h.sum().backward()
         """,
     ),
+    case(
+        "reentrant_checkpoint_of_layers_that_compute_by_hand",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        from torch.utils.checkpoint import checkpoint
+        class Low(nn.Linear):
+            def __init__(self, size):
+                super().__init__(size, size)
+                self.low = nn.Parameter(torch.zeros(size, size))
+            def forward(self, x):
+                return F.linear(x, self.weight, self.bias) + F.linear(x, self.low)
+        block = nn.Sequential(nn.LayerNorm(4), Low(4), nn.GELU(), Low(4))
+        embed, head = nn.Linear(4, 4), nn.Linear(4, 1)
+        parameters = [p for m in (embed, block, head) for p in m.parameters()]
+        optimizer = torch.optim.SGD(parameters, lr=0.1)
+        for step in range(40):
+            h = embed(torch.randn(8, 4))
+            for _ in range(2):
+                h = checkpoint(block, h, use_reentrant=True)
+            optimizer.zero_grad()
+            head(h).pow(2).mean().backward()
+            optimizer.step()
+        """,
+    ),
 ]

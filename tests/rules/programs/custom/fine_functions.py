@@ -127,4 +127,89 @@ PROGRAMS: list[Case] = [
         Add.apply(x, b).sum().backward()
         """,
     ),
+    case(
+        "apply_of_an_instance_that_keeps_nothing",
+        """
+        import torch
+        class Half(torch.autograd.Function):
+            def __init__(self):
+                self.factor = 0.5
+            @staticmethod
+            def forward(ctx, x):
+                ctx.factor = 0.5
+                return x * ctx.factor
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.factor
+        w = torch.tensor([1.0, -1.0], requires_grad=True)
+        Half().apply(w).sum().backward()
+        """,
+    ),
+    case(
+        "saves_its_output_and_a_mask_for_a_second_derivative",
+        """
+        import torch
+        class Soft(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                out, positive = torch.tanh(x), (x > 0).float()
+                ctx.save_for_backward(out, positive)
+                return out
+            @staticmethod
+            def backward(ctx, grad):
+                out, positive = ctx.saved_tensors
+                return grad * (1 - out * out) + 0 * positive
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(1, 4)
+        t = torch.randn(6, 1, requires_grad=True)
+        u = Soft.apply(layer(t)).sum(1)
+        (du,) = torch.autograd.grad(u.sum(), t, create_graph=True)
+        (du - 2).pow(2).mean().backward()
+        """,
+    ),
+    case(
+        "intermediate_saved_and_a_graph_that_nobody_differentiates",
+        """
+        import torch
+        class Swish(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                sig = torch.sigmoid(x)
+                ctx.save_for_backward(x, sig)
+                return x * sig
+            @staticmethod
+            def backward(ctx, grad):
+                x, sig = ctx.saved_tensors
+                return grad * (sig + x * sig * (1 - sig))
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(1, 4)
+        t = torch.randn(6, 1, requires_grad=True)
+        u = Swish.apply(layer(t)).sum(1)
+        (du,) = torch.autograd.grad(u.sum(), t, create_graph=True)
+        print(du.norm().item())
+        (u - 1).pow(2).mean().backward()
+        """,
+    ),
+    case(
+        "tangents_by_two_backward_passes",
+        """
+        import torch
+        class Swish(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                sig = torch.sigmoid(x)
+                ctx.save_for_backward(x, sig)
+                return x * sig
+            @staticmethod
+            def backward(ctx, grad):
+                x, sig = ctx.saved_tensors
+                return grad * (sig + x * sig * (1 - sig))
+        x = torch.randn(6, requires_grad=True)
+        v = torch.ones(6, requires_grad=True)
+        y = Swish.apply(x)
+        (vjp,) = torch.autograd.grad(y, x, v, create_graph=True)
+        (tangent,) = torch.autograd.grad(vjp, v, torch.ones(6))
+        print(tangent)
+        """,
+    ),
 ]

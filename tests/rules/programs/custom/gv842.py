@@ -43,4 +43,35 @@ PROGRAMS: list[Case] = [
         "custom-fn-refused",
         says=["`ctx.slope = slope`"],
     ),
+    case(
+        "forward_without_ctx",
+        """
+        import torch
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(x):  # CULPRIT
+                return x * 2
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 2
+        Twice.apply(torch.ones(3, requires_grad=True))
+        """,
+        "custom-fn-refused",
+        says=["Write `ctx` first"],
+    ),
+    case(
+        "backward_of_two_gradients_for_one_output",
+        """
+        import torch
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+            @staticmethod
+            def backward(ctx, grad, other):  # CULPRIT
+                return grad * 2
+        Twice.apply(torch.ones(3, requires_grad=True)).sum().backward()
+        """,
+        "custom-fn-refused",
+    ),
 ]

@@ -232,4 +232,19 @@ PROGRAMS: list[Case] = [
         """,
         engines=("torch",),
     ),
+    case(
+        "loop_that_arrives_at_its_fixed_point",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        inner, outer, head = nn.Linear(4, 4), nn.Linear(3, 4), nn.Linear(4, 1)
+        with torch.no_grad():
+            inner.weight *= 0.3
+        x, z = torch.randn(8, 3), torch.zeros(8, 4)
+        for _ in range(60):
+            z = torch.tanh(inner(z) + outer(x))
+        head(z).pow(2).mean().backward()
+        """,
+    ),
 ]

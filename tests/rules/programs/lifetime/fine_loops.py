@@ -366,6 +366,31 @@ PROGRAMS: list[Case] = [
         """,
     ),
     case(
+        "hook_that_solves_in_steps_looked_at_in_brief",
+        """
+        import torch
+        from torch import nn
+        cell, head = nn.Linear(3, 3), nn.Linear(3, 1)
+        def layer(x):
+            with torch.no_grad():
+                start = torch.tanh(cell(x))
+            z = torch.tanh(cell(start))
+            again = z.detach().clone().requires_grad_(True)
+            moved = torch.tanh(cell(again))
+            def solve(grad):
+                return grad + torch.autograd.grad(
+                    moved, again, grad, retain_graph=True
+                )[0]
+            z.register_hook(solve)
+            return z
+        optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=0.1)
+        for step in range(40):
+            optimizer.zero_grad()
+            head(layer(torch.randn(4, 3))).pow(2).mean().backward()
+            optimizer.step()
+        """,
+    ),
+    case(
         "truncated_as_it_should_be",
         """
         import torch

@@ -435,4 +435,25 @@ PROGRAMS: list[Case] = [
             p = p.requires_grad_(False)
         """,
     ),
+    case(
+        "gradient_of_what_an_activation_in_place_gave",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        torch.manual_seed(0)
+        layer, head = nn.Linear(4, 3), nn.Linear(3, 2)
+        def features(x):
+            z = layer(x)
+            z = F.relu_(z)
+            return z
+        a = features(torch.randn(5, 4))
+        print(torch.autograd.grad(head(a).sum(), a)[0].shape)
+        pre = layer(torch.randn(5, 4))
+        h = F.relu_(pre)
+        score = head(h).sum()
+        print(torch.autograd.grad(score, h, retain_graph=True)[0].shape)
+        score.backward()
+        """,
+    ),
 ]

@@ -102,4 +102,40 @@ PROGRAMS: list[Case] = [
         """,
         "changed-before-it-is-read",
     ),
+    case(
+        "slope_of_the_activation_asked_for",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        torch.manual_seed(0)
+        encoder = nn.Linear(4, 3)
+        def encode(x):
+            pre = encoder(x)
+            h = F.relu_(pre)  # CULPRIT
+            return pre, h
+        def slope_of(pre, h):
+            (slope,) = torch.autograd.grad(h.sum(), pre, create_graph=True)
+            return slope
+        pre, h = encode(torch.randn(5, 4))
+        (slope_of(pre, h).pow(2).sum() + h.pow(2).sum()).backward()
+        """,
+        "changed-before-it-is-read",
+        says=["asks for the gradient of `pre`", "Write `relu` for `relu_`"],
+    ),
+    case(
+        "clamped_under_two_names",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        layer, head = nn.Linear(4, 3), nn.Linear(3, 1)
+        pre = layer(torch.randn(5, 4))
+        h = pre.clamp_(0, 1)  # CULPRIT
+        loss = head(h).pow(2).mean() + (pre - 1).relu().mean()
+        loss.backward()
+        """,
+        "changed-before-it-is-read",
+        says=["Write `clamp` for `clamp_`"],
+    ),
 ]
