@@ -123,12 +123,31 @@ def without_index(history: History, site: RawSite | None) -> Edit:
 def permuted(history: History, site: RawSite | None, order: Sequence[int]) -> Edit:
     """Move dimensions in the place of a view: ``.permute(0, 2, 1)``."""
     found = place(history, site)
+    call, operand = _viewed(found)
+    draft = Draft(found.source)
+    text = f"{draft.operand(operand)}{_permute(order)}"
+    return draft.replace(call, text).edit(safe=False)
+
+
+@remedy
+def moved_first(history: History, site: RawSite | None, order: Sequence[int]) -> Edit:
+    """Move dimensions before a view: ``x.permute(0, 2, 1).reshape(-1, classes)``."""
+    found = place(history, site)
+    call, operand = _viewed(found)
+    draft = Draft(found.source)
+    given = ", ".join(found.source.of(each) for each in (*call.args, *call.keywords))
+    text = f"{draft.operand(operand)}{_permute(order)}.reshape({given})"
+    return draft.replace(call, text).edit(safe=False)
+
+
+def _permute(order: Sequence[int]) -> str:
+    return f".permute({', '.join(map(str, order))})"
+
+
+def _viewed(found: Place) -> tuple[ast.Call, ast.expr]:
+    """Return the call of a view, and the tensor whose method it is."""
     call = call_at(found, ("view", "reshape"))
     function = call.func
     if not isinstance(function, ast.Attribute) or is_module_name(function.value):
         raise NoEditError("it is no method of the tensor")
-    text = found.source.of(function.value)
-    numbers = ", ".join(map(str, order))
-    return (
-        Draft(found.source).replace(call, f"{text}.permute({numbers})").edit(safe=False)
-    )
+    return call, function.value
