@@ -89,6 +89,20 @@ def operand_followed_by(
 
 
 @remedy
+def argument_followed_by(
+    history: History, site: RawSite | None, text: str, suffix: str
+) -> Edit:
+    """Let a method follow the argument of a call that is written so."""
+    found = place(history, site)
+    call = call_at(found)
+    given = [*call.args, *(each.value for each in call.keywords)]
+    nodes = [each for each in given if found.source.of(each) == text]
+    if len(nodes) != 1:
+        raise NoEditError("it is not given once, and as it is")
+    return Draft(found.source).append(nodes[0], suffix).edit(safe=False)
+
+
+@remedy
 def first_size(history: History, site: RawSite | None, size: int) -> Edit:
     """Give a layer another input size: ``nn.Linear(72, 5)``."""
     found = place(history, site)
