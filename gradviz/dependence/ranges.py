@@ -64,7 +64,7 @@ _FIXED: dict[str, Range] = {
 """What an op gives whatever it is given."""
 
 _SAME = words(
-    "view reshape flatten ravel squeeze unsqueeze transpose permute t T mT movedim "
+    "view reshape flatten unflatten ravel squeeze unsqueeze transpose permute t T mT movedim "
     "swapaxes expand expand_as repeat repeat_interleave contiguous clone detach data "
     "alias to float double half bfloat16 type cpu cuda getitem select narrow "
     "index_select gather take diagonal diag unfold chunk split unbind mean amax amin "
