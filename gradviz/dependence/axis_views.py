@@ -23,6 +23,7 @@ class Mix:
     made: list[Axis] = field(default_factory=list[Axis])
     exact: bool = False  # every cut is at a whole number of rows
     swapped: Axis | None = None  # whose size was asked for at another place
+    merged: bool = False  # it went whole into another dimension
     uses: list[Call] = field(default_factory=list[Call])  # where the places matter
     undone: bool = False  # a later change of shape takes all of it again
     is_sliced: bool = False
@@ -117,7 +118,7 @@ def _source(factor: Factor) -> tuple[Mix, int] | None:
     """Return the mix that an axis came of, sliced or not, and its place there."""
     for axis in factor.axes:
         each: Axis | None = axis
-        while each is not None and each.how in ("picked", "mixed"):
+        while each is not None and each.how in ("picked", "mixed", "normalised"):
             mix = mixed_in(each)
             if mix is not None:
                 return mix, mix.made.index(each)
@@ -194,6 +195,9 @@ def _mixed(
     exact = all(b % a == 0 for a, b in pairwise(bounds))
     mix = Mix(call, tuple(old), tuple(size for size in sizes if size > 1), exact=exact)
     mix.swapped = _swapped(old, before, mix.after, after)
+    if mix.swapped is None:
+        mix.swapped = _merged(old, before, mix.after, after)
+        mix.merged = mix.swapped is not None
     if exact and mix.swapped is None:
         cut = _cut(old, bounds, call)
         return _collected(cut, sizes)
@@ -234,6 +238,32 @@ def _swapped(
             if size == factor.size and not whole and _is_cut(first, last, after):
                 return factor.axes[0]
     return None
+
+
+def _merged(
+    old: list[Factor], before: list[int], sizes: tuple[int, ...], after: list[int]
+) -> Axis | None:
+    """Return features that went into a dimension of samples, if theirs is asked for.
+
+    ``view(-1, c)`` of ``(b, c, t)``: what is called c there are neighbours along t.
+    """
+    if len(old) < 2 or len(sizes) < 2 or before[-2] >= after[-2]:
+        return None
+    last = {axis.root for axis in old[-1].axes}
+    begin = 1
+    for factor, end in zip(old[:-1], before, strict=False):
+        kept = begin in (1, *after) and end in after
+        axis = factor.axes[0]
+        if factor.size == sizes[-1] and not kept and _is_apart(axis, last):
+            return axis
+        begin = end
+    return None
+
+
+def _is_apart(axis: Axis, others: set[Axis]) -> bool:
+    """Tell whether a layer made an axis, and these others not in the same call."""
+    call = axis.root.call
+    return axis.root.how == "made" and call not in {each.call for each in others}
 
 
 def _is_cut(first: int, last: int, after: list[int]) -> bool:

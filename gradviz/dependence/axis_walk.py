@@ -430,7 +430,7 @@ class _Walk:
             if len(a) == len(b) + 1 and a:
                 lead = (a[0],) if len(a) > 1 else ()
                 pairs = list(zip((*lead, *a[2:]), b, strict=False))
-            self._touch(a[1:2], call)
+            self._touch(a[1:2], call, of_classes=True)
         else:
             rank = min(len(a), len(b))
             if rank:
@@ -451,19 +451,28 @@ class _Walk:
                 if "softmax" in name:
                     dim = over(call)
                     if -len(dims) <= dim < len(dims):
-                        self._touch((dims[dim],), call)
+                        self._touch((dims[dim],), call, of_classes=True)
                 else:
                     self._touch(dims, call, exact=name not in _FEATURES)
 
-    def _touch(self, dims: Iterable[Dim], call: Call, exact: bool = True) -> None:
+    def _touch(
+        self,
+        dims: Iterable[Dim],
+        call: Call,
+        exact: bool = True,
+        of_classes: bool = False,
+    ) -> None:
         """Note that a call tells the places of a mixed dimension apart.
 
         Features may well be those of several places: of a view that cuts between rows,
-        layers of features say nothing, but of the last states of a sequence layer.
+        layers of features say nothing, but of the last states of a sequence layer. Of
+        rows of neighbours, only what takes them for classes says that they are none.
         """
         for axis in [axis for dim in dims for axis in axes_in(dim)]:
             mix = mixed_in(axis)
-            if mix is not None and (exact or not mix.exact or _of_states(mix)):
+            if mix is None or (mix.merged and not of_classes):
+                continue
+            if exact or not mix.exact or _of_states(mix):
                 mix.used_by(call)
 
 

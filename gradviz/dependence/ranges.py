@@ -64,11 +64,11 @@ _FIXED: dict[str, Range] = {
 """What an op gives whatever it is given."""
 
 _SAME = words(
-    "view reshape flatten ravel squeeze unsqueeze transpose permute t T mT movedim "
-    "swapaxes expand expand_as repeat repeat_interleave contiguous clone detach data "
-    "alias to float double half bfloat16 type cpu cuda getitem select narrow "
-    "index_select gather take diagonal diag unfold chunk split unbind mean amax amin "
-    "median quantile nanmean avg_pool1d avg_pool2d max_pool1d max_pool2d tile "
+    "view reshape flatten unflatten ravel squeeze unsqueeze transpose permute t T mT "
+    "movedim swapaxes expand expand_as repeat repeat_interleave contiguous clone "
+    "detach data alias to float double half bfloat16 type cpu cuda getitem select "
+    "narrow index_select gather take diagonal diag unfold chunk split unbind mean amax "
+    "amin median quantile nanmean avg_pool1d avg_pool2d max_pool1d max_pool2d tile "
     "adaptive_avg_pool2d flip roll sort topk masked_select view_as reshape_as"
 )
 """What gives elements, or averages, of its first operand."""

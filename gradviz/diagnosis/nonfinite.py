@@ -10,10 +10,11 @@ that do no harm, such as the ``-inf`` of an attention mask.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gradviz.dependence.op_families import is_factory, is_fill, numbers_in, of_op
+from gradviz.dependence.op_families import is_factory, is_fill, numbers_in, of_op, plain
 from gradviz.diagnosis._raised import decides, raises
 from gradviz.program import (
     Backward,
@@ -27,6 +28,11 @@ from gradviz.program import (
     Summary,
     Value,
 )
+
+_OF_OTHER_THINGS = re.compile(
+    r"\b(sizes?|shapes?|dim\w*|dtypes?|types?|device|index|argument|memory)\b", re.I
+)
+"""What an error says that was not raised because of a value."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -52,6 +58,7 @@ class Birth:
     skipped: bool = False  # a step was taken without it
     scaled: bool = False  # in the gradients of a loss that a loss scaler had scaled
     ended: bool = False  # the program tested for it and raised
+    refused: Call | None = None  # that raised, and ended the run
 
     @property
     def is_nan(self) -> bool:
@@ -115,18 +122,34 @@ class _Walk:
         bad_inputs = [value for value in call.inputs if self.bad(value)]
         results = [*call.outputs, *(write.value for write in call.writes)]
         bad_results = [value for value in results if self.bad(value)]
+        if not bad_inputs and _only_moves(call):
+            bad_results = []  # of memory around what it wrote: nobody had filled it
         self.overwritten(call)
         if not bad_results:
             # Garbage in new memory is no birth: most ops that read it fill it.
             bad_inputs = [each for each in bad_inputs if each.storage in self.in_memory]
         sources = [self.source(value, call.site) for value in bad_inputs]
         self.used(call, bad_inputs, sources)
+        self.refused(call, bad_inputs, sources)
         if not bad_results:
             self.divided(call, sources)
             return
         source = self.cause(call, bad_inputs, bad_results, sources)
         self.in_memory |= {value.storage: source for value in bad_results}
         source.open |= {value.tensor: value for value in bad_results}
+
+    def refused(self, call: Call, bad: list[Value], sources: list[Birth]) -> None:
+        """Note that a call raised, and ended the run, because of the NaN it was given.
+
+        As a factorization does, which only says that there is none.
+        """
+        error = call.error
+        if error is None or _OF_OTHER_THINGS.search(error):
+            return
+        if self.history.ended_by(call):
+            for value, source in zip(bad, sources, strict=True):
+                if self.nans(value):
+                    source.refused = source.refused or call
 
     def cause(
         self, call: Call, bad: list[Value], results: list[Value], sources: list[Birth]
@@ -351,6 +374,14 @@ def _makes_bad(run: NodeRun) -> bool:
 def _is_leaf(history: History, run: NodeRun) -> bool:
     node = history.node(run.node)
     return node is not None and node.name.startswith("AccumulateGrad")
+
+
+def _only_moves(call: Call) -> bool:
+    """Tell whether a call put finite elements somewhere, as they are."""
+    moves = plain(call.op) in ("setitem", "copy", "index_copy", "index_put")
+    finite = all(map(math.isfinite, numbers_in(call)))
+    alike = len({value.dtype for value in call.inputs if _is_float(value)}) == 1
+    return moves and bool(call.writes) and finite and alike
 
 
 def _worst(values: list[Value]) -> Value:

@@ -121,7 +121,7 @@ def _raised(history: History, birth: Birth) -> bool:
     """Tell whether this ended the run: in anomaly mode, or where it was refused."""
     event, raised = birth.gradient, history.raised
     stopped = event and event.error and "returned nan" in event.error
-    if stopped or birth.ended:
+    if stopped or birth.ended or birth.refused is not None:
         return True
     refused = raised is not None and _NONFINITE.search(raised.text) is not None
     return refused and not birth.skipped
@@ -145,6 +145,9 @@ def consequence(history: History, birth: Birth) -> str:
         what = "1 parameter" if count == 1 else f"{count} parameters"
         line = history.line(birth.poisoned.site)
         parts.append(f"the step of {line} wrote it into {what}")
+    if birth.refused is not None:
+        line = history.line(birth.refused.site)
+        parts.append(f"`{birth.refused.op}` ({line}) was given NaN, and raised")
     if not parts:
         return ""
     text = ", and ".join(parts)

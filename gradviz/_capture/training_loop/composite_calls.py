@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+from functools import partial
 from typing import Any
 
 from gradviz._capture.training_loop.patches import Anything, Part, described, unseen
 from gradviz.program.events import Call
 from gradviz.program.values import Value
 
+_CLIPPING = ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_")
 _MOST = 1_000  # tensors of one call that are described
 
 
@@ -22,7 +24,7 @@ class CallPart(Part):
     def install(self) -> None:
         self.on = True
         utils = importlib.import_module(f"{self.lib.__package__}.nn.utils")
-        for name in ("clip_grad_norm_", "clip_grad_value_"):
+        for name in filter(partial(hasattr, utils), _CLIPPING):
             self._put((utils, utils.clip_grad), name, self._wrap_clip)
         checks = self.lib.autograd
         module = sys.modules[f"{self.lib.__package__}.autograd.gradcheck"]
@@ -70,21 +72,26 @@ class CallPart(Part):
         @functools.wraps(original)
         def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
-            if not self.on:
+            if not self.on or self.clipping:
                 return original(parameters, *args, **kwargs)
             if hasattr(parameters, "__next__"):
                 parameters = list(parameters)  # it can be read once
-            call = self.try_(self._clips, original.__name__, parameters, args, kwargs)
+            op = original.__name__.lstrip("_")
+            call = self.try_(self._clips, op, parameters, args, kwargs)
             self.log.pause()
+            self.clipping = True  # one of them calls another
             try:
                 result = original(parameters, *args, **kwargs)
             finally:
+                self.clipping = False
                 self.log.resume()
             if call is not None:
                 self.try_(self._outputs, call, result)
             return result
 
         return clip
+
+    clipping = False
 
     def _clips(
         self, op: str, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any]

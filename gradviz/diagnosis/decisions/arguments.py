@@ -5,8 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 
+from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES
 from gradviz.diagnosis.decisions.choice import entry_of, path
-from gradviz.diagnosis.decisions.frames import Spot, last_name
+from gradviz.diagnosis.decisions.frames import (
+    Spot,
+    argument,
+    last_name,
+    names_in,
+    parameters,
+)
 
 
 def given(where: Spot, place: int | None, names: Collection[str]) -> Spot | None:
@@ -63,3 +70,41 @@ def in_brackets(call: ast.AST | None) -> list[ast.expr]:
     if not isinstance(call, ast.Call):
         return []
     return [*call.args, *(each.value for each in call.keywords)]
+
+
+def handed(where: Spot, nodes: Collection[ast.expr]) -> list[Spot] | None:
+    """Return what a caller gave, where each expression is of one parameter as it came.
+
+    Elementwise or as it is; from the outermost call that hands both on. None where the
+    function around made one of them itself, or nobody knows its caller.
+    """
+    scope, caller = where.scope, where.frame.caller
+    if not isinstance(scope, ast.FunctionDef) or caller is None:
+        return None
+    names = [_parameter(scope, each) for each in nodes]
+    if None in names or len(set(names)) < len(names):
+        return None
+    found = [argument(where, scope, name) for name in names if name is not None]
+    ahead = [each for each in found if each is not None]
+    inside = {id(each) for each in ast.walk(caller.node)}
+    if len(ahead) < len(names) or any(id(each.node) not in inside for each in ahead):
+        return None
+    exprs = [each.node for each in ahead if isinstance(each.node, ast.expr)]
+    return handed(caller, exprs) or ahead
+
+
+def _parameter(function: ast.FunctionDef, node: ast.expr) -> str | None:
+    """Return the one parameter that an expression is of, shape unchanged."""
+    inside = list(ast.walk(node))
+    if any(isinstance(each, ast.Subscript | ast.Lambda) for each in inside):
+        return None
+    called = {last_name(e.func) for e in inside if isinstance(e, ast.Call)}
+    bound = {
+        each.id
+        for each in ast.walk(function)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    found = set(names_in(node)) & set(parameters(function)) - {"self"}
+    if len(found) != 1 or found & bound or called & (RESHAPES | REDUCTIONS):
+        return None
+    return found.pop()

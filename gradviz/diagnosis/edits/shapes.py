@@ -89,6 +89,20 @@ def operand_followed_by(
 
 
 @remedy
+def argument_followed_by(
+    history: History, site: RawSite | None, text: str, suffix: str
+) -> Edit:
+    """Let a method follow the argument of a call that is written so."""
+    found = place(history, site)
+    call = call_at(found)
+    given = [*call.args, *(each.value for each in call.keywords)]
+    nodes = [each for each in given if found.source.of(each) == text]
+    if len(nodes) != 1:
+        raise NoEditError("it is not given once, and as it is")
+    return Draft(found.source).append(nodes[0], suffix).edit(safe=False)
+
+
+@remedy
 def first_size(history: History, site: RawSite | None, size: int) -> Edit:
     """Give a layer another input size: ``nn.Linear(72, 5)``."""
     found = place(history, site)
@@ -123,12 +137,31 @@ def without_index(history: History, site: RawSite | None) -> Edit:
 def permuted(history: History, site: RawSite | None, order: Sequence[int]) -> Edit:
     """Move dimensions in the place of a view: ``.permute(0, 2, 1)``."""
     found = place(history, site)
+    call, operand = _viewed(found)
+    draft = Draft(found.source)
+    text = f"{draft.operand(operand)}{_permute(order)}"
+    return draft.replace(call, text).edit(safe=False)
+
+
+@remedy
+def moved_first(history: History, site: RawSite | None, order: Sequence[int]) -> Edit:
+    """Move dimensions before a view: ``x.permute(0, 2, 1).reshape(-1, classes)``."""
+    found = place(history, site)
+    call, operand = _viewed(found)
+    draft = Draft(found.source)
+    given = ", ".join(found.source.of(each) for each in (*call.args, *call.keywords))
+    text = f"{draft.operand(operand)}{_permute(order)}.reshape({given})"
+    return draft.replace(call, text).edit(safe=False)
+
+
+def _permute(order: Sequence[int]) -> str:
+    return f".permute({', '.join(map(str, order))})"
+
+
+def _viewed(found: Place) -> tuple[ast.Call, ast.expr]:
+    """Return the call of a view, and the tensor whose method it is."""
     call = call_at(found, ("view", "reshape"))
     function = call.func
     if not isinstance(function, ast.Attribute) or is_module_name(function.value):
         raise NoEditError("it is no method of the tensor")
-    text = found.source.of(function.value)
-    numbers = ", ".join(map(str, order))
-    return (
-        Draft(found.source).replace(call, f"{text}.permute({numbers})").edit(safe=False)
-    )
+    return call, function.value

@@ -30,6 +30,15 @@ from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, OptimizerCall, Value
 
+_LOADED = (
+    "Clean or drop the row where the data is loaded, and skip a step whose loss is not "
+    "finite: `if not torch.isfinite(loss): continue`."
+)
+_REWRITTEN = (
+    "Look at what is written into it: of a mask of -inf, leave each row one element "
+    "that is not masked, also the rows that the loss leaves out."
+)
+
 
 @rule("GV411", "nan-poisons-parameters", "error")
 def check(history: History) -> Iterator[Hit]:
@@ -47,11 +56,24 @@ def check(history: History) -> Iterator[Hit]:
             history,
             birth,
             f"{words.source_of(history, birth)} put {words.kind_of(birth)} into the "
-            f"data: {name} has it{words.place(birth)}. No op made it."
+            f"data: {name} has it{words.place(birth)}. {_maker(birth)}"
             f"{_step(history, birth)}",
-            "Clean or drop the row where the data is loaded, and skip a step whose "
-            "loss is not finite: `if not torch.isfinite(loss): continue`.",
+            _REWRITTEN if _is_lost(birth) else _LOADED,
         )
+
+
+def _is_lost(birth: Birth) -> bool:
+    """Tell whether the program wrote to the tensor, in calls that the log has not."""
+    value = birth.value
+    return birth.call is None and value is not None and value.version > 0
+
+
+def _maker(birth: Birth) -> str:
+    if _is_lost(birth):
+        return (
+            "It was written into it in place, by a line that is no longer in the log."
+        )
+    return "No op made it."
 
 
 def _weight(history: History, birth: Birth) -> Value | None:

@@ -7,7 +7,9 @@ What it does
 Why is this bad
     Broadcasting lines shapes up from the right: the result has N*N elements. The loss
     is a number as ever, its minimum is the mean of the targets, and nothing fails. An
-    accuracy that compares every prediction with every target stays near chance.
+    accuracy that compares every prediction with every target stays near chance. A
+    function that only compares what it is given did what it was asked: the line that
+    called it gave it two shapes.
 
 Example
     ::
@@ -30,13 +32,23 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from math import prod
 
 from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.op_families import CONSTANTS
+from gradviz.diagnosis.decisions.arguments import handed
+from gradviz.diagnosis.decisions.frames import Spot, spot, spots
 from gradviz.diagnosis.edits.calls import followed_by
-from gradviz.diagnosis.edits.shapes import operand_followed_by
+from gradviz.diagnosis.edits.draft import NoEditError
+from gradviz.diagnosis.edits.shapes import (
+    argument_followed_by,
+    operand_followed_by,
+    operands,
+)
+from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.diagnosis.rules._origins import (
@@ -63,6 +75,12 @@ _FAR = 12  # calls between the broadcast and the number it ends as
 
 @rule("GV602", "broadcast-loss-manual", "warning")
 def check(history: History) -> Iterator[Hit]:
+    found = list(_hits(history))
+    handed_on = {hit.symptom for hit in found if hit.symptom is not hit.culprit}
+    yield from (hit for hit in found if hit.culprit not in handed_on)
+
+
+def _hits(history: History) -> Iterator[Hit]:
     for call in history.calls:
         name = name_of(call)
         pair = broadcast_pair(call) if name in _ARITHMETIC | _COMPARING else None
@@ -172,18 +190,16 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
     A column that was picked, one element of each row, is to be squeezed where it was;
     other columns where they meet what is none.
     """
-    made = call.outputs[0]
-    count, samples = prod(tall.shape[:-1]) * flat.shape[-1], prod(flat.shape)
-    shape = shape_text(made) if made.shape else f"{tall.shape[:-1] + flat.shape[-1:]}"
     fix = (
         "Give both the same shape: `.squeeze(-1)` on the first, or `.unsqueeze(-1)` "
         "on the second."
     )
     picked = _picked(history, call, tall)
+    given = _handed(history, call, tall) if picked is None else None
+    if given is not None:
+        return _handed_hit(history, call, (tall, flat), given)
     return Hit(
-        f"{described(history, tall, 'One operand')} and "
-        f"{described(history, flat, 'the other')} broadcast to {shape}: "
-        f"{count} pairs from {samples} samples, every one compared with every other.",
+        _said(history, call, (tall, flat)),
         picked or call.site,
         fix,
         symptom=call.site,
@@ -199,6 +215,62 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
         if picked is None
         else followed_by(picked, ".squeeze(-1)", of=("gather",)),
     )
+
+
+def _said(history: History, call: Call, pair: tuple[Value, Value]) -> str:
+    tall, flat = pair
+    made = call.outputs[0]
+    count, samples = prod(tall.shape[:-1]) * flat.shape[-1], prod(flat.shape)
+    shape = shape_text(made) if made.shape else f"{tall.shape[:-1] + flat.shape[-1:]}"
+    return (
+        f"{described(history, tall, 'one operand')} and "
+        f"{described(history, flat, 'the other')} broadcast to {shape}: "
+        f"{count} pairs from {samples} samples, every one compared with every other."
+    )
+
+
+def _handed(history: History, call: Call, tall: Value) -> list[Spot] | None:
+    """Return what a function was given that only compares it: the column first."""
+    where, nodes = spot(history, call.site, call.stack), list[ast.expr]()
+    if where is not None:
+        with suppress(LookupError, NoEditError):
+            nodes = list(operands(place(history, call.site)))
+    if where is None or len(nodes) != 2:
+        return None
+    found = handed(where, nodes)
+    if found is None:
+        return None
+    return found if call.inputs.index(tall) == 0 else found[::-1]
+
+
+def _handed_hit(
+    history: History, call: Call, pair: tuple[Value, Value], given: list[Spot]
+) -> Hit:
+    """Return the hit for a function that a caller gave tensors of two shapes."""
+    column, row = (each.source.of(each.node) for each in given)
+    tall, flat = pair
+    site = _calling(history, call, given[0])
+    return Hit(
+        f"`{history.text(site)}` hands over shapes {shape_text(tall)} and "
+        f"{shape_text(flat)}. There, {_said(history, call, pair)}",
+        site,
+        f"Give both the same shape: `{column}.squeeze(-1)`, or `{row}.unsqueeze(-1)`.",
+        symptom=call.site,
+        related=(Related("compared here", call.site),),
+        tensors=(tall.tensor, flat.tensor),
+        certainty=0.95,
+        edit=argument_followed_by(site, column, ".squeeze(-1)"),
+    )
+
+
+def _calling(history: History, call: Call, given: Spot) -> RawSite | None:
+    """Return the site of the frame that handed an argument over."""
+    for site, level in spots(history, call.frames):
+        if level.source.file == given.source.file and any(
+            each is given.node for each in ast.walk(level.node)
+        ):
+            return site
+    return call.site
 
 
 def _picked(history: History, call: Call, column: Value) -> RawSite | None:

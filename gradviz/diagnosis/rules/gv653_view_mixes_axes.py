@@ -3,7 +3,8 @@
 What it does
     Finds ``view`` and ``reshape`` that cut through a dimension and ask for its size at
     another place, as ``(batch, class, time)`` of a tensor that is ``(batch, time,
-    class)``, where a layer or a loss then tells the dimensions apart.
+    class)``, or ``(-1, class)`` of ``(batch, class, time)``, where a layer or a loss
+    then tells the dimensions apart.
 
 Why is this bad
     A view only counts the elements anew, in the order in which they lie. Every row of
@@ -34,11 +35,12 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
-from gradviz.dependence.axes import Axis
+from gradviz.dependence.axes import Axis, only
 from gradviz.dependence.axis_views import Mix
 from gradviz.dependence.axis_walk import axes_of
-from gradviz.diagnosis.edits.shapes import permuted
+from gradviz.diagnosis.edits.shapes import moved_first, permuted
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite
 
@@ -51,7 +53,7 @@ def check(history: History) -> Iterator[Hit]:
         axis, site = mix.swapped, mix.call.site
         if axis is None or mix.undone or not mix.uses or site in told:
             continue
-        if _is_shift(mix) or not _is_known(mix):
+        if _is_shift(mix) or _is_grouped(mix) or not _is_known(mix):
             continue
         told.add(site)
         yield _hit(history, mix, axis)
@@ -64,6 +66,16 @@ def _is_shift(mix: Mix) -> bool:
     return padded and mix.is_sliced
 
 
+def _is_grouped(mix: Mix) -> bool:
+    """Return whether features are taken apart, by chance in as many as are samples.
+
+    ``view(-1, 4)`` of ``(4, 8)``: two choices of each of four samples.
+    """
+    samples_and_features = len(mix.before) == 2 == len(mix.after)
+    last = mix.before[-1].axes[0]
+    return mix.exact and samples_and_features and last.how == "made"
+
+
 def _is_known(mix: Mix) -> bool:
     """Return whether the run says what the dimensions are, or there is a batch beside.
 
@@ -74,7 +86,12 @@ def _is_known(mix: Mix) -> bool:
         value = axes[0].root.value
         beside = value is not None and len(value.shape) > len(mix.before)
         return beside or any(each.op.startswith("conv") for each in mix.uses)
-    return not any(axis.value is not None and axis.value.is_parameter for axis in axes)
+    return not any(all(map(_is_learnt, factor.axes)) for factor in mix.before)
+
+
+def _is_learnt(axis: Axis) -> bool:
+    """Tell whether it is a dimension of a table of weights, which no data has met."""
+    return axis.value is not None and axis.value.is_parameter
 
 
 def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
@@ -82,17 +99,21 @@ def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
     before, after = call.inputs[0], call.outputs[0]
     made = axis.call if axis.how != "given" else None
     order = _order(before.shape, after.shape)
-    numbers = ", ".join(map(str, order))
+    moved = order or _moved(history, mix, axis)
+    numbers = ", ".join(map(str, moved))
+    again = "" if call.op == "reshape" else ", and `.reshape` in the place of `.view`"
     fix = (
         f"Move the dimensions instead: `.permute({numbers})`."
         if order
-        else f"{_moved(before.shape, after.shape)}, so that only neighbours are merged."
+        else f"Move them first: `.permute({numbers})` before this view{again}."
+        if moved
+        else "Move the dimensions with `.transpose(…)` first, and then `.reshape(…)`."
     )
     return Hit(
         f"`{history.text(call.site)}` makes {tuple(after.shape)} of "
-        f"{tuple(before.shape)}, and a view does not swap dimensions: what "
-        f"belonged to one of the {axis.size} is spread over several of them now. "
-        f"`{use.op}` ({history.line(use.site)}) takes each for what it was before.",
+        f"{tuple(before.shape)}, and a view does not swap dimensions: "
+        f"{_held(mix, axis)}. `{use.op}` "
+        f"({history.line(use.site)}) takes them for what they were before.",
         call.site,
         fix,
         symptom=use.site,
@@ -101,18 +122,44 @@ def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
             *([Related("dimension made here", made.site)] if made is not None else []),
         ),
         tensors=(before.tensor,),
-        edit=permuted(call.site, order) if order else None,
+        edit=permuted(call.site, order)
+        if order
+        else moved_first(call.site, moved)
+        if moved
+        else None,
         certainty=0.7 if mix.exact else 0.8,
     )
 
 
-def _moved(before: tuple[int, ...], after: tuple[int, ...]) -> str:
-    """Return what to write first where a view begins with another dimension's size."""
-    wanted = after[0] if after else 0
-    if before and before[0] != wanted and before.count(wanted) == 1:
-        swap = f"`.transpose(0, {before.index(wanted)})`"
-        return f"Write {swap} first, and `.reshape(…)` in place of the view"
-    return "Move the dimensions with `.transpose(…)` first, and then `.reshape(…)`"
+def _held(mix: Mix, axis: Axis) -> str:
+    """Say what is in the dimension whose size was asked for."""
+    if mix.merged:
+        return (
+            f"a row of {axis.size} holds {axis.size} neighbours along the last "
+            f"dimension, not the {axis.size} values of one place"
+        )
+    return f"what belonged to one of the {axis.size} is spread over several of them"
+
+
+def _moved(history: History, mix: Mix, axis: Axis) -> list[int]:
+    """Return the order in which one dimension is where the view asks for it.
+
+    So that the view behind it only merges neighbours or takes one apart; [] where it
+    is not known which dimension it is.
+    """
+    call = mix.call
+    before, after = call.inputs[0].shape, call.outputs[0].shape
+    dims = history.once(axes_of).of(call.inputs[0])
+    places = [place for place, dim in enumerate(dims) if axis in only(dim)]
+    asked = [place for place, size in enumerate(after) if size == axis.size]
+    if len(places) != 1 or len(asked) != 1:
+        return []
+    rest = [place for place in range(len(before)) if place != places[0]]
+    for to in range(len(rest) + 1):
+        ahead = prod(before[place] for place in rest[:to])
+        if ahead == prod(after[: asked[0]]):
+            return [*rest[:to], places[0], *rest[to:]]
+    return []
 
 
 def _order(before: tuple[int, ...], after: tuple[int, ...]) -> list[int]:

@@ -23,8 +23,9 @@ Use instead
         )
 
 When it stays quiet
-    The loss ignores that number, weighs classes, or gives one loss for each element to
-    be masked; rows are of one length, or were picked by a mask.
+    The loss ignores that number, or what became of it (``targets - 1``), weighs
+    classes, or gives one loss for each element to be masked; rows are of one length,
+    or were picked by a mask; padding was replaced by another number.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -36,17 +37,26 @@ from collections.abc import Iterator
 
 from gradviz.dependence.axes import axes_in
 from gradviz.dependence.axis_facts import Axes, Meeting, Padding
+from gradviz.dependence.axis_ops import RESHAPES
 from gradviz.dependence.axis_walk import axes_of
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import numbers_in, plain
 from gradviz.diagnosis._words import tensor_words
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History, RawSite, Value
 
 _LOSSES = ("cross_entropy", "nll_loss", "nll_loss_nd", "nll_loss2d")
 _LAYERS = ("CrossEntropyLoss", "NLLLoss")
 _IGNORED = -100  # by default
+_AS_IT_IS = RESHAPES | words(
+    "getitem select narrow index_select transpose permute t T mT movedim swapaxes "
+    "contiguous clone detach to long int type cpu cuda stack cat unbind split chunk "
+    "setitem zeros full new_zeros new_full zeros_like full_like ones tensor"
+)
+"""What leaves padding what it is; the last of them, where the rows are written."""
 
 
 @rule("GV658", "padding-in-loss", "warning")
@@ -59,9 +69,10 @@ def check(history: History) -> Iterator[Hit]:
         if plain(call.op) not in _LOSSES or call.site in told or _is_weighed(call):
             continue
         padding = _padding(axes, meeting)
-        if padding is not None and padding.fill != _ignored(call):
+        fill = None if padding is None else _fill(history, call, meeting.other, padding)
+        if padding is not None and fill is not None and fill != _ignored(call):
             told.add(call.site)
-            yield _hit(history, call, meeting.other, padding)
+            yield _hit(history, call, meeting.other, padding, fill)
 
 
 def _is_weighed(call: Call) -> bool:
@@ -91,11 +102,31 @@ def _padding(axes: Axes, meeting: Meeting) -> Padding | None:
     return None
 
 
-def _hit(history: History, call: Call, target: Value, padding: Padding) -> Hit:
-    fill = int(padding.fill or 0)
+def _fill(history: History, loss: Call, target: Value, padding: Padding) -> int | None:
+    """Return which number stands for padding once it comes to the loss.
+
+    Classes may be counted from another number on; None where something else was done.
+    """
+    fill = padding.fill or 0.0
+    for call in behind(history, target, loss.index):
+        name = plain(call.op)
+        shifts = [each for each in numbers_in(call) if type(each) is int]
+        if call is padding.call:
+            break
+        if name in ("add", "radd", "sub") and len(call.inputs) == len(shifts) == 1:
+            fill += -shifts[0] if name == "sub" else shifts[0]
+        elif name not in _AS_IT_IS:
+            return None
+    return int(fill)
+
+
+def _hit(
+    history: History, call: Call, target: Value, padding: Padding, fill: int
+) -> Hit:
     site = of_setting(history, call, _LAYERS, 2, ("ignore_index",)).site
+    number = int(padding.fill or 0)
     return Hit(
-        f"{tensor_words(history, target)} was filled up with {fill} in "
+        f"{tensor_words(history, target)} was filled up with {number} in "
         f"{history.line(padding.call.site)}, to rows of one length, and "
         f"`{history.text(call.site)}` ({history.line(call.site)}) counts the padding "
         f"as class {fill}.",

@@ -1,8 +1,8 @@
 """Gradients are clipped of no parameter at all.
 
 What it does
-    Finds ``clip_grad_norm_`` and ``clip_grad_value_`` with an empty collection, where
-    the step that follows applies gradients.
+    Finds ``clip_grad_norm_``, ``clip_grad_value_`` and ``clip_grads_with_norm_`` with
+    an empty collection, where the step that follows applies gradients.
 
 Why is this bad
     ``model.parameters()`` is an iterator: it can be walked once. Kept in a variable

@@ -52,7 +52,9 @@ _SCORED = words("binary_cross_entropy_with_logits cross_entropy cross_entropy_lo
 _LAYERS = words("ReLU Softplus Sigmoid Softmax Tanh Hardtanh")
 _ENDS = words("relu relu_ softplus sigmoid softmax tanh hardtanh exp abs")
 _SCALING = words("mul div truediv rmul add radd sub rsub neg")
-_VIEWS = words("view reshape flatten squeeze squeeze_ unsqueeze transpose permute")
+_VIEWS = words(
+    "view reshape flatten unflatten squeeze squeeze_ unsqueeze transpose permute"
+)
 _MARGIN = 0.05  # of the range of the targets: so far outside is no rounding
 _TURNS = 3  # of a line: one batch of odd targets is no pattern
 

@@ -23,7 +23,8 @@ Use instead
         loss = -log_p[torch.arange(len(y)), y].mean()
 
 When it stays quiet
-    An optimizer that maximises; losses of one side of a game, whose other side other
+    An optimizer that maximises; a term that others grow with, as in the likelihood of a
+    Gaussian process; losses of one side of a game, whose other side other
     passes train; log probabilities of what was drawn from the model, which may be
     weighted by a cost; losses that are not bounded above either.
 
@@ -48,6 +49,7 @@ from gradviz.diagnosis.rules._terms import accounts
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 _LEAST = 2  # passes of one line
+_HELD = 0.5  # of what a term takes from the loss: others give it back
 _GROWN = 4.0  # times as large as at first: the optimizer pulls at it
 
 
@@ -88,8 +90,28 @@ def _pulling(history: History, first: Account, last: Account) -> Iterator[Hit]:
         if (was := before.get(term.line)) is not None and _pulls(history, last, term)
     ]
     most, index = max(grown, default=(0.0, 0))
-    if most > _GROWN:
+    if most > _GROWN and not _is_held(first, last, index):
         yield _term_hit(history, last, last.lines()[index], begun, ended)
+
+
+def _is_held(first: Account, last: Account, index: int) -> bool:
+    """Tell whether other terms rose with one that fell, and make up for it.
+
+    As ``y² / noise`` does for ``-c² / noise`` in the likelihood of a Gaussian process:
+    each has no end, their sum has.
+    """
+    before = {term.line: _added(term) for term in first.lines()}
+    changes = [_added(each) - before.get(each.line, 0.0) for each in last.lines()]
+    risen = sum(max(each, 0.0) for each in changes)
+    return risen > -changes[index] * _HELD
+
+
+def _added(term: Term) -> float:
+    """Return what a term of one number adds to the loss; 0 where it is not known."""
+    found = None if term.value is None else term.value.summary
+    if found is None or found.count != 1 or found.minimum is None or not term.weight:
+        return 0.0
+    return term.weight * found.minimum
 
 
 def _number(account: Account) -> float | None:

@@ -40,6 +40,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterator
 
@@ -49,6 +50,7 @@ from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import plain
 from gradviz.dependence.summaries import Summary, summaries
 from gradviz.diagnosis.decisions.decision import of_setting
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.edits.calls import unwrapped, with_keyword
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -167,17 +169,42 @@ def _hit(history: History, call: Call, rows: Value, made: Call, given: Value) ->
 def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
     count = rows.shape[0]
     weights = history.name(rows, "a tensor")
+    shared = _is_read_elsewhere(history, made, call)
+    given = history.name(made.inputs[0], "what was averaged")
     return Hit(
         f"`{history.text(made.site)}` is one number, the mean of {count} samples, and "
         f"`{history.text(call.site)}` ({history.line(call.site)}) multiplies it with "
         f"{weights} of {count} elements: no sample has its own weight, as all of them "
         "are multiplied with the same mean.",
-        made.site,
-        'Leave out the mean, or ask for `reduction="none"`, and reduce the products.',
+        call.site if shared else made.site,
+        f"Multiply {given} of each sample with {weights}, and reduce the products."
+        if shared
+        else 'Leave out the mean, or ask for `reduction="none"`, and reduce the '
+        "products.",
         symptom=call.site,
-        related=(Related("weighed here", call.site),),
+        related=(
+            Related("averaged here", made.site)
+            if shared
+            else Related("weighed here", call.site),
+        ),
         tensors=(made.outputs[0].tensor, rows.tensor),
         certainty=0.8,
+    )
+
+
+def _is_read_elsewhere(history: History, made: Call, call: Call) -> bool:
+    """Tell whether a mean stands for itself, too: it is printed, logged or returned."""
+    names, where = history.places.targets(made.site), spot(history, made.site)
+    product = history.places.statement(call.site)
+    if where is None or product is None or same_line(made.site, call.site):
+        return False
+    weighed = {id(each) for each in ast.walk(product)}
+    return any(
+        isinstance(each, ast.Name)
+        and isinstance(each.ctx, ast.Load)
+        and each.id in names
+        and id(each) not in weighed
+        for each in ast.walk(where.scope)
     )
 
 

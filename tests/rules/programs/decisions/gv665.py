@@ -91,4 +91,27 @@ PROGRAMS: list[Case] = [
         """,
         "output-cannot-reach-targets",
     ),
+    case(
+        "sigmoid_before_unflatten_and_targets_below_zero",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        net = nn.Sequential(
+            nn.Linear(4, 12),
+            nn.Sigmoid(),  # CULPRIT
+            nn.Unflatten(1, (3, 2, 2)),
+        )
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        images = torch.rand(8, 3, 2, 2) * 2 - 1
+        for step in range(4):
+            loss = F.mse_loss(net(torch.randn(8, 4)), images)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "output-cannot-reach-targets",
+        says=["values from 0 to 1 only"],
+    ),
 ]

@@ -81,6 +81,29 @@ PROGRAMS: list[Case] = [
         """,
     ),
     case(
+        "padding_left_out_under_another_number",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        from torch.nn.utils.rnn import pad_sequence
+        tags = [torch.randint(1, 4, (n,)) for n in (7, 5, 4, 2)]
+        head = nn.Linear(4, 3)
+        opt = torch.optim.Adam(head.parameters())
+        t = pad_sequence(tags, batch_first=True)
+        x = torch.randn(4, 7, 4)
+        for _ in range(3):
+            rows = head(x).view(-1, 3)
+            loss = F.cross_entropy(rows, (t - 1).view(-1), ignore_index=-1)
+            without = (t - 1).masked_fill(t == 0, -100)
+            loss = loss + F.cross_entropy(rows, without.view(-1))
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
         "states_that_go_on",
         """
         import torch

@@ -156,4 +156,32 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "likelihood_of_projections_below_zero",
+        """
+        import torch
+        torch.manual_seed(0)
+        basis = torch.linalg.qr(torch.randn(40, 6))[0]
+        y = basis @ torch.randn(6) * 3 + 0.05 * torch.randn(40)
+        class Process(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.raw = torch.nn.Parameter(torch.zeros(6))
+                self.log_noise = torch.nn.Parameter(torch.tensor(0.0))
+        process = Process()
+        opt = torch.optim.Adam(process.parameters(), lr=0.05)
+        for step in range(60):
+            log_noise = process.log_noise
+            noise = log_noise.exp()
+            shrink = torch.sigmoid(process.raw)
+            part = (basis.T @ y) * shrink / noise.sqrt()
+            bound = -0.5 * 40 * log_noise - 0.5 * y.pow(2).sum() / noise
+            bound = bound + 0.5 * part.pow(2).sum() - (1 - shrink).log().sum() * -0.01
+            loss = -bound / 40
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        engines=("torch",),
+    ),
 ]

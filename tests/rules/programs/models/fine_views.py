@@ -295,4 +295,33 @@ PROGRAMS: list[Case] = [
         (column.pow(2).mean() + near.diagonal().mean() + error + other).backward()
         """,
     ),
+    case(
+        "rows_of_as_many_neighbours_as_channels",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        net, codes = nn.Conv1d(3, 4, 1), nn.Parameter(torch.randn(6, 4))
+        slots, gate = nn.Linear(5, 8), nn.Conv1d(3, 4, 1)
+        layers = nn.ModuleList([net, slots, gate])
+        opt = torch.optim.Adam([*layers.parameters(), codes])
+        for _ in range(3):
+            x, kinds = torch.randn(5, 3, 16), torch.randint(0, 4, (5, 16))
+            h = net(x)
+            blocks = h.view(-1, 4)  # of four neighbours each, with a scale of their own
+            scale = blocks.detach().abs().amax(1, keepdim=True)
+            rounded = (blocks / scale * 7).round() / 7 * scale
+            h = h + (rounded - blocks).view(5, 4, 16).detach()
+            local = gate(x).view(-1, 4).softmax(-1).view(5, 4, 16)
+            rows = h.transpose(1, 2).reshape(-1, 4)
+            loss = F.cross_entropy(rows, kinds.view(-1)) + (h * local).mean()
+            loss = loss + F.mse_loss(h.view(-1, 4), x.new_ones(80, 4)) * 0.1
+            two = slots(torch.randn(4, 5)).view(-1, 4)  # two choices of each sample
+            loss = loss + F.cross_entropy(two, torch.randint(0, 4, (8,)))
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]

@@ -20,14 +20,14 @@ PROGRAMS: list[Case] = [
                 return self.net(x)
 
         def loss_of(prediction, target):
-            error = target - prediction  # CULPRIT
+            error = target - prediction
             return (error ** 2).mean()
 
         model = Regressor()
         opt = torch.optim.Adam(model.parameters())
         for step in range(2):
             x, y = torch.randn(6, 3), torch.randn(6)
-            loss = loss_of(model(x), y)
+            loss = loss_of(model(x), y)  # CULPRIT
             opt.zero_grad()
             loss.backward()
             opt.step()
@@ -108,15 +108,15 @@ PROGRAMS: list[Case] = [
         import torch.nn as nn
         class Huber(nn.Module):
             def forward(self, prediction, target):
-                error = prediction - target  # CULPRIT
+                error = prediction - target
                 small = error.abs() < 1
                 return torch.where(small, error ** 2 / 2, error.abs() - 0.5).mean()
         net = nn.Linear(3, 1)
-        loss = Huber()(net(torch.randn(8, 3)), torch.randn(8))
+        loss = Huber()(net(torch.randn(8, 3)), torch.randn(8))  # CULPRIT
         loss.backward()
         """,
         "broadcast-loss-manual",
-        says=["64 pairs from 8 samples"],
+        says=["64 pairs from 8 samples", "hands over shapes (8, 1) and (8,)"],
     ),
     case(
         "accuracy_of_a_column",
@@ -180,5 +180,42 @@ PROGRAMS: list[Case] = [
             (net(field) - field / scale).square().mean().backward()
             opt.step()
         """,
+    ),
+    case(
+        "criterion_handed_a_column",
+        """
+        import torch
+        from torch import nn
+        def rmsle(pred, actual):
+            diff = torch.log1p(pred) - torch.log1p(actual)
+            return diff.pow(2).mean().sqrt()
+        def loss_of(pred, actual, weight=1.0):
+            return weight * rmsle(pred, actual)
+        net = nn.Sequential(nn.Linear(3, 1), nn.Softplus())
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            x, y = torch.randn(8, 3), torch.rand(8)
+            out = net(x)
+            loss = loss_of(out, y)  # CULPRIT
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "broadcast-loss-manual",
+        says=["`out.squeeze(-1)`"],
+        related=["compared here"],
+    ),
+    case(
+        "criterion_that_makes_its_own_prediction",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        def loss_of(x, y):
+            out = net(x)
+            return (out - y).pow(2).mean()  # CULPRIT
+        loss_of(torch.randn(8, 3), torch.rand(8)).backward()
+        """,
+        "broadcast-loss-manual",
     ),
 ]

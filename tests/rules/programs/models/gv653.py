@@ -239,4 +239,48 @@ PROGRAMS: list[Case] = [
         "view-mixes-axes",
         says=["permute(0, 2, 1, 3)"],
     ),
+    case(
+        "scores_of_points_viewed_as_rows_of_classes",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Conv1d(3, 8, 1), nn.ReLU(), nn.Conv1d(8, 4, 1))
+        opt = torch.optim.Adam(net.parameters())
+        for _ in range(3):
+            points, parts = torch.randn(5, 3, 16), torch.randint(0, 4, (5, 16))
+            scores = net(points).view(-1, 4)  # CULPRIT
+            loss = F.cross_entropy(scores, parts.view(-1))
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+        says=["not the 4 values of one place", "permute(0, 2, 1)"],
+    ),
+    case(
+        "heads_not_moved_back_where_positions_are_learnt",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        emb, place = nn.Embedding(9, 12), nn.Embedding(6, 12)
+        qkv, out, head = nn.Linear(12, 36), nn.Linear(12, 12), nn.Linear(12, 9)
+        layers = nn.ModuleList([emb, place, qkv, out, head])
+        opt = torch.optim.Adam(layers.parameters())
+        for step in range(3):
+            ids = torch.randint(0, 9, (5, 7))
+            x = emb(ids[:, :-1]) + place.weight[:6]
+            q, k, v = qkv(x).view(5, 6, 3, 12).permute(0, 2, 1, 3).chunk(3, dim=-1)
+            scores = torch.softmax(q @ k.transpose(-2, -1) / 2, dim=-1)
+            x = x + out((scores @ v).reshape(5, 6, 12))  # CULPRIT
+            opt.zero_grad()
+            F.cross_entropy(head(x).flatten(0, 1), ids[:, 1:].flatten()).backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+        says=["permute(0, 2, 1, 3)"],
+    ),
 ]

@@ -38,4 +38,28 @@ PROGRAMS: list[Case] = [
         says=["ignore_index=0"],
         engines=("torch",),
     ),
+    case(
+        "padding_counted_from_another_number_on",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        from torch.nn.utils.rnn import pad_sequence
+        tags = [torch.randint(0, 3, (n,)) for n in (7, 5, 4, 2)]
+        head = nn.Linear(4, 4)
+        opt = torch.optim.Adam(head.parameters())
+        t = pad_sequence(tags, batch_first=True, padding_value=-1)
+        x = torch.randn(4, 7, 4)
+        for _ in range(3):
+            classes = t + 1
+            loss = F.cross_entropy(head(x).view(-1, 4), classes.view(-1))  # CULPRIT
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "padding-in-loss",
+        says=["filled up with -1", "as class 0", "ignore_index=0"],
+        engines=("torch",),
+    ),
 ]

@@ -150,4 +150,26 @@ PROGRAMS: list[Case] = [
             h.square().mean().backward()
         """,
     ),
+    case(
+        "mean_that_is_told_weighed_by_returns",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            policy = torch.distributions.Categorical(logits=net(torch.randn(8, 3)))
+            log_probs = policy.log_prob(policy.sample())
+            mean = log_probs.mean()
+            returns = torch.randn(8)
+            loss = -torch.sum(mean * returns)  # CULPRIT
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            print(mean.item())
+        """,
+        "batch-result-in-each-sample",
+        says=["Multiply `log_probs` of each sample with `returns`"],
+        related=["averaged here"],
+    ),
 ]

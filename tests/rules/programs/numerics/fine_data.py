@@ -187,4 +187,20 @@ PROGRAMS: list[Case] = [
         (w * keep).sum().backward()
         """,
     ),
+    case(
+        "new_memory_filled_row_by_row",
+        """
+        import torch
+        torch.use_deterministic_algorithms(True)  # new memory is full of NaN
+        try:
+            layer = torch.nn.Linear(3, 2)
+            x, out = torch.randn(4, 3), torch.empty(4, 2)
+            for rows in [[0, 2], [1, 3]]:
+                out[rows] = layer(x[rows])
+            out.pow(2).mean().backward()
+        finally:
+            torch.use_deterministic_algorithms(False)
+        """,
+        engines=("torch",),
+    ),
 ]

@@ -29,4 +29,26 @@ PROGRAMS: list[Case] = [
         """,
         "nan-pairwise-distance-diagonal",
     ),
+    case(
+        "factorized_one_step_after_the_root",
+        """
+        import torch
+        torch.manual_seed(0)
+        x = torch.randn(5, 2)
+        scale = torch.ones(2, requires_grad=True)
+        opt = torch.optim.Adam([scale], lr=0.1)
+        for _ in range(3):
+            diff = (x[:, None] - x[None]) / scale
+            dist = diff.pow(2).sum(-1).sqrt()  # CULPRIT
+            kernel = torch.exp(-dist) + 0.1 * torch.eye(5)
+            chol = torch.linalg.cholesky(kernel)
+            loss = chol.diagonal().log().sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "nan-pairwise-distance-diagonal",
+        says=["was given NaN, and raised"],
+        engines=("torch",),
+    ),
 ]

@@ -427,4 +427,22 @@ PROGRAMS: list[Case] = [
         opt.step()
         """,
     ),
+    case(
+        "norm_of_a_list_and_clipping_in_two_calls",
+        """
+        import torch
+        from torch import nn
+        def clip(parameters, most):
+            parameters = list(parameters)
+            total = nn.utils.get_total_norm([each.grad for each in parameters])
+            nn.utils.clip_grads_with_norm_(parameters, most, total)
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            clip(net.parameters(), 1.0)
+            opt.step()
+        """,
+    ),
 ]

@@ -39,4 +39,24 @@ for x, y in batches:
 """),
         "clip-of-nothing",
     ),
+    case(
+        "generator_walked_for_the_norm",
+        """
+        import torch
+        from torch import nn
+        def clip(parameters, most):
+            gradients = [each.grad for each in parameters]
+            total = nn.utils.get_total_norm(gradients)
+            nn.utils.clip_grads_with_norm_(parameters, most, total)
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            clip(net.parameters(), 1.0)  # CULPRIT
+            opt.step()
+        """,
+        "clip-of-nothing",
+        says=["got no parameters"],
+    ),
 ]
