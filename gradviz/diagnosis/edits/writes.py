@@ -17,6 +17,8 @@ from gradviz.diagnosis.edits.syntax import (
 )
 from gradviz.program import History, RawSite
 
+_CONTAINERS = frozenset(("dict", "list", "set", "tuple"))
+
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -451,4 +453,9 @@ def kept_without_graph(
         ]
     if len(parts) != 1 or isinstance(parts[0], ast.ListComp | ast.Constant):
         raise NoEditError("what is kept has no name here")
+    if (
+        isinstance(parts[0], ast.Call)
+        and getattr(parts[0].func, "id", "") in _CONTAINERS
+    ):
+        raise NoEditError("a table of several is kept")
     return Draft(source).append(parts[0], ".detach()").edit(safe=True)

@@ -446,4 +446,43 @@ PROGRAMS: list[Case] = [
         fit(net, torch.optim.SGD(net.parameters(), 0.01))
         """,
     ),
+    case(
+        "rollouts_with_graphs_until_the_end_of_the_episode",
+        """
+        import torch
+        from torch import nn
+        def main():
+            policy, value = nn.Linear(2, 3), nn.Linear(2, 1)
+            one = torch.optim.SGD(policy.parameters(), 0.1)
+            other = torch.optim.SGD(value.parameters(), 0.1)
+            for episode in range(3):
+                scores = []
+                for step in range(7):
+                    x = torch.randn(2)
+                    v = value(x)
+                    scores.append(policy(x).log_softmax(0)[0] * v.detach())
+                    other.zero_grad()
+                    (v - 1).pow(2).sum().backward()
+                    other.step()
+                one.zero_grad()
+                (-torch.cat([each.view(1) for each in scores]).mean()).backward()
+                one.step()
+        main()
+        """,
+    ),
+    case(
+        "rows_of_a_hessian_in_a_list",
+        """
+        import torch
+        def hessian(f, x):
+            (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+            rows = []
+            for i in range(len(x)):
+                rows.append(torch.autograd.grad(g[i], x, create_graph=True)[0])
+            return torch.stack(rows)
+        x = torch.randn(9, requires_grad=True)
+        h = hessian(lambda v: (v.sin() * v).sum() ** 2, x)
+        print(h.diagonal().sum().item())
+        """,
+    ),
 ]
