@@ -438,6 +438,8 @@ def kept_without_graph(
     match statement:
         case ast.Expr(value=ast.Call(args=[*_, kept])):
             pass
+        case ast.Assign(value=ast.Tuple(elts=[_, _, *_])):
+            raise NoEditError("each of several tensors is to be kept so")
         case ast.Assign(value=kept):
             pass
         case ast.AugAssign(value=ast.List(elts=[kept]) | ast.Tuple(elts=[kept])):
