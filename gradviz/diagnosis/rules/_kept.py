@@ -6,6 +6,7 @@ import ast
 from bisect import bisect
 from collections import defaultdict
 
+from gradviz.dependence.cuts import cuts
 from gradviz.diagnosis.decisions.bindings import own_nodes, stored
 from gradviz.diagnosis.decisions.frames import Spot, calls_of, loops_around, spot
 from gradviz.diagnosis.decisions.sites import site_at
@@ -94,6 +95,18 @@ def _training(history: History) -> list[Backward]:
         for each in history.backwards
         if each.api == "backward" or not (each.create_graph or each.retain_graph)
     ]
+
+
+def behind_a_cut(history: History, call: Call) -> bool:
+    """Tell whether a line gives what a cut keeps from the losses of the run."""
+    return call.site is not None and line_of(call.site) in history.once(_cut_off)
+
+
+def _cut_off(history: History) -> set[object]:
+    """Return the lines that made what was cut off: a pass was to come by them."""
+    source = (each.source for cut in cuts(history) for each in cut.crossings)
+    made = (history.producer(tensor) for tensor in history.behind(source))
+    return {line_of(call.site) for call in made if call is not None and call.site}
 
 
 def put_away(history: History, call: Call) -> tuple[RawSite, str, int] | None:

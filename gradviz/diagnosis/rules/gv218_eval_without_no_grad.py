@@ -40,11 +40,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradviz.dependence.cuts import cuts, drops_graph
+from gradviz.dependence.cuts import drops_graph
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._kept import holds_values, kept_by_half, put_away
+from gradviz.diagnosis.rules._kept import (
+    behind_a_cut,
+    holds_values,
+    kept_by_half,
+    put_away,
+)
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
     is_of_gradients,
@@ -232,8 +237,9 @@ def _trains(history: History, calls: list[Call]) -> bool:
 
 
 def _taken_by_loss(history: History, calls: list[Call]) -> bool:
-    cut = {each.source.tensor for cut in cuts(history) for each in cut.crossings}
-    taken = cut | history.once(_taken)
+    if any(behind_a_cut(history, call) for call in calls):
+        return True
+    taken = history.once(_taken)
     return any(value.tensor in taken for call in calls for value in call.outputs)
 
 

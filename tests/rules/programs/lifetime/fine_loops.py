@@ -485,4 +485,53 @@ PROGRAMS: list[Case] = [
         print(h.diagonal().sum().item())
         """,
     ),
+    case(
+        "a_few_words_written_in_eval_mode",
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn, self.head = nn.GRU(4, 4, batch_first=True), nn.Linear(4, 4)
+            def forward(self, x, h=None):
+                out, h = self.rnn(x, h)
+                return self.head(out), h
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        for step in range(3):
+            out, _ = net(torch.randn(3, 5, 4))
+            optimizer.zero_grad()
+            out.pow(2).mean().backward()
+            optimizer.step()
+        def write(net, count):
+            net.eval()
+            x, h, words = torch.zeros(1, 1, 4), None, []
+            for _ in range(count):
+                out, h = net(x, h)
+                words.append(int(out.argmax()))
+                x = nn.functional.one_hot(out.argmax(-1), 4).float()
+            return words
+        print(write(net, 5))
+        """,
+    ),
+    case(
+        "chunks_whose_pass_comes_after_many_turns",
+        """
+        import torch
+        from torch import nn
+        net, head = nn.GRUCell(2, 4), nn.Linear(4, 1)
+        both = [*net.parameters(), *head.parameters()]
+        optimizer = torch.optim.SGD(both, 0.1)
+        h = torch.zeros(3, 4)
+        for chunk in range(3):
+            h, loss = h.detach(), 0.0
+            for turn in range(12):
+                h = net(torch.randn(3, 2), h)
+                loss = loss + head(h).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]
