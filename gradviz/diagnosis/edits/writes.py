@@ -17,6 +17,8 @@ from gradviz.diagnosis.edits.syntax import (
 )
 from gradviz.program import History, RawSite
 
+_CONTAINERS = frozenset(("dict", "list", "set", "tuple"))
+
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -447,6 +449,8 @@ def kept_without_graph(
     match statement:
         case ast.Expr(value=ast.Call(args=[*_, kept])):
             pass
+        case ast.Assign(value=ast.Tuple(elts=[_, _, *_])):
+            raise NoEditError("each of several tensors is to be kept so")
         case ast.Assign(value=kept):
             pass
         case ast.AugAssign(value=ast.List(elts=[kept]) | ast.Tuple(elts=[kept])):
@@ -462,4 +466,9 @@ def kept_without_graph(
         ]
     if len(parts) != 1 or isinstance(parts[0], ast.ListComp | ast.Constant):
         raise NoEditError("what is kept has no name here")
+    if (
+        isinstance(parts[0], ast.Call)
+        and getattr(parts[0].func, "id", "") in _CONTAINERS
+    ):
+        raise NoEditError("a table of several is kept")
     return Draft(source).append(parts[0], ".detach()").edit(safe=True)

@@ -90,13 +90,13 @@ def _assignments(history: History, site: RawSite) -> Iterator[ast.Assign]:
 def keeps(statement: ast.AST, names: set[str]) -> bool:
     """Return whether a statement puts something that has one of these names away."""
     put = stored(statement)
-    return put is not None and any(_holds(each, names) for each in put[1])
+    return put is not None and any(holds(each, names) for each in put[1])
 
 
-def _holds(kept: ast.expr, names: set[str]) -> bool:
+def holds(kept: ast.expr, names: set[str]) -> bool:
     """Return whether an expression is one of these names, or a tuple with one."""
     if isinstance(kept, ast.Tuple | ast.List):
-        return any(_holds(each, names) for each in kept.elts)
+        return any(holds(each, names) for each in kept.elts)
     if isinstance(kept, ast.Dict):
-        return any(_holds(each, names) for each in kept.values)
+        return any(holds(each, names) for each in kept.values)
     return isinstance(kept, ast.Name | ast.Attribute) and ast.unparse(kept) in names

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from inspect import CO_GENERATOR
 
+from gradviz.dependence.stores import is_unbound
 from gradviz.diagnosis.decisions.bindings import stored
 from gradviz.diagnosis.decisions.keeping import kept_by
-from gradviz.diagnosis.rules._bindings import keeps
+from gradviz.diagnosis.rules._bindings import holds, keeps
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
 from gradviz.diagnosis.rules._lifetime import line_of, loads
 from gradviz.program import Backward, Call, History, RawSite
-from gradviz.program.places import over_lines
+from gradviz.program.places import names_in, over_lines
 
 
 def carried_at(
@@ -37,10 +39,52 @@ def carried_at(
     # A local name lives from turn to turn only in a function that the passes ran in.
     for site in sorted(maker.frames, key=lambda each: each[0] not in around):
         read = _read(history, [each for each in readers if each[0] is site[0]])
-        if read.intersection(history.places.targets(site)):
+        bound = history.places.targets(site)
+        if site[0] not in around and not _outlives(site):
+            bound = [each for each in bound if each.endswith("]") or "." in each]
+        if read.intersection(bound):
             return site
     stored = _put_away(history, maker, readers)
     return stored or _out_of_function(history, maker, second)
+
+
+def _outlives(site: RawSite) -> bool:
+    """Tell whether names live on when code is left: of a file, or a generator."""
+    code = site[0]
+    return code.co_name == "<module>" or bool(code.co_flags & CO_GENERATOR)
+
+
+def dropped_detach(
+    history: History, crossing: Crossing, second: Backward
+) -> Call | None:
+    """Return the call that detached a carried tensor, and whose result nothing took."""
+    maker = history.maker(crossing.node)
+    made = set[int]() if maker is None else {each.tensor for each in maker.outputs}
+    for tensor in made:
+        for call in history.uses(tensor):
+            drops = call.op == "detach" and call.index < second.index and call.outputs
+            if not drops or call.site is None:
+                continue
+            used = history.uses(call.outputs[0].tensor, call.index)
+            if not used and is_unbound(history.places, call.site):
+                return call
+    return None
+
+
+def reads(history: History, bridge: Call | None, site: RawSite, name: str) -> bool:
+    """Tell whether a name of one function is what the next turn reads there."""
+    frames = () if bridge is None else bridge.frames
+    return name in _read(history, [each for each in frames if each[0] is site[0]])
+
+
+def blended(history: History, site: RawSite | None, line: int | None) -> str:
+    """Return the state that a line computes from its old value; "" if it does not."""
+    tree = None if site is None else history.places.tree(site[0].co_filename)
+    for each in over_lines(tree, line, line) if line else ():
+        if isinstance(each, ast.Assign):
+            old = loads(each).intersection(_targets(each))
+            return min(old, default="", key=len)
+    return ""
 
 
 def _read(history: History, sites: Iterable[RawSite]) -> set[str]:
@@ -132,11 +176,25 @@ def _kept_at(
     read = _read(history, bridge.frames)
     around = places.function(site[0]) or places.tree(file)
     for each in () if around is None else ast.walk(around):
-        if isinstance(each, ast.Assign) and ast.unparse(each.value) in names:
+        if isinstance(each, ast.Assign) and read.intersection(_targets(each)):
+            read |= _taken_apart(each.value)
+    for each in () if around is None else ast.walk(around):
+        if isinstance(each, ast.Assign) and holds(each.value, names):
             kept = read.intersection(map(ast.unparse, each.targets))
             if any("." in text or each.lineno > made for text in kept):
                 return each.lineno
     return None
+
+
+def _targets(statement: ast.Assign) -> set[str]:
+    return {name for each in statement.targets for name in names_in(each)}
+
+
+def _taken_apart(value: ast.expr) -> set[str]:
+    """Return the name of a tuple that an assignment only hands on: ``h, c = state``."""
+    while isinstance(value, ast.Subscript):
+        value = value.value
+    return {ast.unparse(value)} if isinstance(value, ast.Name) else set()
 
 
 def _out_of_function(history: History, maker: Call, second: Backward) -> RawSite | None:

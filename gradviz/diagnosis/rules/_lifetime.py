@@ -152,12 +152,13 @@ def keeps_nothing(history: History, calls: Iterable[Call]) -> bool:
     nodes = [history.node(key) for key in graph_behind(history, calls)]
     return all(
         node is not None
-        and all(map(_is_parameter_or_number, [each.value for each in node.saved]))
+        and all(map(is_parameter_or_number, [each.value for each in node.saved]))
         for node in nodes
     )
 
 
-def _is_parameter_or_number(value: Value) -> bool:
+def is_parameter_or_number(value: Value) -> bool:
+    """Tell whether keeping a tensor costs no memory to speak of."""
     return (value.is_leaf and value.requires_grad) or math.prod(value.shape) == 1
 
 

@@ -35,13 +35,22 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.diagnosis.decisions.sites import site_at
+from gradviz.diagnosis.edits.remedy import Remedy
+from gradviz.diagnosis.edits.statements import bound_to_operand
 from gradviz.diagnosis.edits.training import carried_cut
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._carried import carried_at, kept_name, stored_at
+from gradviz.diagnosis.rules._carried import (
+    blended,
+    carried_at,
+    dropped_detach,
+    kept_name,
+    reads,
+    stored_at,
+)
 from gradviz.diagnosis.rules._freed import Crossing, SecondPass, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, loop_site
-from gradviz.program import History, RawSite
+from gradviz.program import Call, History, RawSite
 
 _ADDING = words("add add_ iadd __add__ __iadd__ radd __radd__")
 _ADD_NUMBERS = (
@@ -60,6 +69,10 @@ def check(history: History) -> Iterator[Hit]:
         if _adds_up(found, crossing):
             yield _of_sum(history, found, crossing)
             continue
+        lost = dropped_detach(history, crossing, found.second)
+        if lost is not None:
+            yield _of_dropped(history, found, crossing, lost)
+            continue
         culprit = carried_at(history, crossing, found.second)
         bridged = crossing.bridge
         bridge = None if bridged is None else bridged.site
@@ -70,6 +83,7 @@ def check(history: History) -> Iterator[Hit]:
         stored = bridged and stored_at(
             history, culprit, crossing, bridged, found.second
         )
+        over = "" if blended(history, culprit, stored) else _TAKE_OVER
         name, fix = _called(history, crossing, culprit, stored)
         yield Hit(
             f"{name} comes from an earlier iteration of the loop with its graph, which "
@@ -81,17 +95,13 @@ def check(history: History) -> Iterator[Hit]:
             symptom=found.second.site,
             related=(
                 Related("used in the next iteration", bridge),
-                *([Related("taken over", use, _TAKE_OVER)] if stored else []),
+                *([Related("taken over", use, over)] if stored else []),
                 Related("freed its graph", found.first.site),
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(crossing.node.key, found.freed.key),
             explains=history.ended_by(found.second),
-            edit=kept_without_graph(
-                site_at(history, culprit, stored), [name.strip("`")]
-            )
-            if stored
-            else carried_cut(history, culprit, found.second, bridge),
+            edit=_edit(history, found, culprit, stored, name),
             line=stored or None,
         )
 
@@ -129,6 +139,49 @@ def _of_sum(history: History, found: SecondPass, crossing: Crossing) -> Hit:
     )
 
 
+def _of_dropped(
+    history: History, found: SecondPass, crossing: Crossing, lost: Call
+) -> Hit:
+    """Tell of a state that was to be detached, by a call whose result nothing takes."""
+    text, bridge = history.text(lost.site), crossing.bridge
+    again = history.line(bridge.site if bridge else found.second.site)
+    return Hit(
+        f"`{text}` gives a new tensor, and nothing takes it: what it was called on "
+        f"keeps its graph, which the backward pass in {history.line(found.first.site)} "
+        f"had freed. {again.capitalize()} used it again, so this pass walked on into "
+        f"{describe(history, found.freed)} of the iteration before.",
+        lost.site,
+        f"Keep what `{text}` gives under the name that {again} reads: `state = "
+        "state.detach()`, of a tuple `tuple(h.detach() for h in state)`.",
+        symptom=found.second.site,
+        related=(
+            Related("used in the next iteration", bridge and bridge.site),
+            Related("freed its graph", found.first.site),
+            Related("lost its saved tensors", found.freed.site),
+        ),
+        nodes=(crossing.node.key, found.freed.key),
+        explains=history.ended_by(found.second),
+        edit=bound_to_operand(lost.site)
+        if lost.site and reads(history, bridge, lost.site, text.rpartition(".")[0])
+        else None,
+    )
+
+
+def _edit(
+    history: History,
+    found: SecondPass,
+    culprit: RawSite | None,
+    stored: int | None,
+    name: str,
+) -> Remedy | None:
+    if blended(history, culprit, stored):
+        return None  # what is new in it may have to keep its graph
+    if stored:
+        return kept_without_graph(site_at(history, culprit, stored), [name.strip("`")])
+    bridge = found.crossing and found.crossing.bridge
+    return carried_cut(history, culprit, found.second, bridge and bridge.site)
+
+
 def _called(
     history: History, crossing: Crossing, culprit: RawSite | None, stored: int | None
 ) -> tuple[str, str]:
@@ -142,12 +195,18 @@ def _called(
         return name, (
             "Write in place under `torch.no_grad()`, or write `.detach()` of it."
         )
+    old = blended(history, culprit, stored)
+    if old:
+        return f"`{old}`", (
+            f"Let the old value enter line {stored} as a constant: write "
+            f"`{old}.detach()` where that line reads it."
+        )
     if stored and (kept := kept_name(history, culprit, stored)):
         name, code = f"`{kept}`", kept
     if stored:
         return name, (
             f"Keep `{code}.detach()` in line {stored}: what is stored for later "
-            "iterations is to be without its graph."
+            "iterations is to be without its graph (of several tensors, each of them)."
         )
     return name, (
         f"Cut the graph where one iteration ends: `{code} = {code}.detach()`, before "

@@ -1,9 +1,9 @@
 """A sum over the iterations of a loop keeps the graphs of all of them.
 
 What it does
-    Finds a sum, a running mean or a growing tensor that a loop adds to in every
-    iteration and that no backward pass ever starts from: each iteration's graph hangs
-    on it.
+    Finds a sum, a running mean, a growing tensor or a state that a loop adds to or
+    carries on in every iteration and that no backward pass ever starts from: each
+    iteration's graph hangs on it.
 
 Why is this bad
     The number for the progress bar keeps the nodes, and without a backward pass the
@@ -42,21 +42,26 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import added_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._kept import behind_a_cut
 from gradviz.diagnosis.rules._lifetime import (
     is_of_gradients,
     keeps_nothing,
     line_of,
+    loop_site,
     made_at,
     makers,
     name_of,
     outermost_module,
     passed_nodes,
+    rebound,
     same_line,
 )
 from gradviz.program import Call, History, ModuleCall, RawSite, Value
 
+_TURNS = 8  # of a loop that is long: a few words are written with the graph of each
 _MOST = 400  # runs of a line that are looked at, from the last
 _NUMBERS = frozenset(
     [
@@ -87,7 +92,9 @@ def check(history: History) -> Iterator[Hit]:
         if len(chain) < 2 or chain[-1].site is None:
             continue
         passed = history.once(passed_nodes)
-        if any(key in passed for call in calls for key in call.nodes):
+        # A model's line runs for training, too: its graphs are told apart.
+        same = calls if chain[-1].module is None else chain
+        if any(key in passed for call in same for key in call.nodes):
             continue  # what a pass starts from, perhaps in another iteration
         place = line_of(chain[-1].site)
         if place not in reported and _in_vain(history, chain):
@@ -135,7 +142,11 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
         if any(one.index < each.index < other.index for each in history.backwards):
             return True
     last = chain[-1]
-    if last.module is not None or keeps_nothing(history, chain):
+    if behind_a_cut(history, last):
+        return False  # a cut keeps the pass from it: that is what is to be told
+    if last.module is not None:
+        return _carried_by_model(history, chain)
+    if keeps_nothing(history, chain):
         return False
     if is_of_gradients(history, [last]):
         return False  # all of one pass: the norm of its gradients
@@ -151,6 +162,16 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
         return False
     alive = any(root.call == last.index for root in history.program.live)
     return alive or bool(history.backwards)
+
+
+def _carried_by_model(history: History, chain: list[Call]) -> bool:
+    """Tell whether each turn of a long loop gives its state to a model in eval mode."""
+    turns = {
+        each.index: each
+        for call in chain
+        if (each := outermost_module(history, call)) is not None
+    }
+    return len(turns) >= _TURNS and not any(each.training for each in turns.values())
 
 
 def _modules_behind(history: History, call: Call) -> dict[int, ModuleCall]:
@@ -171,6 +192,9 @@ def _modules_behind(history: History, call: Call) -> dict[int, ModuleCall]:
 
 
 def _hit(history: History, chain: list[Call]) -> Hit:
+    state = _state(history, chain[-1])
+    if state is not None:
+        return _of_state(history, chain, *state)
     site = chain[-1].site
     targets = history.places.targets(site)
     name = f"`{targets[0]}`" if targets else "This tensor"
@@ -194,6 +218,27 @@ def _hit(history: History, chain: list[Call]) -> Hit:
             ),
         ),
         nodes=chain[-1].nodes,
+    )
+
+
+def _state(history: History, call: Call) -> tuple[RawSite, str] | None:
+    """Return the line that gives a model its state back, and the name of that."""
+    site = loop_site(history, call) if call.module is not None else None
+    name = rebound(history, site)
+    return None if site is None or name is None else (site, name)
+
+
+def _of_state(history: History, chain: list[Call], site: RawSite, name: str) -> Hit:
+    return Hit(
+        f"`{name}` goes from turn to turn of the loop with its graph: it holds those "
+        f"of {len(chain)} turns by now, one more with each, and no backward pass ever "
+        "starts from it.",
+        site,
+        f"Cut the graph in each turn: `{name} = {name}.detach()` (of a tuple, each "
+        "tensor in it); or run this line under `torch.no_grad()`.",
+        related=(Related("made here", chain[-1].site),),
+        nodes=chain[-1].nodes,
+        edit=under_no_grad(site),
     )
 
 

@@ -2,7 +2,8 @@
 
 What it does
     Finds results that a loop collects, each with its graph, although no backward pass
-    ever starts from them: predictions, features or losses of an evaluation.
+    ever starts from them: predictions, features or losses of an evaluation. Also those
+    that were alive in the middle of the run, if their list is gone at its end.
 
 Why is this bad
     Every result keeps the saved activations of its whole forward pass alive, so memory
@@ -39,9 +40,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradviz.dependence.cuts import cuts, drops_graph
+from gradviz.dependence.cuts import drops_graph
 from gradviz.diagnosis.edits.statements import under_no_grad
+from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._kept import (
+    behind_a_cut,
+    holds_values,
+    kept_by_half,
+    put_away,
+)
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
     is_of_gradients,
@@ -52,7 +60,7 @@ from gradviz.diagnosis.rules._lifetime import (
     outermost_module,
     passed_nodes,
 )
-from gradviz.program import Call, History, LiveRoot
+from gradviz.program import Call, History, LiveRoot, RawSite
 
 _JOINS = frozenset(["cat", "stack", "concat", "concatenate", "hstack", "vstack"])
 
@@ -62,7 +70,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose results pile up with their graphs."""
     reported: set[object] = set()
     trained: dict[object, bool] = {}  # by line
-    for found in (*_alive(history), *_let_go(history)):
+    for found in (*_alive(history), *_let_go(history), *_half_way(history)):
         if any(call.within is not None for call in found.made):
             continue  # a library's call made them, for itself
         made = _one_per_run(history, found.made)
@@ -71,11 +79,19 @@ def check(history: History) -> Iterator[Hit]:
         if place is None or place in reported or not _evaluation(history, made):
             continue
         line = _line(made[0])
-        if line not in trained:
+        if line not in trained and not found.half_way:
             trained[line] = _trains(history, history.once(_lines)[line])
-        if trained[line] or not _keeps_values(history, made):
+        if found.half_way:
+            passing = _taken_by_loss(history, made) or not holds_values(history, made)
+        else:
+            passing = trained[line] or not _keeps_values(history, made)
+        if passing:
             continue
         reported.add(place)
+        kept = put_away(history, made[-1])
+        if kept and is_of_gradients(history, made):
+            yield _of_derivatives(history, made, kept)
+            continue
         held = f", held by `{found.holder}`" if found.holder else ""
         size = f" and {found.nbytes:,} bytes of saved tensors" if found.nbytes else ""
         yield Hit(
@@ -84,7 +100,10 @@ def check(history: History) -> Iterator[Hit]:
             site,
             "Evaluate under `torch.no_grad()` (or `torch.inference_mode()`), or keep "
             "out.detach().",
-            related=(Related("made here", made[-1].site),),
+            related=(
+                Related("made here", made[-1].site),
+                *([Related("kept here", kept[0])] if kept else []),
+            ),
             nodes=tuple(call.nodes[-1] for call in made if call.nodes),
             edit=under_no_grad(site),
             certainty=0.6,  # graphs that nothing walks may also have been cut off
@@ -98,6 +117,26 @@ class _Pile:
     made: list[Call]
     holder: str = ""
     nbytes: int = 0
+    half_way: bool = False  # it was seen in the middle of the run
+
+
+def _of_derivatives(
+    history: History, made: list[Call], kept: tuple[RawSite, str, int]
+) -> Hit:
+    """Tell of results that need grad mode, and whose graphs are kept with them."""
+    site, code, line = kept
+    return Hit(
+        f"`{code}` keeps {len(made)} results of {history.line(made[-1].site)} with "
+        "their graphs, one more with each turn, and no backward pass ever starts from "
+        "them. They are made of derivatives, so grad mode has to be on there.",
+        site,
+        "Keep them without their graphs: `.detach()` of each tensor, or `.item()`.",
+        related=(Related("made here", made[-1].site),),
+        nodes=tuple(call.nodes[-1] for call in made if call.nodes),
+        edit=kept_without_graph(site, history.places.targets(made[-1].site), line),
+        line=line,
+        certainty=0.6,
+    )
 
 
 def _line(call: Call) -> object:
@@ -137,6 +176,12 @@ def _container(holders: Sequence[str]) -> str:
     """Return ``preds`` for ``preds[0]`` and ``preds[1]``."""
     names = {each.partition("[")[0] for each in holders if "[" in each}
     return names.pop() if len(names) == 1 else ""
+
+
+def _half_way(history: History) -> Iterator[_Pile]:
+    """Yield what was alive half-way, where it need not be so at the end."""
+    for calls in kept_by_half(history):
+        yield _Pile(calls, half_way=True)
 
 
 def _let_go(history: History) -> Iterator[_Pile]:
@@ -188,8 +233,13 @@ def _trains(history: History, calls: list[Call]) -> bool:
     """
     if not graph_behind(history, calls).isdisjoint(history.once(passed_nodes)):
         return True
-    cut = {each.source.tensor for cut in cuts(history) for each in cut.crossings}
-    taken = cut | history.once(_taken)
+    return _taken_by_loss(history, calls)
+
+
+def _taken_by_loss(history: History, calls: list[Call]) -> bool:
+    if any(behind_a_cut(history, call) for call in calls):
+        return True
+    taken = history.once(_taken)
     return any(value.tensor in taken for call in calls for value in call.outputs)
 
 

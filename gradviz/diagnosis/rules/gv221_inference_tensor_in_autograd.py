@@ -2,7 +2,8 @@
 
 What it does
     Finds the line that made a tensor in inference mode which autograd later had to
-    save, change or give a gradient.
+    save, change or give a gradient. Where nothing else is taken out of a block, names
+    the line that enters the mode.
 
 Why is this bad
     A tensor made in inference mode has no version counter and never will. Outside of
@@ -59,6 +60,9 @@ def check(history: History) -> Iterator[Hit]:
     culprit = born
     if mode is not None and mode.function is not None and line is not None:
         culprit = mode.function, 0
+    elif mode is not None and tensor is not None and _is_all(history, mode, tensor):
+        culprit = mode.site
+    instead = "" if line is None else _FIX
     name = "A tensor" if tensor is None else name_of(history, tensor, "A tensor")
     where = "" if maker is None else f" in {history.line(maker.site)}"
     yield Hit(
@@ -68,7 +72,7 @@ def check(history: History) -> Iterator[Hit]:
         _FIX,
         symptom=raised.site,
         related=(
-            *([Related("made here", born, _FIX)] if culprit != born else []),
+            *([Related("made here", born, instead)] if culprit != born else []),
             Related("inference mode entered", mode and mode.site, _FIX),
             Related("needed for gradients", raised.site),
         ),
@@ -102,6 +106,22 @@ def _mode(history: History, maker: Call) -> ModeSwitched | None:
         if entered and event.index < maker.index:
             found = event
     return found
+
+
+def _is_all(history: History, mode: ModeSwitched, tensor: Value) -> bool:
+    """Tell whether a tensor is all that a program takes out of inference mode.
+
+    Then the mode is the mistake; else it may be meant, for an evaluation, say.
+    """
+    inside: set[int] = set()
+    for call in history.calls:
+        if call.index > mode.index and call.inference:
+            inside.update(value.tensor for value in call.outputs)
+        elif not inside.isdisjoint(each.tensor for each in call.inputs):
+            taken = {each.tensor for each in call.inputs} & inside
+            if not taken <= {tensor.tensor}:
+                return False
+    return True
 
 
 def _made_at(

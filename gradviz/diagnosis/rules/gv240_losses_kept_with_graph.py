@@ -33,24 +33,19 @@ References
 
 from __future__ import annotations
 
-import ast
 import math
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import stored
-from gradviz.diagnosis.decisions.frames import Spot
-from gradviz.diagnosis.decisions.sources import sources
-from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._bindings import keeps
+from gradviz.diagnosis.rules._kept import put_away
 from gradviz.diagnosis.rules._lifetime import (
     line_of,
     makers,
     passes_through,
 )
-from gradviz.program import Call, History, RawSite
+from gradviz.program import Call, History
 
 _LEAST = 3  # kept losses
 
@@ -58,7 +53,7 @@ _LEAST = 3  # kept losses
 @rule("GV240", "losses-kept-with-graph", "warning")
 def check(history: History) -> Iterator[Hit]:
     for calls in history.once(_kept).values():
-        found = next(filter(None, (_stored(history, each) for each in calls)), None)
+        found = next(filter(None, (put_away(history, each) for each in calls)), None)
         if len(calls) < _LEAST or found is None:
             continue
         site, code, line = found
@@ -132,39 +127,3 @@ def _grows(history: History, call: Call) -> bool:
     over = passes_through(history, call.nodes[-1])[-1].index
     uses = (use for value in call.outputs for use in history.uses(value.tensor))
     return any(use.nodes and use.index > over for use in uses)
-
-
-def _stored(history: History, call: Call) -> tuple[RawSite, str, int] | None:
-    """Return the statement that keeps what a call made: site, text and line."""
-    assert call.site is not None
-    names, file = set[str](), call.site[0].co_filename
-    for site in call.frames:
-        if site[0].co_filename != file:
-            continue
-        statement = history.places.statement(site)
-        if statement is not None and stored(statement) is not None:
-            return site, ast.unparse(statement), statement.lineno
-        names.update(history.places.targets(site))
-    tree = history.places.tree(file)
-    kept = [
-        each
-        for each in ([] if tree is None else ast.walk(tree))
-        if isinstance(each, ast.stmt) and stored(each) is not None
-    ]
-    by_name = next((each for each in kept if keeps(each, names)), None)
-    found = by_name or next((e for e in kept if _gets(history, call, e, names)), None)
-    if found is None:
-        return None
-    site = history.places.at_line(call.site[0], found.lineno)
-    return site, ast.unparse(found), found.lineno
-
-
-def _gets(history: History, call: Call, statement: ast.stmt, names: set[str]) -> bool:
-    """Tell whether what a statement keeps was handed on from one of these names."""
-    source, put = place(history, call.site).source, stored(statement)
-    return any(
-        isinstance(each.node, ast.Name) and each.node.id in names
-        for kept in (() if put is None else put[1])
-        for each in sources(Spot(source, kept))
-        if each.node is not kept
-    )

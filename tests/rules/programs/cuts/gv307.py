@@ -39,4 +39,27 @@ PROGRAMS: list[Case] = [
         """,
         "tensor-copy-construct",
     ),
+    case(
+        "states_of_a_solver_copied_for_the_loss",
+        """
+        import torch
+        from torch import nn
+        rate = nn.Parameter(torch.tensor(0.3))
+        net = nn.Linear(2, 1)
+        optimizer = torch.optim.SGD([rate, *net.parameters()], 0.05)
+        for step in range(5):
+            ys = [torch.ones(2)]
+            for _ in range(6):
+                ys.append(ys[-1] - 0.1 * rate * ys[-1])
+            flow = [
+                net(torch.tensor([y[0], y[1]]))  # CULPRIT
+                for y in ys
+            ]
+            loss = (torch.cat(flow) - 1).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "tensor-copy-construct",
+    ),
 ]

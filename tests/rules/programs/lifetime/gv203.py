@@ -7,6 +7,91 @@ from tests.rules.shared import script
 
 PROGRAMS: list[Case] = [
     case(
+        "state_kept_as_a_tuple_under_another_name",
+        """
+        import torch
+        from torch import nn
+        class Refiner(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.encoder, self.decoder = nn.Linear(6, 4), nn.Linear(4, 3)
+            def forward(self, x, latent):
+                latent = latent + self.encoder(x).tanh()
+                return self.decoder(latent).tanh(), latent
+        net = Refiner()
+        def train(x):
+            state = torch.zeros(5, 3), torch.zeros(5, 4)
+            for turn in range(3):
+                image, code = state
+                y, latent = net(torch.cat([x, image], 1), code)
+                ((y - x) ** 2).mean().backward()
+                state = (y, latent)  # CULPRIT
+        train(torch.randn(5, 3))
+        """,
+        "hidden-state-not-detached",
+        says=["each of them"],
+    ),
+    case(
+        "states_detached_and_dropped",
+        """
+        import torch
+        from torch import nn
+        class State:
+            def __init__(self, *parts):
+                self.parts = parts
+            def detach(self):
+                for part in self.parts:
+                    part.detach()  # CULPRIT
+        def train(cell, batches):
+            state = State(torch.zeros(4, 5), torch.zeros(4, 5))
+            for x in batches:
+                h, c = cell(x, state.parts)
+                h.pow(2).mean().backward()
+                state.parts = h, c
+                state.detach()
+        train(nn.LSTMCell(3, 5), torch.randn(3, 4, 3))
+        """,
+        "hidden-state-not-detached",
+        says=["nothing takes it"],
+    ),
+    case(
+        "hidden_detached_and_dropped",
+        """
+        import torch
+        from torch import nn
+        cell = nn.GRUCell(3, 5)
+        h = torch.zeros(4, 5)
+        for x in torch.randn(3, 4, 3):
+            h = cell(x, h)
+            h.pow(2).mean().backward()
+            h.detach()  # CULPRIT
+        """,
+        "hidden-state-not-detached",
+        says=["`h.detach()` gives a new tensor"],
+    ),
+    case(
+        "running_mean_that_the_pass_needs",
+        """
+        import torch
+        from torch import nn
+        class Norm(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.mean = torch.zeros(3)
+                self.rate = nn.Parameter(torch.tensor(0.5))
+            def mix(self, old, new):
+                return self.rate * old + (1 - self.rate) * new
+            def forward(self, x):
+                self.mean = self.mix(self.mean, x.mean(0))  # CULPRIT
+                return x - self.mean
+        norm = Norm()
+        for step in range(3):
+            norm(torch.randn(4, 3)).pow(2).mean().backward()
+        """,
+        "hidden-state-not-detached",
+        says=["`self.mean`"],
+    ),
+    case(
         "teacher_written_with_the_graph_of_the_student",
         """
         import copy

@@ -259,4 +259,74 @@ for x, y in batches:
             print(float(log_prob(x).sum()))
         """,
     ),
+    case(
+        "state_of_a_stream_after_training",
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn, self.head = nn.LSTM(2, 4, batch_first=True), nn.Linear(4, 2)
+            def forward(self, x, state=None):
+                out, state = self.rnn(x, state)
+                return self.head(out), state
+        def train(net):
+            optimizer, state = torch.optim.SGD(net.parameters(), 0.1), None
+            for step in range(3):
+                out, state = net(torch.randn(3, 5, 2), state)
+                optimizer.zero_grad()
+                out.pow(2).mean().backward()
+                optimizer.step()
+                state = tuple(each.detach() for each in state)
+            return state
+        def score(net, state):
+            net.eval()
+            for chunk in range(12):
+                x = torch.randn(3, 5, 2)
+                out, state = net(x, state)  # CULPRIT
+                scores = (out - x).pow(2).mean(dim=(1, 2)).tolist()
+            return scores
+        net = Net()
+        print(score(net, train(net)))
+        """,
+        "loss-accumulation-leak",
+        says=["`state` goes from turn to turn"],
+        engines=("torch",),  # the other tells of an LSTM in several calls
+    ),
+    case(
+        "state_of_an_agent_between_updates",
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cell, self.head = nn.LSTMCell(2, 4), nn.Linear(4, 2)
+            def forward(self, x, state):
+                h, c = self.cell(x, state)
+                return self.head(h), (h, c)
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.state = torch.zeros(1, 4), torch.zeros(1, 4)
+                self.optimizer = torch.optim.SGD(self.net.parameters(), 0.1)
+            def act(self, x):
+                q, self.state = self.net(x, self.state)  # CULPRIT
+                return int(q.argmax())
+            def learn(self):
+                empty = torch.zeros(4, 4), torch.zeros(4, 4)
+                q, _ = self.net(torch.randn(4, 2), empty)
+                self.optimizer.zero_grad()
+                (q - 1).pow(2).mean().backward()
+                self.optimizer.step()
+        agent = Agent()
+        for step in range(6):
+            agent.act(torch.randn(1, 2))
+            agent.learn()
+        """,
+        "loss-accumulation-leak",
+        says=["`self.state`"],
+        engines=("torch",),
+    ),
 ]

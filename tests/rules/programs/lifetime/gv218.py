@@ -141,4 +141,63 @@ PROGRAMS: list[Case] = [
         """,
         "eval-without-no-grad",
     ),
+    case(
+        "features_of_every_step_in_a_list_of_the_function",
+        """
+        import torch
+        from torch import nn
+        class Bank:
+            def __init__(self):
+                self.rows = []
+            def add(self, row):
+                self.rows.append(row)
+        def features(net, x):
+            net.eval()
+            found = net(x)  # CULPRIT
+            net.train()
+            return found
+        def main():
+            net, bank = nn.Sequential(nn.Linear(3, 4), nn.Tanh()), Bank()
+            optimizer = torch.optim.SGD(net.parameters(), 0.1)
+            for step in range(10):
+                x = torch.randn(6, 3)
+                loss = net(x).pow(2).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                bank.add(features(net, x))
+        main()
+        """,
+        "eval-without-no-grad",
+        related=["kept here"],
+    ),
+    case(
+        "metrics_that_need_derivatives_in_a_history",
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Linear(1, 6), nn.Tanh(), nn.Linear(6, 1))
+        def residual(x):
+            x = x.detach().requires_grad_(True)
+            (slope,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+            return (slope - x.cos()).pow(2).mean()
+        def metrics(x, name):
+            return {name: residual(x), name + "_twice": 2 * residual(x)}
+        def train(epochs):
+            optimizer = torch.optim.SGD(net.parameters(), 0.01)
+            history = []
+            for epoch in range(epochs):
+                found = metrics(torch.rand(8, 1), "train")
+                optimizer.zero_grad()
+                found["train"].backward()
+                optimizer.step()
+                found = {key: value.item() for key, value in found.items()}
+                found.update(metrics(torch.rand(8, 1), "dev"))
+                history.append(dict(found))  # CULPRIT
+            return len(history)
+        train(10)
+        """,
+        "eval-without-no-grad",
+        says=["derivatives", "`.detach()` of each tensor"],
+    ),
 ]

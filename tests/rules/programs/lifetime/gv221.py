@@ -6,18 +6,32 @@ from tests.rules.harness import Case, case
 
 PROGRAMS: list[Case] = [
     case(
+        "one_tensor_of_an_evaluation_in_inference_mode",
+        """
+        import torch
+        net, head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+        with torch.inference_mode():
+            features = net(torch.ones(2, 3))  # CULPRIT
+            score = features.mean()
+        print(score.item())
+        head(features).mean().backward()
+        """,
+        "inference-tensor-in-autograd",
+        related=["inference mode entered"],
+    ),
+    case(
         "features_from_inference_mode",
         """
         import torch
         backbone, head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
-        with torch.inference_mode():
-            features = backbone(torch.ones(2, 3))  # CULPRIT
+        with torch.inference_mode():  # CULPRIT
+            features = backbone(torch.ones(2, 3))
         loss = head(features).mean()
         loss.backward()
         """,
         "inference-tensor-in-autograd",
         says=["`features`"],
-        related=["inference mode entered"],
+        related=["made here"],
     ),
     case(
         "embedding_function_in_inference_mode",
@@ -39,8 +53,8 @@ PROGRAMS: list[Case] = [
         import torch
         emb = torch.nn.Embedding(4, 3)
         w = torch.randn(3, requires_grad=True)
-        with torch.inference_mode():
-            e = emb(torch.tensor([1, 2]))  # CULPRIT
+        with torch.inference_mode():  # CULPRIT
+            e = emb(torch.tensor([1, 2]))
         loss = (e * w).sum()
         loss.backward()
         """,
@@ -50,8 +64,8 @@ PROGRAMS: list[Case] = [
         "buffer_from_inference_mode",
         """
         import torch
-        with torch.inference_mode():
-            buf = torch.zeros(3)  # CULPRIT
+        with torch.inference_mode():  # CULPRIT
+            buf = torch.zeros(3)
         buf.add_(1)
         """,
         "inference-tensor-in-autograd",
@@ -60,8 +74,8 @@ PROGRAMS: list[Case] = [
         "leaf_from_inference_mode",
         """
         import torch
-        with torch.inference_mode():
-            z = torch.randn(3)  # CULPRIT
+        with torch.inference_mode():  # CULPRIT
+            z = torch.randn(3)
         z.requires_grad_()
         """,
         "inference-tensor-in-autograd",
