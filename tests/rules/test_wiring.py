@@ -11,7 +11,7 @@ from tests.rules.tables import named
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parts_of_a_replaced_layer_are_no_results(engine: str) -> None:
-    replaced = named("replaced_by")
+    replaced = named("layer_replaced_by_a_helper")
     found = diagnose(run(replaced, engine)).findings
     assert {each.slug for each in found} == {replaced.slug}
 

@@ -354,7 +354,12 @@ def _update(source: Source, statement: ast.stmt) -> tuple[str, str] | None:
     ):
         sign = "-" if isinstance(value.op, ast.Sub) else "+"
         return name, f"{name} {sign}= {source.of(value.right)}"
-    return name, f"{name}.copy_({source.of(value)})"
+    reads = any(isinstance(e, type(target)) and source.of(e) == name
+                for e in ast.walk(value))  # fmt: skip
+    several = isinstance(value, ast.List | ast.Tuple | ast.ListComp | ast.Dict)
+    return (
+        (name, f"{name}.copy_({source.of(value)})") if reads and not several else None
+    )
 
 
 @remedy

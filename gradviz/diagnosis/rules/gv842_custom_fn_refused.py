@@ -126,7 +126,8 @@ _PER_OUTPUT = "Write `ctx` first, then one gradient for each output of forward."
 
 def _not_entered(error: str) -> bool:
     """Tell whether a function was called with other arguments than it takes."""
-    return error.startswith("TypeError") and "argument" in error
+    words = ("() takes ", "() missing ", "() got ")
+    return error.startswith("TypeError") and any(each in error for each in words)
 
 
 def _parameters(

@@ -60,9 +60,9 @@ PROGRAMS: list[Case] = [
         """
         import torch
         w = (0.4 * torch.eye(4)).requires_grad_()
-        h = torch.ones(1, 4)
+        h, x = torch.ones(1, 4), 0.1 * torch.randn(60, 1, 4)
         for t in range(60):
-            h = torch.tanh(h @ w + 0.1)  # CULPRIT
+            h = torch.tanh(h @ w + x[t])  # CULPRIT
         h.sum().backward()
         """,
         "vanishing-gradient",

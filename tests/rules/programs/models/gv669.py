@@ -105,31 +105,23 @@ PROGRAMS: list[Case] = [
         "result-not-kept",
     ),
     case(
-        "states_detached_in_a_loop_and_forgotten",
+        "results_clamped_in_a_loop_and_forgotten",
         """
         import torch
         from torch import nn
-        cell = nn.LSTMCell(2, 4)
-        opt = torch.optim.SGD(cell.parameters(), lr=0.1)
-
-        class State:
-            def __init__(self):
-                self.both = (torch.zeros(3, 4), torch.zeros(3, 4))
-
-            def detach(self):
-                for each in self.both:
-                    each.detach()  # CULPRIT
-
-        state = State()
+        one, other = nn.Linear(3, 4), nn.Linear(3, 4)
+        opt = torch.optim.SGD([*one.parameters(), *other.parameters()], lr=0.1)
         for step in range(3):
-            state.both = cell(torch.randn(3, 2), state.both)
-            loss = state.both[0].square().mean()
+            x = torch.randn(8, 3)
+            outs = [one(x), other(x)]
+            for out in outs:
+                out.clamp(min=0)  # CULPRIT
+            loss = (outs[0] - 1).square().mean() + (outs[1] + 1).square().mean()
             opt.zero_grad()
-            loss.backward(retain_graph=step == 0)
+            loss.backward()
             opt.step()
-            state.detach()
         """,
         "result-not-kept",
-        says=["`[each.detach() for each in self.both]`"],
+        says=["`[out.clamp(min=0) for out in outs]`"],
     ),
 ]
