@@ -31,9 +31,16 @@ def misused(history: History, call: Call, backward: Backward) -> RawSite | None:
     others = (
         each
         for each in history.calls
-        if each.site == inner and each.op == call.op and each.frames[1:2] != (caller,)
+        if each.site == inner
+        and each.op == call.op
+        and not any(_same_line(history, site, caller) for site in each.frames[1:2])
     )
     return caller if any(_is_beside(history, each) for each in others) else None
+
+
+def _same_line(history: History, one: RawSite, other: RawSite) -> bool:
+    line = history.places.line
+    return one[0] is other[0] and line(one) == line(other)
 
 
 def _makes(history: History, call: Call, backward: Backward) -> bool:

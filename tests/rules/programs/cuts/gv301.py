@@ -146,4 +146,25 @@ PROGRAMS: list[Case] = [
         """,
         "loss-from-argmax",
     ),
+    case(
+        "helper_called_twice_in_a_line_of_another",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Conv2d(1, 8, 1)
+
+        def position(scores):
+            return scores.argmax(1).float()  # CULPRIT
+
+        def decoded(scores):
+            return torch.stack([position(scores[:, :4]), position(scores[:, 4:])])
+
+        x, target = torch.randn(2, 1, 3, 3), torch.rand(2, 2, 3, 3)
+        with torch.no_grad():
+            print((decoded(net(x)) - target).abs().mean().item())
+        (decoded(net(x)) - target).abs().mean().backward()
+        """,
+        "loss-from-argmax",
+    ),
 ]
