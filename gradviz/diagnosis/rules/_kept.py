@@ -22,6 +22,7 @@ from gradviz.diagnosis.rules._lifetime import (
 )
 from gradviz.program import Backward, Call, History, RawSite
 
+_FAR = 64  # calls
 _LEAST = 3  # results, each from between two other passes
 
 
@@ -181,3 +182,21 @@ def _gets(history: History, call: Call, statement: ast.stmt, names: set[str]) ->
         for each in sources(Spot(source, kept))
         if each.node is not kept
     )
+
+
+def is_of_leaves(history: History, call: Call) -> bool:
+    """Tell whether one expression goes over leaves, not over batches: their norm."""
+    statement = history.places.statement(call.site)
+    loops = (ast.GeneratorExp, ast.ListComp)
+    if statement is None or not any(isinstance(e, loops) for e in ast.walk(statement)):
+        return False
+    waiting, seen = [call], set[int]()
+    while waiting and len(seen) < _FAR:
+        each = waiting.pop()
+        if each.module is not None:
+            return False
+        seen.add(each.index)
+        values = [value for value in each.inputs if value.requires_grad]
+        made = (history.producer(e, each.index) for e in values if not e.is_leaf)
+        waiting += [e for e in made if e is not None and e.index not in seen]
+    return not waiting

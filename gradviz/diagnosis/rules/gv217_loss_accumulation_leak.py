@@ -45,7 +45,7 @@ from itertools import pairwise
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import added_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._kept import behind_a_cut
+from gradviz.diagnosis.rules._kept import behind_a_cut, is_of_leaves
 from gradviz.diagnosis.rules._lifetime import (
     is_of_gradients,
     keeps_nothing,
@@ -146,7 +146,7 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
         return False  # a cut keeps the pass from it: that is what is to be told
     if last.module is not None:
         return _carried_by_model(history, chain)
-    if keeps_nothing(history, chain):
+    if keeps_nothing(history, chain) or is_of_leaves(history, last):
         return False
     if is_of_gradients(history, [last]):
         return False  # all of one pass: the norm of its gradients

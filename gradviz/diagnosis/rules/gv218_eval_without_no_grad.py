@@ -47,6 +47,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._kept import (
     behind_a_cut,
     holds_values,
+    is_of_leaves,
     kept_by_half,
     put_away,
 )
@@ -73,6 +74,8 @@ def check(history: History) -> Iterator[Hit]:
     for found in (*_alive(history), *_let_go(history), *_half_way(history)):
         if any(call.within is not None for call in found.made):
             continue  # a library's call made them, for itself
+        if is_of_leaves(history, found.made[-1]):
+            continue
         made = _one_per_run(history, found.made)
         site = loop_site(history, made[-1])
         place = None if site is None else line_of(site)

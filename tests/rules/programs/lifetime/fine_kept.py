@@ -93,4 +93,25 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "distance_of_two_models_printed_at_the_end",
+        """
+        import copy
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+        old = copy.deepcopy(net)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def distance(a, b):
+            both = zip(a.parameters(), b.parameters())
+            return sum((p - q).pow(2).sum() for p, q in both).sqrt().item()
+
+        for step in range(4):
+            opt.zero_grad()
+            (net(torch.randn(8, 3)) - 1).square().mean().backward()
+            opt.step()
+        print(distance(net, old))
+        """,
+    ),
 ]
