@@ -47,7 +47,7 @@ def check(history: History) -> Iterator[Hit]:
             continue
         for again in (each for each in runs if each.op == "recompute"):
             second = inside.get(again.index, [])
-            pair = _difference(call, *_comparable(call, first, second))
+            pair = _difference(call, *_comparable(history, call, first, second))
             if pair is not None:
                 yield _hit(history, call, again, *pair, _is_new(pair[1], first))
                 break
@@ -60,23 +60,33 @@ def _is_told(history: History, outer: Call, first: list[Call]) -> bool:
     The reentrant one runs without a graph; of a step that was looked at in brief, calls
     without one may be missing.
     """
-    if any(call.nodes for call in first):
-        return True
+    return any(call.nodes for call in first) or _is_whole(history, outer)
+
+
+def _is_whole(history: History, outer: Call) -> bool:
+    """Tell whether the step of a checkpointed call was looked at in full."""
     passes = following(history.backwards, outer.index)
     return not passes or passes[0].whole
 
 
-def _comparable(outer: Call, *runs: list[Call]) -> Iterator[list[Call]]:
+def _comparable(
+    history: History, outer: Call, *runs: list[Call]
+) -> Iterator[list[Call]]:
     """Yield the calls of both runs without those that a library makes beside the graph.
 
-    FSDP gathers the parameters of a module in the first run, or before the second.
+    FSDP gathers the parameters of a module in the first run, or before the second. Of a
+    step that was looked at in brief, none beside the graph are sure to be there.
     """
     all_made = all(any(call.nodes for call in run) for run in runs)
+    whole = _is_whole(history, outer)
     for run in runs:
         yield [
             call
             for call in run
-            if not all_made or call.nodes or call.site != outer.site or draws(call)
+            if not all_made
+            or call.nodes
+            or (whole and call.site != outer.site)
+            or draws(call)
         ]
 
 
