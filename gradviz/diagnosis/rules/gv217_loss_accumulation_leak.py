@@ -62,6 +62,7 @@ from gradviz.diagnosis.rules._lifetime import (
 from gradviz.program import Call, History, ModuleCall, RawSite, Value
 
 _TURNS = 8  # of a loop that is long: a few words are written with the graph of each
+_LONG = 40  # characters
 _MOST = 400  # runs of a line that are looked at, from the last
 _NUMBERS = frozenset(
     [
@@ -203,12 +204,15 @@ def _hit(history: History, chain: list[Call]) -> Hit:
         "value" if other is None else name_of(history, other, "value").strip("`")
     )
     source = None if other is None else made_at(history, other)
+    first, last = chain[0].index, chain[-1].index
+    trains = any(first < each.index < last for each in history.backwards)
     return Hit(
         f"{name} holds the graphs of all iterations of the loop, {len(chain)} so far "
         "and one more with each, and no backward pass ever starts from it.",
         site,
         f"Add it without its graph: `{code}.detach()`, or as a number, "
-        f"`{code}.item()`; or put the loop under `torch.no_grad()`.",
+        f"`{code}.item()`"
+        + ("." if trains else "; or put the loop under `torch.no_grad()`."),
         edit=added_without_graph(site),
         related=(
             *(
@@ -243,7 +247,7 @@ def _of_state(history: History, chain: list[Call], site: RawSite, name: str) -> 
 
 
 def _added(history: History, site: RawSite | None) -> str:
-    """Return what the line adds as it is written there; "" for more than a name."""
+    """Return what the line adds as it is written there; "" where that is long."""
     statement = history.places.statement(site)
     terms: list[ast.expr] = []
     if isinstance(statement, ast.AugAssign):
@@ -253,8 +257,12 @@ def _added(history: History, site: RawSite | None) -> str:
     targets = history.places.targets(site)
     for term in terms:
         text = ast.unparse(term)
-        if isinstance(term, ast.Name | ast.Attribute) and text not in targets:
+        if len(text) > _LONG or text in targets:
+            continue
+        if isinstance(term, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
             return text
+        if isinstance(term, ast.BinOp):
+            return f"({text})"
     return ""
 
 

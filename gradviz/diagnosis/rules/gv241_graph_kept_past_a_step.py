@@ -81,10 +81,11 @@ def _kept(history: History, found: Overwrite) -> tuple[RawSite | None, str, str]
     if not made_again(history, found.node, walked[0], second):
         built = built_at(history, found.node, second)
         fix = (
-            "Move this line into the loop, and drop retain_graph=True; what is not to "
-            "learn can stay, under `torch.no_grad()`."
+            "Run this line anew in each turn of the loop that steps, before what is "
+            "made of it there, and drop retain_graph=True. Here it may stay for what "
+            "else needs it."
         )
-        return built, "which ran once, before the loop", fix
+        return built, "which ran before the loop", fix
     crossing = crossing_into(history, walked[-1], second)
     if crossing is None:
         return None, "", ""
