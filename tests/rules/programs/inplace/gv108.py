@@ -156,6 +156,6 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "graph-kept-past-a-step",
-        says=["Move this line into the loop"],
+        says=["Run this line anew in each turn"],
     ),
 ]
