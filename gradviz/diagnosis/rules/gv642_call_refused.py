@@ -56,7 +56,8 @@ from gradviz.diagnosis.rules._refused_states import refused_state
 from gradviz.program import Call, History, Raised, RawSite, Value
 
 _NOT_THE_PROGRAM = words(
-    "KeyboardInterrupt SystemExit GeneratorExit StopIteration ImportError "
+    "KeyboardInterrupt SystemExit GeneratorExit StopIteration Terminated Abandoned "
+    "MemoryError ImportError "
     "ModuleNotFoundError OSError FileNotFoundError FileExistsError PermissionError "
     "IsADirectoryError NotADirectoryError ConnectionError ConnectionRefusedError "
     "TimeoutError BrokenPipeError BlockingIOError InterruptedError"
