@@ -338,6 +338,8 @@ class Flow:
         }
         if name_of(call) in ENTRIES and not found and not call.inputs:
             recent = self._recent(call) if is_foreign(given) else []
+            if not recent:
+                return []
             known_since = self._first_entries.get((call.site, repr(given)), call.index)
             return [
                 Detour(export, call, seen=False)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 
 from gradviz.diagnosis.decisions.bindings import returned
 from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.program import Backward, Call, History, RawSite
 
 _SPECIAL = ("forward", "__call__", "__init__")
@@ -25,7 +26,7 @@ def misused(history: History, call: Call, backward: Backward) -> RawSite | None:
     function = None if where is None else where.scope
     if not isinstance(function, ast.FunctionDef) or function.name in _SPECIAL:
         return None
-    if not any(True for _ in returned(function)) or _makes(history, call, backward):
+    if not returned(function) or _makes(history, call, backward):
         return None
     inner, caller = call.frames[:2]
     others = (
@@ -33,14 +34,9 @@ def misused(history: History, call: Call, backward: Backward) -> RawSite | None:
         for each in history.calls
         if each.site == inner
         and each.op == call.op
-        and not any(_same_line(history, site, caller) for site in each.frames[1:2])
+        and not any(same_line(site, caller) for site in each.frames[1:2])
     )
     return caller if any(_is_beside(history, each) for each in others) else None
-
-
-def _same_line(history: History, one: RawSite, other: RawSite) -> bool:
-    line = history.places.line
-    return one[0] is other[0] and line(one) == line(other)
 
 
 def _makes(history: History, call: Call, backward: Backward) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from types import CodeType
 
 from gradviz.dependence.learning import once
@@ -60,3 +61,20 @@ def functions(history: History) -> list[CodeType]:
                 found[each] = None
                 waiting.append(each)
     return waiting
+
+
+@lru_cache(maxsize=4096)
+def line_of(raw: RawSite) -> tuple[str, int]:
+    """Return file and line of a site, without a row in the table of places."""
+    code, lasti = raw
+    for index, (line, _, _, _) in enumerate(code.co_positions()):
+        if index == lasti // 2 and line is not None:
+            return code.co_filename, line
+    return code.co_filename, code.co_firstlineno
+
+
+def same_line(one: RawSite | None, other: RawSite | None) -> bool:
+    """Tell whether two sites are on one line of one function."""
+    if one is None or other is None:
+        return False
+    return one == other or (one[0] is other[0] and line_of(one) == line_of(other))

@@ -354,12 +354,12 @@ def _update(source: Source, statement: ast.stmt) -> tuple[str, str] | None:
     ):
         sign = "-" if isinstance(value.op, ast.Sub) else "+"
         return name, f"{name} {sign}= {source.of(value.right)}"
-    reads = any(isinstance(e, type(target)) and source.of(e) == name
-                for e in ast.walk(value))  # fmt: skip
-    several = isinstance(value, ast.List | ast.Tuple | ast.ListComp | ast.Dict)
-    return (
-        (name, f"{name}.copy_({source.of(value)})") if reads and not several else None
-    )
+    if isinstance(value, ast.List | ast.Tuple | ast.ListComp | ast.Dict):
+        return None
+    inside = (each for each in ast.walk(value) if isinstance(each, type(target)))
+    if not any(source.of(each) == name for each in inside):
+        return None  # it makes something else
+    return name, f"{name}.copy_({source.of(value)})"
 
 
 @remedy

@@ -87,10 +87,11 @@ def _assignments(history: History, site: RawSite) -> Iterator[ast.Assign]:
             yield each
 
 
-def keeps(statement: ast.AST, names: set[str]) -> bool:
-    """Return whether a statement puts something that has one of these names away."""
+def keeps(statement: ast.AST, names: set[str]) -> ast.expr | None:
+    """Return what a statement fills with something that has one of these names."""
     put = stored(statement)
-    return put is not None and any(holds(each, names) for each in put[1])
+    kept = put is not None and any(holds(each, names) for each in put[1])
+    return put[0] if put is not None and kept else None
 
 
 def holds(kept: ast.expr, names: set[str]) -> bool:

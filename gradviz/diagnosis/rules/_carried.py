@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from inspect import CO_GENERATOR
 
 from gradviz.dependence.stores import is_unbound
-from gradviz.diagnosis.decisions.bindings import stored
 from gradviz.diagnosis.decisions.keeping import kept_by
+from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.rules._bindings import holds, keeps
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
-from gradviz.diagnosis.rules._lifetime import line_of, loads
+from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.program import Backward, Call, History, RawSite
 from gradviz.program.places import names_in, over_lines
 
@@ -110,9 +110,9 @@ def _put_away(
     places, read = history.places, _read(history, readers)
     for site in maker.frames:
         for each in ast.walk(places.function(site[0]) or ast.Module([], [])):
-            put = stored(each) if keeps(each, set(places.targets(site))) else None
-            if put is not None and ast.unparse(put[0]) in read:
-                return places.at_line(site[0], put[0].lineno)
+            filled = keeps(each, set(places.targets(site)))
+            if filled is not None and ast.unparse(filled) in read:
+                return places.at_line(site[0], filled.lineno)
     return None
 
 
@@ -146,9 +146,9 @@ def stored_at(
     places = history.places
     around = places.function(site[0]) or places.tree(site[0].co_filename)
     for each in () if around is None else ast.walk(around):
-        put = stored(each) if keeps(each, names) else None
-        if put is not None and put[0].lineno > line_of(passed[0])[1]:
-            return put[0].lineno
+        filled = keeps(each, names)
+        if filled is not None and filled.lineno > line_of(passed[0])[1]:
+            return filled.lineno
     return None
 
 

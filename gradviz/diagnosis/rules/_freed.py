@@ -8,11 +8,8 @@ from typing import Literal
 
 from gradviz.dependence.learning import steps
 from gradviz.diagnosis.decisions.keeping import reused_at
-from gradviz.diagnosis.rules._lifetime import (
-    failed_backwards,
-    repeats,
-    same_line,
-)
+from gradviz.diagnosis.decisions.sites import same_line
+from gradviz.diagnosis.rules._lifetime import failed_backwards, repeats
 from gradviz.program import (
     Backward,
     Call,

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.rules._lifetime import (
     CONVERSIONS,
     made_at,
     none_ended_run,
     passes_through,
     rebound,
-    same_line,
 )
 from gradviz.program import Call, History, Node, RawSite, Value
 

@@ -9,14 +9,13 @@ from collections import defaultdict
 from gradviz.dependence.cuts import cuts
 from gradviz.diagnosis.decisions.bindings import own_nodes, stored
 from gradviz.diagnosis.decisions.frames import Spot, calls_of, loops_around, spot
-from gradviz.diagnosis.decisions.sites import site_at
+from gradviz.diagnosis.decisions.sites import line_of, site_at
 from gradviz.diagnosis.decisions.sources import sources
 from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.rules._bindings import keeps
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
     is_parameter_or_number,
-    line_of,
     loop_site,
     makers,
 )

@@ -6,8 +6,8 @@ import ast
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.program import (
     Backward,
     Call,
@@ -54,23 +54,6 @@ def failed_backwards(history: History, sentence: str) -> Iterator[Backward]:
 
 
 # ---- frames -------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=4096)
-def line_of(raw: RawSite) -> tuple[str, int]:
-    """Return file and line of a site, without a row in the table of places."""
-    code, lasti = raw
-    for index, (line, _, _, _) in enumerate(code.co_positions()):
-        if index == lasti // 2 and line is not None:
-            return code.co_filename, line
-    return code.co_filename, code.co_firstlineno
-
-
-def same_line(one: RawSite | None, other: RawSite | None) -> bool:
-    """Tell whether two sites are on one line of one function."""
-    if one is None or other is None:
-        return False
-    return one == other or (one[0] is other[0] and line_of(one) == line_of(other))
 
 
 def repeats(one: Event, other: Event) -> bool:

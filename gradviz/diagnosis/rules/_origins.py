@@ -9,8 +9,8 @@ from typing import Literal
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
-from gradviz.diagnosis.decisions.sites import functions
-from gradviz.diagnosis.rules._lifetime import loads, same_line
+from gradviz.diagnosis.decisions.sites import functions, same_line
+from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.program import Call, History, Raised, RawSite, Value
 
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
@@ -47,7 +48,6 @@ from gradviz.diagnosis.rules._lifetime import (
     first_difference,
     loop_site,
     name_of,
-    same_line,
 )
 from gradviz.program import Backward, History, Node, RawSite
 

@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import Flow
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.training import into_loop
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -45,7 +46,7 @@ from gradviz.diagnosis.rules._freed import (
     second_passes,
     steps_between,
 )
-from gradviz.diagnosis.rules._lifetime import describe, same_line
+from gradviz.diagnosis.rules._lifetime import describe
 from gradviz.program import Backward, History, Node, RawSite
 
 _ANEW = "Compute it again for every pass: move this line into {}."

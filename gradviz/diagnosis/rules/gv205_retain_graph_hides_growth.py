@@ -38,11 +38,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.edits.training import carried_cut
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at
 from gradviz.diagnosis.rules._freed import crossing_into, made_again
-from gradviz.diagnosis.rules._lifetime import line_of
 from gradviz.program import Backward, History
 
 

@@ -34,14 +34,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.writes import updated_in_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import NoneRead, none_reads, subject_of
-from gradviz.diagnosis.rules._lifetime import (
-    failed_backwards,
-    rebound,
-    same_line,
-)
+from gradviz.diagnosis.rules._lifetime import failed_backwards, rebound
 from gradviz.program import Backward, Call, History, Node, RawSite
 
 _MOST = 64  # nodes of an update

@@ -42,6 +42,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gradviz.diagnosis.decisions.sites import line_of, same_line
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import added_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -49,7 +50,6 @@ from gradviz.diagnosis.rules._kept import behind_a_cut, is_of_leaves
 from gradviz.diagnosis.rules._lifetime import (
     is_of_gradients,
     keeps_nothing,
-    line_of,
     loop_site,
     made_at,
     makers,
@@ -57,7 +57,6 @@ from gradviz.diagnosis.rules._lifetime import (
     outermost_module,
     passed_nodes,
     rebound,
-    same_line,
 )
 from gradviz.program import Call, History, ModuleCall, RawSite, Value
 

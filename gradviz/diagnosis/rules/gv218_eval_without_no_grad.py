@@ -41,6 +41,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradviz.dependence.cuts import drops_graph
+from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -55,7 +56,6 @@ from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
     is_of_gradients,
     keeps_nothing,
-    line_of,
     loop_site,
     makers,
     outermost_module,

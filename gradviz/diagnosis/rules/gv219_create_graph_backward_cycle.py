@@ -33,8 +33,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.diagnosis.rules._lifetime import line_of, name_of
+from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.program import Backward, Call, History, OptimizerCall
 
 

@@ -39,8 +39,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import rebound, same_line
+from gradviz.diagnosis.rules._lifetime import rebound
 from gradviz.program import Backward, Call, Event, History, RawSite, Value, following
 from gradviz.program.places import over_lines
 

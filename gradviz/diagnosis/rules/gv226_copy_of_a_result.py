@@ -34,10 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import put_away_at
-from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.program import History
 
 _LOCAL = (

@@ -37,14 +37,11 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._kept import put_away
-from gradviz.diagnosis.rules._lifetime import (
-    line_of,
-    makers,
-    passes_through,
-)
+from gradviz.diagnosis.rules._lifetime import makers, passes_through
 from gradviz.program import Call, History
 
 _LEAST = 3  # kept losses

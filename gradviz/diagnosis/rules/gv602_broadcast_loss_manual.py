@@ -41,6 +41,7 @@ from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.op_families import CONSTANTS
 from gradviz.diagnosis.decisions.arguments import handed
 from gradviz.diagnosis.decisions.frames import Spot, spot, spots
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.edits.draft import NoEditError
 from gradviz.diagnosis.edits.shapes import (
@@ -50,7 +51,6 @@ from gradviz.diagnosis.edits.shapes import (
 )
 from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.diagnosis.rules._origins import (
     described,
     origin,

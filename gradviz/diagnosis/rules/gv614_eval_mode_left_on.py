@@ -45,10 +45,10 @@ from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.choice import choice
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.order import parting
+from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.edits.training import into_loop, trained_again
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import line_of
 from gradviz.program import (
     Backward,
     Call,

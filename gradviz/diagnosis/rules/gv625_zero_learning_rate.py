@@ -140,14 +140,14 @@ def _hurried(history: History, cause: ScheduleCall) -> str:
 def _faint_hit(
     history: History, cause: ScheduleCall, found: list[OptimizerCall], steps: int
 ) -> Hit:
+    hurried = _hurried(history, cause)
     return Hit(
-        f"{_hurried(history, cause)}The {cause.kind} has brought the learning rate "
+        f"{hurried}The {cause.kind} has brought the learning rate "
         f"below one hundred-thousandth of what it was: {len(found)} of {steps} steps "
-        "move next to nothing. It is stepped "
-        f"in {history.line(cause.site)}.",
+        f"move next to nothing. It is stepped in {history.line(cause.site)}.",
         cause.site,
         _ONCE.format(history.line(found[0].site))
-        if _hurried(history, cause)
+        if hurried
         else "Step it once per epoch if its numbers count epochs, or give it as many "
         "steps as there are batches.",
         symptom=found[0].site,

@@ -42,9 +42,9 @@ from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.learning import last_seen, once
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.diagnosis.rules._shallow import Shallow, is_shallow, shallow_copies
 from gradviz.program import Call, History, RawSite
 from gradviz.program.places import over_lines

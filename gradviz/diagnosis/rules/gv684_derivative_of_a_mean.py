@@ -34,8 +34,8 @@ from collections.abc import Iterator
 
 from gradviz.dependence.cuts import sampled
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 

@@ -51,10 +51,10 @@ from gradviz.dependence.op_families import plain
 from gradviz.dependence.summaries import Summary, summaries
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.calls import unwrapped, with_keyword
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.program import Call, History, RawSite, Value
 
 _MEETINGS = ("add", "radd", "sub", "rsub", "mul", "rmul", "multiply", "subtract")
