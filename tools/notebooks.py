@@ -45,6 +45,7 @@ def executed(path: Path, folder: Path) -> Any:
         notebook,
         timeout=180,
         record_timing=False,
+        coalesce_streams=True,  # how often a kernel sends what is printed: by chance
         resources={"metadata": {"path": str(folder)}},
     )
     client.execute(env=environment)

@@ -85,3 +85,14 @@ def test_a_notebook_of_the_tour_is_stored_with_what_a_code_host_shows(path: Path
     assert path.stat().st_size < notebooks.MAX_NBYTES
     assert re.findall(r"/tmp/|at 0x|\\u001b", path.read_text(encoding="utf-8")) == []
     assert "Exercises" in notebook.cells[-1].source
+
+
+def test_what_a_slow_cell_prints_is_one_text(tmp_path: Path):
+    from nbformat import v4, write
+
+    code = "import time\nprint(1, flush=True)\ntime.sleep(0.5)\nprint(2)"
+    path = tmp_path / "slow.ipynb"
+    write(v4.new_notebook(cells=[v4.new_code_cell(code)]), path)
+    assert [each.text for each in outputs(notebooks.executed(path, tmp_path))] == [
+        "1\n2\n"
+    ]
