@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.learning import steps
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -42,6 +43,7 @@ from gradviz.diagnosis.rules._freed import (
     reused,
     second_passes,
     steps_between,
+    walked_by,
 )
 from gradviz.diagnosis.rules._lifetime import (
     describe,
@@ -62,7 +64,9 @@ def check(history: History) -> Iterator[Hit]:
             continue
         freeing = first_difference(found.first, found.second)
         cached = reused(history, found)
-        culprit = _entry(history, found) or cached or freeing
+        trunks = _trunks(history, found)
+        site, name = _separated(history, found, trunks) or (None, "")
+        culprit = site or cached or freeing
         one = name_of(history, found.first.roots[0], "One result")
         other = name_of(history, found.second.roots[0], "another")
         if one == other or same_line(culprit, found.second.site):
@@ -73,18 +77,20 @@ def check(history: History) -> Iterator[Hit]:
         once = f"Add the results and call backward() once: `({added}).backward()`."
         if roots[0].tensor in history.behind([roots[1]], found.second.index):
             once = f"Call backward() once, on {other}: {one} is in it already."
-        trunk = found.freed if found.crossing is None else found.crossing.node
+        trunk = trunks[0] if found.crossing else found.freed
         yield Hit(
             f"{one} and {other} share a part of the graph, down from "
             f"{describe(history, trunk)}. The backward pass in "
             f"{history.line(freeing)} freed it, so the one in "
             f"{history.line(found.second.site)} fails.",
             culprit,
-            _ANEW if culprit == cached else _fix(history, found, trunk, once),
+            _ANEW
+            if culprit == cached
+            else _fix(history, found, name or _name(history, trunk), once),
             symptom=found.second.site,
             related=(
-                *([Related("first pass", freeing, once)] if culprit != freeing else []),
-                Related("second pass", found.second.site, once),
+                *([Related("first pass", freeing)] if culprit != freeing else []),
+                Related("second pass", found.second.site),
                 Related("shared", trunk.site),
                 Related("lost its saved tensors", found.freed.site),
             ),
@@ -96,35 +102,77 @@ def check(history: History) -> Iterator[Hit]:
         )
 
 
-def _entry(history: History, found: SecondPass) -> RawSite | None:
-    """Return where one result takes what only the other one is to train.
+def _separated(
+    history: History, found: SecondPass, trunks: list[Node]
+) -> tuple[RawSite | None, str] | None:
+    """Return where one result takes what only the other one is to train, and as what.
 
     The second does so where an optimizer stepped the shared part in between, and
     another one has parameters that the second pass is for, and none of that part. The
     first does so where the step in between was of none of it, and another's will be.
     """
-    cross = found.crossing
-    trunks = _tops(history, found) if cross is None else [cross.node]
-    reach = history.reach(trunk.key for trunk in trunks).values()
-    shared = {node.leaf for node in reach if node.leaf is not None}
+    shared = _leaves(history, [trunk.key for trunk in trunks])
     rest = set(found.second.leaves) - shared
-    stepped = {step.optimizer for step in steps_between(history, found)}
+    since = min(trunk.call or found.first.index for trunk in trunks)
+    between = range(min(since, found.first.index), found.second.index)
+    stepped = {each.optimizer for each in steps(history) if each.index in between}
     given = {k: set(each.tensors) for k, each in history.program.optimizers.items()}
     first = [given[key] for key in stepped & given.keys()]
     second = [each for key, each in given.items() if key not in stepped]
     if any(each & shared for each in first):
-        alone = any(each & rest and not each & shared for each in second)
-        return _user_of(history, found.second, trunks) if alone else None
+        own = [each & rest for each in second if each & rest and not each & shared]
+        return _taken(history, found.second, trunks, own) if own else None
     meant = first and any(each & shared for each in second)
-    return _user_of(history, found.first, trunks) if meant else None
+    return _taken(history, found.first, trunks, first) if meant else None
 
 
-def _tops(history: History, found: SecondPass) -> list[Node]:
+def _taken(
+    history: History, backward: Backward, trunks: list[Node], own: list[set[int]]
+) -> tuple[RawSite | None, str] | None:
+    """Return where the graph of a pass meets a shared part, and the name of that.
+
+    The shared part goes as far as what is computed has nothing that the pass is for.
+    """
+    graph, learnt = _graph(history, backward), set[int]().union(*own)
+    users: dict[int, list[int]] = {}
+    for key, node in graph.items():
+        for below in _below(node):
+            users.setdefault(below, []).append(key)
+    at = next((trunk.key for trunk in trunks if users.get(trunk.key)), None)
+    if at is None:
+        return None
+    start, above = at, users[at][0]
+    while users.get(above) and not _leaves(history, [above]) & learnt:
+        at, above = above, users[above][0]
+    node = graph[above if at == start else at]
+    maker = history.maker(node)
+    site = None if maker is None else loop_site(history, maker)
+    return site, _name(history, graph[at])
+
+
+def _leaves(history: History, keys: list[int]) -> set[int]:
+    reach = history.reach(keys).values()
+    return {node.leaf for node in reach if node.leaf is not None}
+
+
+def _name(history: History, node: Node) -> str:
+    """Return what the program calls the result of a node, or nothing."""
+    maker = history.maker(node)
+    made = () if maker is None else maker.outputs
+    names = [name_of(history, each, "") for each in made if each.node == node.key]
+    return names[0].strip("`") if names and names[0] else ""
+
+
+def _trunks(history: History, found: SecondPass) -> list[Node]:
     """Return the nodes of both graphs that each of them takes the results of."""
+    cross = found.crossing
+    if cross is not None and cross.node.key in walked_by(history, found.first):
+        return [cross.node]
     one, other = (_graph(history, each) for each in (found.first, found.second))
     both = one.keys() & other.keys()
     inner = {key for each in both for key in _below(one[each])}
-    return [one[key] for key in both - inner if one[key].leaf is None]
+    tops = [one[key] for key in both - inner if one[key].leaf is None]
+    return tops or [found.freed]
 
 
 def _graph(history: History, backward: Backward) -> dict[int, Node]:
@@ -135,28 +183,12 @@ def _below(node: Node) -> set[int]:
     return {edge[0] for edge in node.next if edge is not None}
 
 
-def _user_of(
-    history: History, backward: Backward, trunks: list[Node]
-) -> RawSite | None:
-    """Return the line where the graph of a pass takes the result of a shared node."""
-    keys = {trunk.key for trunk in trunks}
-    for node in _graph(history, backward).values():
-        maker = history.maker(node)
-        if node.key not in keys and _below(node) & keys and maker is not None:
-            return loop_site(history, maker)
-    return None
-
-
-def _fix(history: History, found: SecondPass, trunk: Node, once: str) -> str:
+def _fix(history: History, found: SecondPass, shared: str, once: str) -> str:
     """Return how to part the graphs, or how to walk them together.
 
     With an optimizer step in between they are two losses for two sets of parameters,
     and adding them would train both sets with both.
     """
-    maker = history.maker(trunk)
-    made = () if maker is None else maker.outputs
-    names = [name_of(history, each, "") for each in made if each.node == trunk.key]
-    shared = names[0].strip("`") if names and names[0] else ""
     if not steps_between(history, found):
         return (
             f"{once} Or give the first call `retain_graph=True`, with no optimizer "

@@ -229,7 +229,7 @@ PROGRAMS: list[Case] = [
         critic_optimizer.step()
         """,
         "shared-trunk-two-backwards",
-        says=["`values.detach()`"],
+        says=["`advantage.detach()`"],
     ),
     case(
         "fake_batch_of_both_players",
@@ -254,5 +254,37 @@ PROGRAMS: list[Case] = [
         """,
         "shared-trunk-two-backwards",
         says=["`fake.detach()`"],
+    ),
+    case(
+        "two_critics_step_in_each_turn",
+        """
+        import torch
+        import torch.nn as nn
+        value, quality = nn.Linear(3, 1), nn.Linear(4, 1)
+        policy = nn.Linear(3, 2)
+        opt_v = torch.optim.Adam(value.parameters())
+        opt_q = torch.optim.Adam(quality.parameters())
+        opt_p = torch.optim.Adam(policy.parameters())
+        def learn(optimizer, guess, target):
+            loss = nn.functional.mse_loss(guess.tanh(), target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        terms = []
+        for step in range(3):
+            state, target = torch.randn(5, 3), torch.randn(5, 1)
+            action = policy(state).softmax(1)
+            v = value(state)
+            q = quality(torch.cat([state, action[:, :1].detach()], 1))
+            gain = q.tanh() - v.tanh()  # CULPRIT
+            terms.append((action[:, :1].log() * gain).mean())
+            learn(opt_v, v, target)
+            learn(opt_q, q, target)
+        opt_p.zero_grad()
+        (-torch.stack(terms).mean()).backward()
+        opt_p.step()
+        """,
+        "shared-trunk-two-backwards",
+        says=["`gain.detach()`"],
     ),
 ]
