@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from types import CodeType
 
+from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.program import Backward, CustomFunction, History, Node, RawSite, Value
 
 
@@ -41,16 +42,6 @@ def returns(history: History, code: CodeType | None) -> list[ast.Return]:
     if not isinstance(function, ast.FunctionDef):
         return []
     return [each for each in own_nodes(function) if isinstance(each, ast.Return)]
-
-
-def own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield the syntax inside a function without that of functions in it, in order."""
-    waiting: list[ast.AST] = list(reversed(function.body))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            waiting += reversed(list(ast.iter_child_nodes(node)))
 
 
 def returned(statement: ast.Return) -> list[ast.expr]:

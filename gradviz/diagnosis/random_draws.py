@@ -6,8 +6,7 @@ import ast
 from types import CodeType
 
 from gradviz.dependence.draws import DRAWS
-from gradviz.diagnosis.custom_functions import own_nodes
-from gradviz.diagnosis.decisions.bindings import definition
+from gradviz.diagnosis.decisions.bindings import definition, own_nodes
 from gradviz.diagnosis.decisions.choice import choice
 from gradviz.diagnosis.decisions.frames import Spot, last_name
 from gradviz.diagnosis.decisions.sites import site_of

@@ -21,13 +21,13 @@ _LOOPS = ast.For | ast.AsyncFor | ast.While
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function or a file, but none of the functions inside it."""
-    waiting = list(ast.iter_child_nodes(scope))
+    """Yield the nodes of a function or a file, in order, without functions inside."""
+    waiting = [*ast.iter_child_nodes(scope)][::-1]
     while waiting:
-        each = waiting.pop(0)
+        each = waiting.pop()
         yield each
         if not isinstance(each, _OPAQUE):
-            waiting += ast.iter_child_nodes(each)
+            waiting += [*ast.iter_child_nodes(each)][::-1]
 
 
 def of_name(where: Spot) -> Spot | None:

@@ -20,7 +20,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.custom_functions import custom_nodes, own_nodes, place
+from gradviz.diagnosis.custom_functions import custom_nodes, place
+from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import ContextTensor, CustomFunction, History, Node, RawSite
 

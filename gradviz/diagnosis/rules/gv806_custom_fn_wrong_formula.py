@@ -29,11 +29,11 @@ from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.custom_functions import (
     custom_nodes,
     has_failed,
-    own_nodes,
     place,
     return_place,
     returned,
 )
+from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
 from gradviz.program import Call, CustomFunction, DerivativeCheck, History, RawSite

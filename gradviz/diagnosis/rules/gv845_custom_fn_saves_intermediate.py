@@ -47,7 +47,8 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
-from gradviz.diagnosis.custom_functions import own_nodes, place, twice_differentiated
+from gradviz.diagnosis.custom_functions import place, twice_differentiated
+from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import (
