@@ -314,8 +314,6 @@ def _in_loop(history: History, found: Overwrite) -> bool:
     return between and len(alike) > 1 and numel(found.write.value) < size
 
 
-_APART = "Hand it a copy: `layer(x.clone())`, or use another layer here."
-
 Sentence = Callable[[History, Overwrite], str]
 
 
@@ -414,8 +412,7 @@ def _related(history: History, found: Overwrite) -> Iterable[Related]:
     if made is not None and made != found.node.site:
         yield Related("created here", made)
     if found.call is not None and found.call.site != written_at(history, found):
-        named = _second_name(history, found.call.site) is not None
-        yield Related("written here", found.call.site, "" if named else _APART)
+        yield Related("written here", found.call.site)
 
 
 def saved_words(history: History, found: Overwrite) -> str:

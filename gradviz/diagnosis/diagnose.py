@@ -235,7 +235,7 @@ def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:
         slug=rule.slug,
         severity=_severity(rule, hit),
         message=begun_large(_with_unseen(history, hit)),
-        fix=begun_large(_with_other_place(history, hit)),
+        fix=begun_large(hit.fix),
         culprit=_row(history, hit.culprit, hit.line),
         symptom=_row(history, hit.symptom),
         related=tuple(
@@ -275,20 +275,6 @@ def _with_unseen(history: History, hit: Hit) -> str:
     """Return the message, and that the line to blame hides what it does, if so."""
     hidden = history.program.unseen.get(hit.culprit) if hit.culprit else None
     return f"{hit.message} {hidden}" if hidden else hit.message
-
-
-def _with_other_place(history: History, hit: Hit) -> str:
-    """Return the fix, and what may be written in another line instead of it."""
-    place = _place(hit, history)
-    for each in hit.related:
-        site = each.site
-        here = site and (site[0].co_filename, history.places.line(site))
-        if each.instead and here and here != place:
-            where = f"{history.line(site)} ({each.role})"
-            if each.instead == hit.fix:
-                return f"{hit.fix} It can be done in {where}, too."
-            return f"{hit.fix} Or change {where} instead: {each.instead}"
-    return hit.fix
 
 
 def _definition(history: History, raw: RawSite | None) -> int | None:

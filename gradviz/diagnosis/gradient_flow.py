@@ -26,7 +26,6 @@ from gradviz.program import (
 _LEAST = 2  # passes that must agree
 _NEXT_TO_NOTHING = 1e-6  # of a gradient, that is left of it
 _REPEATED = 3  # weights that one line must have written, to be their cause
-_REPEATED_FIX = "Normalise between the repetitions, or use residual connections."
 
 TINY = 1e-45
 """Stands for a norm of 0: the least number above it in float32."""
@@ -254,7 +253,7 @@ def initialised(history: History, chain: Chain) -> Decision | None:
 
 def chain_places(place: RawSite | None, drawn: Decision | None) -> tuple[Related, ...]:
     """Return the line of a chain, where the one that drew its weights is blamed."""
-    return () if drawn is None else (Related("repeated here", place, _REPEATED_FIX),)
+    return () if drawn is None else (Related("repeated here", place),)
 
 
 def weights_words(history: History, drawn: Decision | None, size: str) -> str:

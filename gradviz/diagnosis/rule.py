@@ -18,15 +18,10 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that matters, and why: "saved here", "created here".
-
-    ``instead`` is what to write there, where it could be changed in the culprit's
-    stead: the fix says so.
-    """
+    """Another place that matters, and why: "saved here", "created here"."""
 
     role: str
     site: RawSite | None
-    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,6 @@ from gradviz.diagnosis.edits.writes import copies
 from gradviz.diagnosis.rule import Related
 from gradviz.program import Call, History
 
-_COPY = "Append `.clone()`: the copy may then be written."
-
 
 def _detached(history: History, found: Overwrite) -> str:
     call = _detach(history, found)
@@ -80,7 +78,7 @@ def _fix(history: History, found: Overwrite) -> str:
 
 def _detached_here(history: History, found: Overwrite) -> Related:
     call = _detach(history, found)
-    return Related("detached here", None if call is None else call.site, _COPY)
+    return Related("detached here", None if call is None else call.site)
 
 
 def _copied(history: History, found: Overwrite) -> Remedy | None:

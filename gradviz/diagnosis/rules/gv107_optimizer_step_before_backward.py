@@ -57,23 +57,32 @@ def _message(history: History, found: Overwrite) -> str:
 def _fix(history: History, found: Overwrite) -> str:
     steps = {each.site for each in history.of(OptimizerCall)}
     what = "step" if found.site in steps else "write"
+    step = f"the {what} in {history.line(found.site)}"
+    computed = built_at(history, found.node, found.backward)
+    if computed is not None and not _is_needed(history, found, computed):
+        return (
+            f"Move {history.line(computed)} after {step}: it is to compute with the "
+            "weights that are left there."
+        )
     return (
-        f"Compute this loss after the {what} in {history.line(found.site)}, from the "
-        "weights that it leaves; or call backward() of every loss before it, if none "
-        "leaves gradients in parameters that another loss is to train."
+        f"Compute this loss after {step}, from the weights that it leaves; or call "
+        "backward() of every loss before it, if none leaves gradients in parameters "
+        "that another loss is to train."
     )
 
 
-def _computed(history: History, found: Overwrite) -> Related:
-    site = built_at(history, found.node, found.backward)
+def _is_needed(history: History, found: Overwrite, computed: RawSite) -> bool:
+    """Tell whether the loss of the pass before the step was computed there, too."""
     before = [each for each in history.backwards if each.index < found.backward.index]
     made = (
         history.producer(before[-1].roots[0]) if before and before[-1].roots else None
     )
-    # One statement may make the loss that the step needs, too: that one has to stay.
-    needed = made is not None and site in made.frames
-    fix = "" if needed else "Move it after the step."
-    return Related("computed before the step", site, fix)
+    return made is not None and computed in made.frames
+
+
+def _computed(history: History, found: Overwrite) -> Related:
+    site = built_at(history, found.node, found.backward)
+    return Related("computed before the step", site)
 
 
 def _culprit(history: History, found: Overwrite) -> RawSite | None:

@@ -138,7 +138,7 @@ def _walked(history: History, found: Overwrite) -> Related:
     site = found.backward.site
     if _reused(history, found) is not None:
         return Related("weights changed here", found.site)
-    return Related("walks the old graph", site, "Run the forward pass again before it.")
+    return Related("walks the old graph", site)
 
 
 RULE = overwrite_rule(

@@ -83,7 +83,7 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
         fix,
         symptom=found.backward.site,
         related=(
-            Related("shared here", None if export is None else export.site, fix),
+            Related("shared here", None if export is None else export.site),
             Related("saved here", found.node.site),
         ),
         nodes=(found.node.key,),

@@ -38,11 +38,6 @@ from gradviz.program import History
 
 TEXT = "is the output of a function that returns multiple views"
 
-_INDEX = (
-    "Take each part by its index (`h[0]`, `h[:, :2]`): such views may be written, "
-    "where nothing has saved them."
-)
-
 
 @rule("GV113", "multi-view-inplace", "error")
 def check(history: History) -> Iterator[Hit]:
@@ -57,9 +52,7 @@ def check(history: History) -> Iterator[Hit]:
             "written in place while gradients are recorded.",
             f"{instead(history, failure.site)} Slices (`h[:2]`) can be written, and "
             "so can clones.",
-            related=[
-                Related("views made here", None if made is None else made.site, _INDEX)
-            ],
+            related=[Related("views made here", None if made is None else made.site)],
             written=written,
             edit=first_of(
                 out_of_place(failure.site, together=True), copied_first(failure.site)

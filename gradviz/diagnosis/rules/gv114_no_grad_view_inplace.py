@@ -36,8 +36,6 @@ from gradviz.program import History
 
 MODES = ("no_grad", "inference")
 
-_OUTSIDE = "Make the view with grad mode on."
-
 
 @rule("GV114", "no-grad-view-inplace", "error")
 def check(history: History) -> Iterator[Hit]:
@@ -55,9 +53,7 @@ def check(history: History) -> Iterator[Hit]:
                 "Make the view outside of the block, so that the write is recorded; or "
                 "write inside it, so that it is not. For an independent copy: clone().",
                 related=[
-                    Related(
-                        "view made here", None if made is None else made.site, _OUTSIDE
-                    )
+                    Related("view made here", None if made is None else made.site)
                 ],
                 written=written,
             )

@@ -39,8 +39,6 @@ from gradviz.program import Call, History, Value
 
 TEXT = "more than one element of the written-to tensor refers to a single memory"
 
-_OWN = "Append `.clone()`, so that each element has a place of its own."
-
 
 def expansion(history: History, written: Value | None) -> Call | None:
     """Return the call after which elements of a tensor began to share memory."""
@@ -74,9 +72,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{since}, so the write is refused.",
             "Copy before writing: `.clone()` after the expand, or `.repeat(...)` "
             "instead of it; or use the operation that returns a new tensor.",
-            related=[
-                Related("expanded here", None if made is None else made.site, _OWN)
-            ],
+            related=[Related("expanded here", None if made is None else made.site)],
             written=written,
             edit=first_of(
                 copies(made and made.site, *EXPANDING), copied_first(failure.site)

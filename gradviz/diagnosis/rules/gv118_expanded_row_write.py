@@ -41,7 +41,6 @@ _OWN = (
     "Append `.clone()` to the expand, so that each row has a place of its own; or use "
     "`.repeat(...)` instead of it."
 )
-_COPY = "Write into a `.clone()`."
 
 
 def message(history: History, found: SharedWrite) -> str:
@@ -77,7 +76,7 @@ def check(history: History) -> Iterator[Hit]:
                 made or written,
                 _OWN,
                 symptom=written,
-                related=(Related("written here", written, _COPY),),
+                related=(Related("written here", written),),
                 tensors=(found.whole.tensor,),
                 edit=first_of(copies(made, *EXPANDING), copied_first(written)),
             )

@@ -35,8 +35,6 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv118_expanded_row_write import message
 from gradviz.program import History
 
-_OWN = "Append `.clone()`, so that each window has a place of its own."
-
 
 @rule("GV119", "as-strided-overlap-write", "warning")
 def check(history: History) -> Iterator[Hit]:
@@ -48,9 +46,7 @@ def check(history: History) -> Iterator[Hit]:
                 "Copy before writing, `.clone()` after as_strided or unfold; to add "
                 "windows back together, use `torch.nn.functional.fold` or `index_add`.",
                 symptom=found.call.site,
-                related=(
-                    Related("windows made here", found.made and found.made.site, _OWN),
-                ),
+                related=(Related("windows made here", found.made and found.made.site),),
                 tensors=(found.whole.tensor,),
                 edit=first_of(
                     copies(found.made and found.made.site, *EXPANDING),

@@ -37,8 +37,6 @@ from gradviz.program import Call, History, Value
 
 TEXT = "view size is not compatible with input tensor's size and stride"
 
-_COPY = "Append `.contiguous()`, which copies into the order that view() wants."
-
 
 @rule("GV120", "view-noncontiguous", "error")
 def check(history: History) -> Iterator[Hit]:
@@ -60,9 +58,7 @@ def check(history: History) -> Iterator[Hit]:
             f"`{text.replace('.view(', '.reshape(')}`."
             if ".view(" in text
             else "Use reshape or contiguous(), which copy where they must.",
-            related=[
-                Related("reordered here", None if made is None else made.site, _COPY)
-            ],
+            related=[Related("reordered here", None if made is None else made.site)],
             written=viewed,
             edit=renamed(failure.site, {"view": "reshape"}, safe=True),
         )

@@ -39,8 +39,6 @@ _LOOKS = frozenset(["size", "dim", "stride", "numel", "data_ptr", "is_contiguous
 _COMPARES = frozenset(["eq", "ne", "equal", "allclose", "isclose", "__eq__", "__ne__"])
 _RESHAPES = frozenset(["reshape", "flatten", "ravel", "reshape_as"])
 
-_ORIGINAL = "Write to the original instead of the copy."
-
 
 @rule("GV121", "reshape-silently-copies", "warning")
 def check(history: History) -> Iterator[Hit]:
@@ -131,7 +129,7 @@ def _hit(history: History, call: Call, write: Call, *, used: bool) -> Hit:
         "Write to the original (`x[...] = ...`); or keep the result and use it. view() "
         "instead of reshape() raises an error where it cannot share memory.",
         symptom=write.site,
-        related=(Related("written here", write.site, _ORIGINAL),),
+        related=(Related("written here", write.site),),
         tensors=(original.tensor, copy.tensor),
         severity="info" if used else "warning",
         certainty=0.4 if used else 0.7,

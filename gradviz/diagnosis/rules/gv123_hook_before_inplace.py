@@ -37,8 +37,6 @@ from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, HookRan, HookRegistered, RawSite, Value
 
-_LATER = "Register the hook after the write: it then sees the new value's gradient."
-
 
 @rule("GV123", "hook-before-inplace", "warning")
 def check(history: History) -> Iterator[Hit]:
@@ -86,7 +84,7 @@ def _hit(history: History, hook: HookRegistered, value: Value, write: Call) -> H
         "Write out of place under a new name, or register the hook after the last "
         "write in place.",
         symptom=hook.site,
-        related=(Related("hook registered here", hook.site, _LATER),),
+        related=(Related("hook registered here", hook.site),),
         nodes=tuple(each.key for each in (old, new) if each is not None),
         tensors=(value.tensor,),
         certainty=0.8,

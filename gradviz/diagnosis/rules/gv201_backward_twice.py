@@ -45,8 +45,6 @@ from gradviz.program import History
 
 _API = {"backward": "backward()", "grad": "autograd.grad()"}
 
-_AGAIN = "Run the forward pass again before it."
-
 
 @rule("GV201", "backward-twice", "error")
 def check(history: History) -> Iterator[Hit]:
@@ -67,7 +65,7 @@ def check(history: History) -> Iterator[Hit]:
             "retain_graph=True only if two passes over one graph are really wanted.",
             symptom=found.second.site,
             related=(
-                Related("second pass", found.second.site, _AGAIN),
+                Related("second pass", found.second.site),
                 Related("graph built here", made_at(history, root)),
                 Related("lost its saved tensors", found.freed.site),
             ),

@@ -53,10 +53,6 @@ from gradviz.diagnosis.rules._lifetime import describe, loop_site
 from gradviz.program import Call, History, RawSite
 
 _ADDING = words("add add_ iadd __add__ __iadd__ radd __radd__")
-_ADD_NUMBERS = (
-    "Keep this iteration's loss under a name of its own, and add `loss.item()`."
-)
-_TAKE_OVER = "Use `.detach()` of what comes from the iteration before."
 
 
 @rule("GV203", "hidden-state-not-detached", "error")
@@ -83,7 +79,6 @@ def check(history: History) -> Iterator[Hit]:
         stored = bridged and stored_at(
             history, culprit, crossing, bridged, found.second
         )
-        over = "" if blended(history, culprit, stored) else _TAKE_OVER
         name, fix = _called(history, crossing, culprit, stored)
         yield Hit(
             f"{name} comes from an earlier iteration of the loop with its graph, which "
@@ -95,7 +90,7 @@ def check(history: History) -> Iterator[Hit]:
             symptom=found.second.site,
             related=(
                 Related("used in the next iteration", bridge),
-                *([Related("taken over", use, over)] if stored else []),
+                *([Related("taken over", use)] if stored else []),
                 Related("freed its graph", found.first.site),
                 Related("lost its saved tensors", found.freed.site),
             ),
@@ -131,7 +126,7 @@ def _of_sum(history: History, found: SecondPass, crossing: Crossing) -> Hit:
         "the sum as a number, `loss.item()`; or call it once, after the loop.",
         symptom=second.site,
         related=(
-            Related("added up here", added, _ADD_NUMBERS),
+            Related("added up here", added),
             Related("lost its saved tensors", found.freed.site),
         ),
         nodes=(crossing.node.key, found.freed.key),

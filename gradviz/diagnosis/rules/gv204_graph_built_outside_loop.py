@@ -55,8 +55,6 @@ _RETAIN = (
     "Give it `retain_graph=True`: every iteration asks the same graph, and nothing in "
     "it changes in between."
 )
-_DETACHED = "`.detach()` it here, if it is meant to be a constant."
-_ONCE = "Sum the losses of all iterations, and call `backward()` once, after the loop."
 
 
 @rule("GV204", "graph-built-outside-loop", "error")
@@ -68,7 +66,6 @@ def check(history: History) -> Iterator[Hit]:
             continue
         stepped = bool(steps_between(history, found))
         asks = found.second.api == "grad" and not stepped
-        once = "" if stepped else _ONCE
         is_constant = _is_constant(history, built, found.second)
         made = reused(history, found) or built_at(history, built, found.second)
         targets = history.places.targets(made)
@@ -76,8 +73,7 @@ def check(history: History) -> Iterator[Hit]:
         one_of: tuple[Related, ...] = ()
         if len(targets) > 1 and (cross := found.crossing) is not None:
             name = history.name(cross.value or -1, "One of the results")
-            instead = _DETACHED if is_constant else ""
-            one_of = (Related("made here", built.site, instead),)
+            one_of = (Related("made here", built.site),)
         anew = _ANEW.format(_repeated(history, made, found.second))
         anew += _CONSTANT if is_constant else ""
         yield Hit(
@@ -89,8 +85,8 @@ def check(history: History) -> Iterator[Hit]:
             symptom=found.second.site,
             related=(
                 *one_of,
-                Related("ran a second time", found.second.site, once),
-                *([Related("computed once", made, anew)] if asks else []),
+                Related("ran a second time", found.second.site),
+                *([Related("computed once", made)] if asks else []),
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(built.key, found.freed.key),

@@ -76,9 +76,9 @@ def check(history: History) -> Iterator[Hit]:
             fix,
             symptom=backward.site,
             related=(
-                *([Related("not reduced", unreduced, fix)] if unreduced else []),
-                Related("backward pass", backward.site, fix),
-                *([Related("made here", made, fix)] if asks or chosen else []),
+                *([Related("not reduced", unreduced)] if unreduced else []),
+                Related("backward pass", backward.site),
+                *([Related("made here", made)] if asks or chosen else []),
             ),
             tensors=(root.tensor,),
             explains=history.ended_by(backward),

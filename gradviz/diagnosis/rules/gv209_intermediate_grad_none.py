@@ -40,8 +40,6 @@ from gradviz.diagnosis.rules._grad_reads import none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.program import History
 
-_ASK = "Ask for it instead: `torch.autograd.grad(loss, tensor)`."
-
 
 @rule("GV209", "intermediate-grad-none", "warning")
 def check(history: History) -> Iterator[Hit]:
@@ -63,7 +61,7 @@ def check(history: History) -> Iterator[Hit]:
             edit=retained(found.made, found.line),
             line=found.line,
             symptom=found.read.site,
-            related=(Related("its .grad is read here", found.read.site, _ASK),),
+            related=(Related("its .grad is read here", found.read.site),),
             nodes=(found.node.key,),
             tensors=(found.value.tensor,),
             explains=found.explains,

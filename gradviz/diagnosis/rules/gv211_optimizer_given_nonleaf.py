@@ -37,8 +37,6 @@ from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
 from gradviz.diagnosis.rules._origins import raised_with, suspects
 from gradviz.program import History, Value
 
-_LEAF = "Give the optimizer the leaf, and compute the result anew in each step."
-
 
 @rule("GV211", "optimizer-given-nonleaf", "error")
 def check(history: History) -> Iterator[Hit]:
@@ -62,7 +60,7 @@ def check(history: History) -> Iterator[Hit]:
         "Compute first and ask for gradients last: `w = (...).requires_grad_()`, or "
         "`nn.Parameter(...)`; or give the optimizer the leaf it was computed from.",
         symptom=raised.site,
-        related=(Related("given to the optimizer", raised.site, _LEAF),),
+        related=(Related("given to the optimizer", raised.site),),
         tensors=() if value is None else (value.tensor,),
         explains=True,
         edit=gradients_last(culprit),

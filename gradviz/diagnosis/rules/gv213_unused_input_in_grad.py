@@ -42,8 +42,6 @@ from gradviz.diagnosis.rules._lifetime import (
 )
 from gradviz.program import Backward, Call, History, RawSite, Value
 
-_LEAVE_OUT = "Leave it out here, or take None for it: `allow_unused=True`."
-
 
 @rule("GV213", "unused-input-in-grad", "error")
 def check(history: History) -> Iterator[Hit]:
@@ -72,7 +70,7 @@ def check(history: History) -> Iterator[Hit]:
             "to the one that was used; `allow_unused=True` gives None for the others.",
             symptom=backward.site,
             related=(
-                Related("asked for its gradient", backward.site, _LEAVE_OUT),
+                Related("asked for its gradient", backward.site),
                 Related("made here", made),
                 Related("result made here", made_at(history, backward.roots[0])),
             ),

@@ -62,7 +62,6 @@ def check(history: History) -> Iterator[Hit]:
         culprit = mode.function, 0
     elif mode is not None and tensor is not None and _is_all(history, mode, tensor):
         culprit = mode.site
-    instead = "" if line is None else _FIX
     name = "A tensor" if tensor is None else name_of(history, tensor, "A tensor")
     where = "" if maker is None else f" in {history.line(maker.site)}"
     yield Hit(
@@ -72,8 +71,8 @@ def check(history: History) -> Iterator[Hit]:
         _FIX,
         symptom=raised.site,
         related=(
-            *([Related("made here", born, instead)] if culprit != born else []),
-            Related("inference mode entered", mode and mode.site, _FIX),
+            *([Related("made here", born)] if culprit != born else []),
+            Related("inference mode entered", mode and mode.site),
             Related("needed for gradients", raised.site),
         ),
         tensors=() if tensor is None else (tensor.tensor,),

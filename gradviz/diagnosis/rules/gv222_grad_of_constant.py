@@ -102,7 +102,7 @@ def _hit(history: History, backward: Backward, value: Value) -> Hit:
         fix,
         symptom=backward.site,
         related=(
-            *([Related("frozen here", frozen.site, fix)] if frozen else []),
+            *([Related("frozen here", frozen.site)] if frozen else []),
             Related("asked for its gradient", backward.site),
             Related("result made here", made_at(history, backward.roots[0])),
         ),

@@ -46,7 +46,7 @@ from gradviz.program import History
 def words(history: History, cut: Cut) -> Words:
     site = cut.place
     move = "Move the forward pass out of the block; keep in it what is only measured."
-    ran = Related("ran without gradients", cut.call.site, move)
+    ran = Related("ran without gradients", cut.call.site)
     if cut.kind == "library":
         return Words(
             f"`{history.text(site)}` switches gradients off inside, and "

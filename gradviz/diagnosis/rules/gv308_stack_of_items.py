@@ -58,6 +58,6 @@ def words(history: History, cut: Cut) -> Words:
         f"and {back} as constants.",
         fix,
         export.site,
-        related=(Related("comes back as a constant", entry.site, fix),),
+        related=(Related("comes back as a constant", entry.site),),
         edit=kept_as_tensors(export.site, entry.site),
     )

@@ -47,5 +47,5 @@ def words(history: History, cut: Cut) -> Words:
         f"come back in {history.line(entry.site)} as constants.",
         _FIX,
         export.site,
-        related=(Related("comes back as a constant", entry.site, _FIX),),
+        related=(Related("comes back as a constant", entry.site),),
     )

@@ -119,9 +119,7 @@ def _hit(history: History, site: RawSite, how: Lost, behind: set[int]) -> Hit:
         at if over else kept or site,
         fix,
         symptom=root.site,
-        related=(
-            Related("computed here", site, fix) if over else Related("the loop", at),
-        ),
+        related=(Related("computed here", site) if over else Related("the loop", at),),
         tensors=tuple(sorted(behind)),
         certainty=0.7,
     )

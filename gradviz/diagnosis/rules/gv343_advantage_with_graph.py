@@ -135,7 +135,6 @@ def _hit(
             Related(
                 "weighs here" if where is not call.site else "the weight",
                 other,
-                "Detach the weight for this term alone.",
             ),
         ),
         nodes=call.nodes,

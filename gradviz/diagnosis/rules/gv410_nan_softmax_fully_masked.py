@@ -27,11 +27,6 @@ from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
 
-_MASK = (
-    "Fill with a large number, `torch.finfo(dtype).min`, or mask less: `masked_fill` "
-    "fills where the mask is True, so it has to say what to leave out."
-)
-
 
 @rule("GV410", "nan-softmax-fully-masked", "error")
 def check(history: History) -> Iterator[Hit]:
@@ -52,7 +47,7 @@ def check(history: History) -> Iterator[Hit]:
         )
         put = birth.site if birth.site != call.site else None
         others = [each for each in found.related if each.site != put]
-        source = Related("-inf comes from here", put, _MASK)
+        source = Related("-inf comes from here", put)
         yield replace(found, related=(source, *others))
 
 

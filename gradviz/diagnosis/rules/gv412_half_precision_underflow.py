@@ -36,8 +36,6 @@ _SATURATING = ("sigmoid", "tanh")  # where they are flat their derivative is 0
 _SMALL = 1e-4  # an incoming gradient that such a derivative may take below float16's
 
 _SHRUNK = 1e-2  # what comes out of an op that makes a gradient small, over what came in
-_LARGER = "Use a larger factor, or scale the loss: `scaler.scale(loss).backward()`."
-_SCALE = "Scale the loss that it begins with: `scaler.scale(loss).backward()`."
 
 
 @rule("GV412", "half-precision-underflow", "warning")
@@ -114,7 +112,7 @@ def _hit(
         symptom=backward.site,
         related=(
             *_made_small(history, backward, run),
-            Related("pass begun here", backward.site, _SCALE),
+            Related("pass begun here", backward.site),
         ),
         nodes=(node.key,),
         certainty=0.9,
@@ -131,4 +129,4 @@ def _made_small(
         if incoming and outgoing and outgoing < least * incoming:
             least, found = outgoing / incoming, history.node(run.node)
     if found is not None:
-        yield Related("made small here", found.site, _LARGER)
+        yield Related("made small here", found.site)

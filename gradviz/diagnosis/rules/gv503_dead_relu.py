@@ -89,7 +89,7 @@ def _hit(history: History, nodes: list[Node], before: Node | None) -> Iterator[H
         "training killed it, lower the learning rate, or use leaky_relu.",
         symptom=relu,
         related=(
-            Related("always 0", relu, "Use leaky_relu or gelu."),
+            Related("always 0", relu),
             Related("computed here", layer.site),
         ),
         nodes=tuple(each.key for each in nodes),

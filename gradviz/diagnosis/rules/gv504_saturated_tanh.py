@@ -43,8 +43,6 @@ _FIX = (
     "Standardise the inputs to mean 0 and deviation 1, and scale the initial weights "
     "with `1 / sqrt(number of inputs)`."
 )
-_SCALE = "Scale it into the range between the bounds."
-_MILDER = "Bring the operand into the range of the activation first."
 
 
 @rule("GV504", "saturated-tanh", "warning")
@@ -109,8 +107,8 @@ def _hit(history: History, backward: Backward, node: Node, far: float) -> Iterat
         "let gradients pass: clamp the values under `torch.no_grad()` after each step.",
         symptom=backward.site,
         related=(
-            Related("saturated here", place, _MILDER),
-            Related("made that large here", site if what else None, _SCALE),
+            Related("saturated here", place),
+            Related("made that large here", site if what else None),
         ),
         nodes=(node.key,),
         certainty=0.7,

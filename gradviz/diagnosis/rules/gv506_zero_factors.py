@@ -82,7 +82,7 @@ def _hit(
         "begin at 0, leave the other one 0.",
         symptom=history.backwards[-1].site,
         related=(
-            Related("0 as well", other, "Initialise it with random values."),
+            Related("0 as well", other),
             Related("multiplied", second[0].site),
         ),
         tensors=(first[1].tensor, second[1].tensor),

@@ -204,9 +204,9 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
         fix,
         symptom=call.site,
         related=(
-            Related("compared here", call.site, fix)
+            Related("compared here", call.site)
             if picked is not None
-            else Related("shape made here", origin(history, tall, "shape"), fix),
+            else Related("shape made here", origin(history, tall, "shape")),
             Related("other shape made here", origin(history, flat, "shape")),
         ),
         tensors=(tall.tensor, flat.tensor),

@@ -52,7 +52,6 @@ _VIEWS = words(
 )
 _LAYERS = words("Softmax Softmax2d Sigmoid")
 _FIRST = ("softmax", "sigmoid", *_LAYERS)
-_NOT_HERE = "Return the scores here, and take probabilities only where they are read."
 
 
 @rule("GV604", "double-softmax", "warning")
@@ -106,7 +105,7 @@ def _hit(history: History, first: Call, second: Call) -> Hit:
         edit=None if chosen.is_elsewhere else unwrapped(chosen.site, _FIRST),
         related=(
             Related("applied a second time", second.site),
-            Related("runs here", first.site, _NOT_HERE),
+            Related("runs here", first.site),
         ),
     )
 

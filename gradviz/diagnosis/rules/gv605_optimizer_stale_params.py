@@ -199,7 +199,7 @@ def _hit(
         site,
         fix,
         symptom=first.site,
-        related=(Related("took its parameters here", taken, fix),),
+        related=(Related("took its parameters here", taken),),
         tensors=tuple(sorted(tensors)),
         edit=None if late else moved(first.site, site, after=True, beside=True),
     )

@@ -95,8 +95,8 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
         else "Set `.grad` to None (or zero it) after each update.",
         symptom=moment.event.site,
         related=(
-            Related("added here", other and site, clear),
-            Related("applied here, and kept", leaf.step.site, clear),
+            Related("added here", other and site),
+            Related("applied here, and kept", leaf.step.site),
         ),
         tensors=tuple(mixed),
         line=line,

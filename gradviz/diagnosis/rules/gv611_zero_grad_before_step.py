@@ -55,7 +55,6 @@ def check(history: History) -> Iterator[Hit]:
 
 
 _LIVE = ("fresh", "mixed")
-_BETWEEN = "Let it run before anything clears the gradients."
 _MODULE = 0  # instead of an optimizer: ``Module.zero_grad()``, often of a frozen part
 
 
@@ -89,7 +88,7 @@ def _hit(history: History, moment: Moment, lost: dict[int, Leaf]) -> Hit:
         symptom=moment.event.site,
         related=(
             Related("computed here", leaf.backward.site),
-            Related("to be applied here", moment.event.site, _BETWEEN),
+            Related("to be applied here", moment.event.site),
         ),
         tensors=tuple(lost),
         edit=moved(leaf.cleared.site, leaf.backward.site, safe=True),

@@ -41,8 +41,6 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.program import Call, Event, History
 
-_AFTER = "Move it after the clipping."
-
 
 @rule("GV612", "clip-after-step", "warning", worst="error")
 def check(history: History) -> Iterator[Hit]:
@@ -99,7 +97,7 @@ def _hit(history: History, moment: Moment, leaf: Leaf) -> Hit:
         moment.event.site,
         "Clip between `backward()` and `step()`.",
         symptom=step,
-        related=(Related("applied here, unclipped", step, _AFTER),),
+        related=(Related("applied here, unclipped", step),),
         edit=moved(moment.event.site, step, safe=True),
         severity="error" if births(history) else None,  # what came of it
     )

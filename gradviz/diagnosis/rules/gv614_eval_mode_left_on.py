@@ -63,9 +63,6 @@ from gradviz.program import (
 
 _MODAL = ("Dropout", "BatchNorm", "InstanceNorm", "RReLU", "LSTM", "GRU", "Transformer")
 
-_BACK = "Call `.train()` before it."
-_AFTER = "Call `.train()` when the evaluation is over."
-
 
 @rule("GV614", "eval-mode-left-on", "warning")
 def check(history: History) -> Iterator[Hit]:
@@ -150,7 +147,7 @@ def _hit(
             once,
             "Move it into the loop, to the top of it.",
             symptom=step.site,
-            related=(Related("evaluation mode since", switch.site, _AFTER),),
+            related=(Related("evaluation mode since", switch.site),),
             severity="warning" if sure else "info",
             edit=into_loop(once, switch.site),
             certainty=0.9 if sure else 0.5,
@@ -170,8 +167,8 @@ def _hit(
             f"Move it behind {history.line(way)}.",
             symptom=step.site,
             related=(
-                Related("evaluation mode since", switch.site, _AFTER),
-                Related("trained in evaluation mode", used, _BACK),
+                Related("evaluation mode since", switch.site),
+                Related("trained in evaluation mode", used),
             ),
             severity="warning" if sure else "info",
             edit=moved(back, way, after=True, beside=True),
@@ -191,8 +188,8 @@ def _hit(
             "Call `.train()` after it, as at the beginning of the loop.",
             symptom=step.site,
             related=(
-                Related("evaluation mode since", switch.site, _AFTER),
-                Related("trained in evaluation mode", call.site, _BACK),
+                Related("evaluation mode since", switch.site),
+                Related("trained in evaluation mode", call.site),
             ),
             severity="warning" if sure else "info",
             edit=trained_again(switch.site, call.site),
@@ -208,7 +205,7 @@ def _hit(
         asked,
         "Call `.train()` when the evaluation is over, or at the top of each epoch.",
         symptom=step.site,
-        related=(Related("trained in evaluation mode", call.site, _BACK),),
+        related=(Related("trained in evaluation mode", call.site),),
         severity="warning" if sure else "info",
         edit=trained_again(switch.site, call.site),
         certainty=0.9 if sure else 0.5,

@@ -109,7 +109,7 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
                 Related(f"{each.dtype} since here", origin(history, each, "dtype"))
                 for each in others
             ),
-            Related("both meet here", call.site, fix),
+            Related("both meet here", call.site),
         ),
         tensors=(odd.tensor,),
         severity=None if ended else "info",

@@ -125,7 +125,7 @@ def _hit(history: History, call: Call) -> Hit:
                 Related(f"shape {shape_text(each)} made here", _site(history, each))
                 for each in operands
             ),
-            Related("both meet here", call.site, fix),
+            Related("both meet here", call.site),
         ),
         tensors=tuple(each.tensor for each in operands),
         severity=None if ended else "info",

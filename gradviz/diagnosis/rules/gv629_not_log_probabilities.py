@@ -41,8 +41,6 @@ _CRITERIA = words("NLLLoss NLLLoss2d KLDivLoss CTCLoss")
 _ROUNDING = 1e-3
 _ORDERING = words("argmax max topk sort argsort detach cpu")
 
-_OF_LOGS = "Give it the logarithm: `log_softmax` of what the softmax was given."
-
 
 @rule("GV629", "not-log-probabilities", "warning")
 def check(history: History) -> Iterator[Hit]:
@@ -112,7 +110,7 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         f"Use {other}" + (f", or `{instead}`." if "nll" in call.op else "."),
         line=chosen.line,
         symptom=call.site,
-        related=() if made is None else (Related("the loss", call.site, _OF_LOGS),),
+        related=() if made is None else (Related("the loss", call.site),),
         tensors=(call.inputs[0].tensor,),
         edit=renamed(
             None if made is None or chosen.is_elsewhere else chosen.site,

@@ -109,7 +109,7 @@ def check(history: History) -> Iterator[Hit]:
         fix,
         symptom=site,
         related=(
-            *([Related(role, site, "" if state else fix)] if bound else []),
+            *([Related(role, site)] if bound else []),
             *(() if state is None else (Related("made the saved one", state.other),)),
             *led,
             *_related(history, given),

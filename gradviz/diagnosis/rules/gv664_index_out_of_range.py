@@ -45,7 +45,6 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import made_call
 from gradviz.program import Call, History, Module, RawSite, Value
 
-_COUNTED = "Number what can occur from 0 on, without gaps."
 _LOSSES = words("cross_entropy cross_entropy_loss nll_loss nll_loss_nd nll_loss2d")
 _LAST = ("Linear", "LazyLinear", "Conv1d", "Conv2d", "Conv3d", "Bilinear")
 _FROM_ONE = "Count from 0: subtract 1 where the labels are made."
@@ -88,10 +87,10 @@ def _of_classes(history: History, call: Call) -> Iterator[Hit]:
     grow = f"Give the last layer as many outputs as there are classes: {count}."
     begin = "They count from 1. " if from_one else ""
     culprit = labels_at if from_one or sized is None else sized.site
-    other, role, instead = (
-        (sized and sized.site, "as many scores as were asked for", grow)
+    other, role = (
+        (sized and sized.site, "as many scores as were asked for")
         if from_one or sized is None
-        else (labels_at, "labels made here", "Leave such labels out, or map them.")
+        else (labels_at, "labels made here")
     )
     yield Hit(
         f"`{call.op}` got scores for {classes} classes, which are numbered 0 to "
@@ -101,7 +100,7 @@ def _of_classes(history: History, call: Call) -> Iterator[Hit]:
         _FROM_ONE if from_one else grow,
         symptom=call.site,
         related=(
-            Related(role, other, instead),
+            Related(role, other),
             Related("both meet here", call.site),
         ),
         tensors=(scores.tensor, labels.tensor),
@@ -172,7 +171,7 @@ def _of_rows(history: History, call: Call) -> Iterator[Hit]:
         grow,
         symptom=call.site,
         related=(
-            Related("indices made here", at, "" if least < 0 else _COUNTED),
+            Related("indices made here", at),
             Related("looked up here", call.site),
         ),
         tensors=(table.tensor, indices.tensor),

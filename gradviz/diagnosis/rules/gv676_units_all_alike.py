@@ -137,7 +137,7 @@ def _hit(
         "does itself.",
         symptom=before.site,
         related=(
-            Related("filled with one number, too", also, "Fill it with random values."),
+            Related("filled with one number, too", also),
             Related("used first here", call.site),
         ),
         tensors=(one.tensor, other.tensor),

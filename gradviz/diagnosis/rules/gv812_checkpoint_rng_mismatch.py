@@ -149,7 +149,7 @@ def _hit(
         fix=fix,
         symptom=again.site,
         related=(
-            Related("checkpointed here", call.site, _PLAIN),
+            Related("checkpointed here", call.site),
             Related("differs here", before.site),
             Related("run again here", again.site),
         ),
@@ -196,7 +196,6 @@ def _again(history: History, backward: CodeType | None, draw: Call) -> RawSite |
     return None
 
 
-_PLAIN = "Call the function itself here, without a checkpoint."
 _DRAW = (
     "Leave preserve_rng_state at True and draw from PyTorch's default generator inside "
     "of the function, or draw the noise outside and hand it in."
