@@ -61,7 +61,8 @@ def reduce(notebook: Any) -> None:
     """Keep of every output what a code host shows and is alike on every machine.
 
     That is a picture, or text where there is none; and both where a cell failed: the
-    text says why. What goes to stderr names paths.
+    text says why. What goes to stderr names paths. What was raised comes first: a slow
+    cell has shown its graph by then, a fast one has not.
     """
     for cell in outputs(notebook):
         failed = any(each.output_type == "error" for each in cell)
@@ -71,6 +72,7 @@ def reduce(notebook: Any) -> None:
             if each.get("name") != "stderr"
             for kept in _reduced(each, failed)
         ]
+        cell.sort(key=lambda each: each.output_type != "error")
     notebook.metadata.pop("widgets", None)
     notebook.metadata.pop("language_info", None)  # the version of whoever ran it
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tools import notebooks
-from tools.notebooks import SVG, TOUR, executed
+from tools.notebooks import SVG, TEXT, TOUR, executed
 
 pytestmark = pytest.mark.skipif(
     find_spec("nbclient") is None, reason="notebooks are run by nbclient"
@@ -96,3 +96,14 @@ def test_what_a_slow_cell_prints_is_one_text(tmp_path: Path):
     assert [each.text for each in outputs(notebooks.executed(path, tmp_path))] == [
         "1\n2\n"
     ]
+
+
+def test_what_a_cell_raised_is_kept_before_what_it_has_shown():
+    from nbformat import v4
+
+    picture = v4.new_output("display_data", {SVG: "<svg/>", TEXT: "a graph"})
+    raised = v4.new_output("error", ename="E", evalue="e", traceback=["frames"])
+    cell = v4.new_code_cell("f()", outputs=[picture, raised])
+    notebook = v4.new_notebook(cells=[cell])
+    notebooks.reduce(notebook)
+    assert kinds(notebook) == [["error", TEXT, SVG]]
