@@ -26,10 +26,13 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
+from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.decision import of_function, of_step
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
@@ -39,6 +42,7 @@ _PROBABILITIES = words("softmax sigmoid softmin")
 _LAYERS = words("Softmax Softmin Sigmoid")
 _CRITERIA = words("NLLLoss NLLLoss2d KLDivLoss CTCLoss")
 _ROUNDING = 1e-3
+_SO = "the loss can fall below 0, and is not least where the two agree"
 _ORDERING = words("argmax max topk sort argsort detach cpu")
 
 
@@ -76,12 +80,26 @@ def _of_loss(history: History, call: Call, made: Call) -> Hit:
     return Hit(
         f"`{history.text(call.site)}` needs log-probabilities, which are never above "
         f"0, but `{given}` holds probabilities, of `{history.text(made.site)}` "
-        f"({history.line(made.site)}): this is no distance to the target. Elsewhere "
-        "the program needs the probabilities.",
+        f"({history.line(made.site)}): {_SO}. Elsewhere the program needs the "
+        "probabilities.",
         call.site,
         f"Give it the logarithm: `{given}.clamp_min(1e-8).log()`, or `log_softmax` of "
         "what the softmax was given.",
         related=(Related("the probabilities", made.site),),
+        tensors=(call.inputs[0].tensor,),
+    )
+
+
+def _of_scores(history: History, call: Call, reason: str) -> Hit:
+    where = spot(history, call.site, call.stack)
+    scores = None if where is None else given(where, 0, ("input", "log_probs"))
+    name = "scores" if scores is None else ast.unparse(scores.node)
+    classes = "-1" if "ctc" in call.op or len(call.inputs[0].shape) < 3 else "1"
+    return Hit(
+        f"`{history.text(call.site)}` needs log-probabilities, which are never above "
+        f"0, {reason}: {_SO}.",
+        call.site,
+        f"Give it `{name}.log_softmax({classes})`.",
         tensors=(call.inputs[0].tensor,),
     )
 
@@ -96,6 +114,8 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
     )
     if made is not None and _is_needed(history, made):
         return _of_loss(history, call, made)
+    if made is None and "nll" not in call.op:  # no other criterion takes what it is
+        return _of_scores(history, call, reason)
     chosen = (
         of_function(history, call, _CRITERIA)
         if made is None
@@ -105,7 +125,7 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
     other = "`log_softmax` in place of `softmax`" if made else "`log_softmax` first"
     return Hit(
         f"`{history.text(call.site)}` needs log-probabilities, which are never above "
-        f"0, {reason}: this is no distance to the target.{chosen.words(history)}",
+        f"0, {reason}: {_SO}.{chosen.words(history)}",
         chosen.site,
         f"Use {other}" + (f", or `{instead}`." if "nll" in call.op else "."),
         line=chosen.line,

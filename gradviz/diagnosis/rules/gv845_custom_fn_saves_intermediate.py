@@ -163,7 +163,8 @@ def _hit(
     name = next(iter(history.places.targets(made.site)), "")
     said = f"`{name}`" if name else f"`{history.text(made.site)}`"
     site, line = _saved_at(history, custom, name)
-    again = f"`{name} = {history.text(made.site)}`" if name else said
+    bare = name.rpartition(".")[2]
+    again = f"`{bare} = {history.text(made.site)}`" if name else said
     return Hit(
         f"{custom.name}.forward saves {said}, which it computed itself "
         f"({history.line(made.site)}): for backward that is a constant. The gradient "
