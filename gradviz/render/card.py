@@ -9,7 +9,7 @@ import html
 import re
 
 from gradviz import ir
-from gradviz.text.findings import by_line, place_of
+from gradviz.text.findings import by_line, changes, place_of
 from gradviz.text.words import clean, counted
 
 _SHOWN = 5
@@ -70,6 +70,8 @@ def _finding(snapshot: ir.Snapshot, finding: ir.Finding) -> str:
         lines.append(f"{_P}{_place(snapshot, site)}</p>{_code(site)}")
     if finding.fix:
         lines.append(f"{_P}<b>Fix</b> {_sentence(finding.fix)}</p>")
+        if changed := "\n".join(_text(each) for each in changes(finding)):
+            lines.append(f'<pre style="{_CODE}">{changed}</pre>')
     rows = [_related(snapshot, role, row) for role, row in by_line(snapshot, finding)]
     if rows:
         lines.append(f'<ul style="{_LIST}">{"".join(rows)}</ul>')

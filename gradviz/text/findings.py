@@ -15,6 +15,9 @@ from gradviz.text.words import clean, columns, counted
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _LONGEST = 2_000  # characters of a message or a fix
 _MOST_RELATED = 6
+_MOST_CHANGED = 8  # lines of a fix's edit
+_LONGEST_LINE = 200  # characters of a line that an edit writes
+_CHANGES = {"-": "\x1b[31m", "+": "\x1b[32m"}
 _COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "info": "\x1b[36m"}
 
 
@@ -35,8 +38,8 @@ def findings_text(
     """Return the findings as text, most likely cause first; "" where there are none.
 
     At most ``limit`` findings are written out. Every finding gives the line to blame
-    with a mark under the expression, the reason, what to write instead, and the other
-    lines that matter.
+    with a mark under the expression, the reason, what to write instead, in the words of
+    the program where the fix is an edit, and the other lines that matter.
 
     >>> site = ir.Site("train.py", 7, 7, 1, 7, "y += 1")
     >>> finding = ir.Finding("GV1", "inplace", "error", "y is saved.", "y = y + 1", 0)
@@ -65,6 +68,24 @@ def related(finding: ir.Finding) -> list[tuple[str, int]]:
     if finding.symptom is not None and finding.symptom not in named:
         pairs.insert(0, ("showed at", finding.symptom))
     return pairs
+
+
+def changes(finding: ir.Finding) -> list[str]:
+    """Return the lines that the edit of a fix takes out and puts in.
+
+    >>> diff = "--- a/t.py\\n+++ b/t.py\\n@@ -2 +2 @@\\n-  y += 1\\n+  y = y + 1"
+    >>> changes(ir.Finding("GV1", "inplace", "error", "", diff=diff))
+    ['- y += 1', '+ y = y + 1']
+    """
+    rows = [
+        row
+        for row in finding.diff.split("\n")[2:]
+        if row.startswith(("-", "+")) and row[1:].strip()
+    ]
+    indent = min((len(row) - len(row[1:].lstrip()) for row in rows), default=1)
+    rows_shown = rows[:_MOST_CHANGED]
+    shown = [clean(f"{row[0]} {row[indent:]}", _LONGEST_LINE) for row in rows_shown]
+    return shown if len(rows) <= _MOST_CHANGED else [*shown, "…"]
 
 
 def by_line(found: Found, finding: ir.Finding) -> list[tuple[str, int]]:
@@ -108,8 +129,13 @@ class _Style:
         lines += self.wrapped(finding.message)
         if finding.fix:
             lines += self.wrapped(f"Fix: {finding.fix}")
+            lines += self.changed(finding)
         lines += self.others(finding)
         return "\n".join(lines)
+
+    def changed(self, finding: ir.Finding) -> Iterator[str]:
+        for line in changes(finding):
+            yield f"    {self.paint(line, _CHANGES.get(line[0], _DIM))}"
 
     def others(self, finding: ir.Finding) -> Iterator[str]:
         for role, row in by_line(self.found, finding)[:_MOST_RELATED]:

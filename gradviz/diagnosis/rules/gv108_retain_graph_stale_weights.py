@@ -70,11 +70,23 @@ def _fix(history: History, found: Overwrite) -> str:
             "each step, and drop retain_graph=True. If it is not to be trained, put "
             "it under `torch.no_grad()` instead."
         )
+    if found.step is not None and _is_carried(history, found):
+        return (
+            "Detach the state that is carried from step to step, "
+            "`state = state.detach()`, and drop retain_graph=True."
+        )
+    again = history.line(built_at(history, found.node, found.backward))
     return (
-        "Run the forward pass again after each step and drop retain_graph=True. A "
-        "state that is carried from step to step is to be detached: "
-        "`state = state.detach()`."
+        f"Compute {again}, and what this pass takes from it, again after the step. "
+        "Where the pass before is not to train what comes earlier (a generator), give "
+        "that one a detached input: then retain_graph=True can go."
     )
+
+
+def _is_carried(history: History, found: Overwrite) -> bool:
+    """Tell whether the line that saved the weights ran again after the step."""
+    step = found.step
+    return step is not None and made_again(history, found.node, step, found.backward)
 
 
 def _built_once(history: History, found: Overwrite) -> RawSite | None:

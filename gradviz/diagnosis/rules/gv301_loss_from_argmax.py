@@ -41,6 +41,12 @@ from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
+_SCORES = (
+    "Compute the loss from the scores themselves: with `F.cross_entropy` where the "
+    "target is a class, with the expected position (softmax of the scores, times the "
+    "positions, summed) where it is a number;"
+)
+
 
 @cut_rule("GV301", "loss-from-argmax", "index", "other")
 def words(history: History, cut: Cut) -> Words:
@@ -80,15 +86,13 @@ def words(history: History, cut: Cut) -> Words:
             f"`{used}` ({history.line(caller)}) gives the loss positions, of "
             f"`{call.op}` in {history.line(call.site)}: they have no gradient, and the "
             f"graph of {name} ends there.",
-            "Compute the loss from the scores themselves (`F.cross_entropy(logits, "
-            f"target)`, a softmax), and keep `{used}` for what is only measured.",
+            f"{_SCORES} keep `{used}` for what is only measured.",
             caller,
             related=(Related("the graph ends here", call.site),),
         )
     return Words(
         f"`{call.op}` gives positions, which have no gradient: {name} still had a "
         "graph, and the graph ends here.",
-        "Compute the loss from the scores themselves (`F.cross_entropy(logits, "
-        "target)`, a softmax); keep the positions for metrics.",
+        f"{_SCORES} keep the positions for metrics.",
         call.site,
     )

@@ -87,13 +87,12 @@ def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
     )
     term = _compared(history, found)
     own = f"`F.mse_loss({shown.strip('`')}, {passed.strip('`')}.detach())`"
-    fix = f"Give {shown} a term of its own, from before the estimator: {own}."
     if term is None:
         return Words(
             f"The straight-through estimator in {history.line(cut.site)} hands the "
             f"gradient on to {passed}, none to {shown}, and no term of the loss is "
             f"computed from {shown} itself.",
-            fix,
+            f"Give {shown} a term of its own, from before the estimator: {own}.",
             cut.site,
         )
     here, there = history.line(term.site), history.line(cut.site)
@@ -112,7 +111,7 @@ def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
         f"`{history.text(term.site)}` compares {through}, which comes from a "
         f"straight-through estimator ({there}), with the detached {passed}: its "
         f"gradient goes to {passed} and none to {shown}.",
-        f"Compare {shown} instead. {fix}",
+        f"Compare {shown} in the place of {through}, from before the estimator: {own}.",
         term.site,
         related=(Related("the gradient goes past here", cut.site),),
     )

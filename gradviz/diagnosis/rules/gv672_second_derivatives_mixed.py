@@ -133,7 +133,8 @@ def _hit(
         if inner is None
         else (f"is the gradient by {by}", "second derivatives by")
     )
-    part = f"{name.strip('`') if name.startswith('`') else 'g'}[..., [0]]"
+    whole = name.strip("`") if name.startswith("`") else "g"
+    part = f"{whole}[{':, ' * (len(columns.shape) - 1)}0]"
     given = by.strip("`") if by.startswith("`") else "x"
     return Hit(
         f"{name} {what} ({history.line(made)}) and has {columns.shape[-1]} columns. "
@@ -142,9 +143,10 @@ def _hit(
         f"`{history.text(use.site)}` ({history.line(use.site)}) takes the columns for "
         f"{derivatives} one coordinate each.",
         _asked_at(outer, inner),
-        f"Differentiate one column at a time, and keep the same column of the result: "
+        f"Put `{part}` in the place of `{whole}`, also in grad_outputs: "
         f"`torch.autograd.grad({part}, {given}, torch.ones_like({part}), "
-        f"create_graph=True)[0][..., [0]]`, and so on.",
+        "create_graph=True)`. Of its result take column 0, as now; each other column "
+        "needs a call of its own.",
         symptom=use.site,
         related=(
             Related("computed here" if inner is None else "derived here", made),
