@@ -160,12 +160,15 @@ def _looked_at(history: History) -> LookedAt:
 
 
 def _answers(ranked: list[tuple[Rule, Hit]]) -> list[tuple[Rule, Hit]]:
-    """Leave out the last resorts where another hit explains the exception."""
-    best = [row for row in ranked if row[1].certainty > LAST_RESORT]
-    if any(hit.explains for _, hit in best):
-        return best
-    last = [row for row in ranked if row[1].explains]
-    return [row for row in ranked if row not in last[1:]]
+    """Keep one hit that explains the exception: the others say again why it came.
+
+    The last resorts go where there is a better one.
+    """
+    explaining = [row for row in ranked if row[1].explains]
+    rest = [row for row in ranked if not row[1].explains]
+    if explaining and explaining[0][1].certainty > LAST_RESORT:
+        rest = [row for row in rest if row[1].certainty > LAST_RESORT]
+    return [*explaining[:1], *rest]
 
 
 def _placed(hit: Hit, history: History) -> Hit:

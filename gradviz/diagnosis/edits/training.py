@@ -9,7 +9,7 @@ from gradviz.diagnosis.edits.calls import call_at
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import Remedy, remedy
 from gradviz.diagnosis.edits.syntax import Place, Source, dotted, keyword, place
-from gradviz.program import Backward, History, RawSite
+from gradviz.program import Backward, Call, History, RawSite
 
 Loop = ast.For | ast.While
 
@@ -128,19 +128,24 @@ def detached_after(
     history: History,
     made: RawSite | None,
     backward: RawSite | None,
-    name: str,
+    names: Sequence[str],
     *,
     several: bool = False,
     retained: RawSite | None = None,
 ) -> Edit:
-    """Cut the graph of a state behind the pass of its turn: ``h = h.detach()``."""
+    """Cut the graph of a state behind the pass of its turn: ``h = h.detach()``.
+
+    ``several`` tells that the last name stands for a tuple.
+    """
     source, _, statement = place(history, backward)
     other = place(history, made)
-    if not name.isidentifier() or other.source is not source:
+    if not all(map(str.isidentifier, names)) or other.source is not source:
         raise NoEditError("the state has no name of its own")
     if source.scope(statement) is not source.scope(other.statement):
         raise NoEditError("the pass is in another function")
-    new = f"tuple(each.detach() for each in {name})" if several else f"{name}.detach()"
+    new = [f"{name}.detach()" for name in names]
+    if several:
+        new[-1] = f"tuple(each.detach() for each in {names[-1]})"
     draft = Draft(source)
     if retained is not None:
         found = place(history, retained)
@@ -149,7 +154,9 @@ def detached_after(
         if found.source is not source or flag is None:
             raise NoEditError("the graph is not retained here")
         draft.drop_argument(call, flag)
-    return draft.after(statement, f"{name} = {new}").edit(safe=False)
+    return draft.after(statement, f"{', '.join(names)} = {', '.join(new)}").edit(
+        safe=False
+    )
 
 
 @remedy
@@ -253,24 +260,22 @@ def carried_cut(
     history: History,
     made: RawSite | None,
     second: Backward,
-    use: RawSite | None,
+    use: Call | None,
     *,
     retained: bool = False,
 ) -> Remedy | None:
     """Return what cuts the graph of a state that a loop carries along by its name."""
-    targets = history.places.targets(made)
-    reader = history.places.statement(use)
-    names = [] if reader is None else [dotted(each) for each in ast.walk(reader)]
-    if targets and targets[-1] not in names:
-        return None
+    targets, names = history.places.targets(made), carried_names(history, made, use)
     calls = [call for call in history.calls if call.site == made and call.outputs]
-    if not targets or not calls:
+    if not names or (not calls and len(names) < 2):  # one may stand for a tuple
         return None
-    several = len(targets) > 1 and len(calls[-1].outputs) > len(targets)
-    flag = second.site if retained else None
-    return detached_after(
-        made, second.site, targets[-1], several=several, retained=flag
+    several = (
+        len(targets) > 1
+        and names == targets[-1:]
+        and len(calls[-1].outputs) > len(targets)
     )
+    flag = second.site if retained else None
+    return detached_after(made, second.site, names, several=several, retained=flag)
 
 
 def owners(history: History, tensors: Collection[int]) -> list[str]:
@@ -287,6 +292,25 @@ def only_optimizer(history: History) -> str:
     """Return the name of the program's optimizer, "" where there are several."""
     found = list(history.program.optimizers.values())
     return (found[0].name or "") if len(found) == 1 else ""
+
+
+def carried_names(
+    history: History, made: RawSite | None, use: Call | None
+) -> list[str]:
+    """Return what a statement binds that the call of a later turn reads, in order."""
+    read: set[str] = set()
+    if made is None or use is None:
+        return []
+    for site in use.frames:
+        statement = history.places.statement(site) if site[0] is made[0] else None
+        if statement is not None:
+            loads = (each for each in ast.walk(statement) if _is_load(each))
+            read |= {dotted(each) for each in loads}
+    return [each for each in history.places.targets(made) if each in read]
+
+
+def _is_load(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Load)
 
 
 @remedy

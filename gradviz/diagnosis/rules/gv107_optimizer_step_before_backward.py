@@ -61,8 +61,8 @@ def _fix(history: History, found: Overwrite) -> str:
     computed = built_at(history, found.node, found.backward)
     if computed is not None and not _is_needed(history, found, computed):
         return (
-            f"Move {history.line(computed)} after {step}: it is to compute with the "
-            "weights that are left there."
+            f"Move {history.line(computed)}, and what is computed from it, after "
+            f"{step}, so that it takes the new weights."
         )
     return (
         f"Compute this loss after {step}, from the weights that it leaves; or call "

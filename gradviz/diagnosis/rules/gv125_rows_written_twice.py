@@ -75,8 +75,8 @@ def _is_sum(history: History, call: Call) -> bool:
 
 def _hit(history: History, call: Call, rows: Value, index: Value, values: Value) -> Hit:
     count = index.summary.count if index.summary is not None else 0
-    name = history.name(rows, "`rows`")
-    row = name.strip("`")
+    row = history.text(call.site).partition("[")[0] or "rows"
+    name = history.name(rows, f"`{row}`")
     return Hit(
         f"`{history.text(call.site)}` reads rows of {name}, adds to them and writes "
         f"them back, and {history.name(index, 'its index')} names some rows more than "

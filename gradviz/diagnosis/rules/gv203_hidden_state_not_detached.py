@@ -174,7 +174,7 @@ def _edit(
     if stored:
         return kept_without_graph(site_at(history, culprit, stored), [name.strip("`")])
     bridge = found.crossing and found.crossing.bridge
-    return carried_cut(history, culprit, found.second, bridge and bridge.site)
+    return carried_cut(history, culprit, found.second, bridge)
 
 
 def _called(

@@ -87,5 +87,5 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
             Related("used in the next iteration", bridge),
         ),
         nodes=(crossing.node.key,),
-        edit=carried_cut(history, culprit, second, bridge, retained=True),
+        edit=carried_cut(history, culprit, second, crossing.bridge, retained=True),
     )

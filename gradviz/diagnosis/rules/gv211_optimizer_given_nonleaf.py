@@ -58,7 +58,7 @@ def check(history: History) -> Iterator[Hit]:
         f"{message} a computed value: nothing to update.",
         culprit,
         "Compute first and ask for gradients last: `w = (...).requires_grad_()`, or "
-        "`nn.Parameter(...)`; or give the optimizer the leaf it was computed from.",
+        "`nn.Parameter(...)`, and not for what it is computed from.",
         symptom=raised.site,
         related=(Related("given to the optimizer", raised.site),),
         tensors=() if value is None else (value.tensor,),

@@ -39,9 +39,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._saved_writes import Overwrite, overwrites
+from gradviz.diagnosis.edits.remedy import Remedy
+from gradviz.diagnosis.edits.training import carried_cut, carried_names
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at
 from gradviz.diagnosis.rules._freed import (
+    Crossing,
     built_at,
     crossing_into,
     made_again,
@@ -53,7 +56,7 @@ from gradviz.program import History, RawSite
 @rule("GV241", "graph-kept-past-a-step", "error")
 def check(history: History) -> Iterator[Hit]:
     for found in overwrites(history):
-        kept, why, fix = _kept(history, found)
+        kept, why, fix, edit = _kept(history, found)
         if kept is None:
             continue
         yield Hit(
@@ -68,16 +71,19 @@ def check(history: History) -> Iterator[Hit]:
             severity="error" if found.ended else "info",
             explains=found.ended,
             certainty=0.95,
+            edit=edit,
         )
 
 
-def _kept(history: History, found: Overwrite) -> tuple[RawSite | None, str, str]:
+def _kept(
+    history: History, found: Overwrite
+) -> tuple[RawSite | None, str, str, Remedy | None]:
     """Return the line that keeps an old graph, why, and what to write instead."""
     second = found.backward
     walked = passes_through(history, found.node.key)
     walked = [each for each in walked if each.index < second.index]
     if found.kind != "stale weights" or not walked or not repeats(walked[0], second):
-        return None, "", ""
+        return None, "", "", None
     if not made_again(history, found.node, walked[0], second):
         built = built_at(history, found.node, second)
         fix = (
@@ -85,9 +91,20 @@ def _kept(history: History, found: Overwrite) -> tuple[RawSite | None, str, str]
             "made of it there, and drop retain_graph=True. Here it may stay for what "
             "else needs it."
         )
-        return built, "which ran before the loop", fix
+        return built, "which ran before the loop", fix, None
     crossing = crossing_into(history, walked[-1], second)
     if crossing is None:
-        return None, "", ""
-    fix = "Detach it where one iteration ends, and drop retain_graph=True."
-    return carried_at(history, crossing, second), "of an earlier iteration", fix
+        return None, "", "", None
+    kept = carried_at(history, crossing, second)
+    edit = carried_cut(history, kept, second, crossing.bridge, retained=True)
+    return kept, "of an earlier iteration", _cut(history, crossing, kept), edit
+
+
+def _cut(history: History, crossing: Crossing, kept: RawSite | None) -> str:
+    """Return what to write where an iteration ends."""
+    names = carried_names(history, kept, crossing.bridge) or ["state"]
+    detached = ", ".join(f"{each}.detach()" for each in names)
+    return (
+        f"Cut the graph where one iteration ends: `{', '.join(names)} = {detached}`, "
+        "and drop retain_graph=True."
+    )

@@ -29,14 +29,25 @@ from gradviz.program import History
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the divisions by zero."""
     small = epsilon(dtype_of(birth.call), "1e-8")
+    divisors = () if birth.call is None else birth.call.inputs[1:2]
+    d = history.name(divisors[0], "d").strip("`") if divisors else "d"
     what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
     return words.Told(
         f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
         f"{words.how_many(birth)}: {_why(history, birth)}.",
-        f"Keep the divisor away from 0: `d.clamp(min={small})` for what is positive, "
-        "`torch.where(d == 0, 1.0, d)` otherwise; of a root, inside of it.",
+        f"Keep the divisor away from 0: `{d}.clamp(min={small})` where it is never "
+        f"below, `torch.where({d} == 0, 1.0, {d})` otherwise."
+        + _of_root(history, birth),
         None if birth.call is None else divisor(birth.call, birth.site),
     )
+
+
+def _of_root(history: History, birth: Birth) -> str:
+    """Return what else to see to where the divisor is a root of something."""
+    divisors = () if birth.call is None else birth.call.inputs[1:2]
+    made = history.producer(divisors[0]) if divisors else None
+    rooted = made is not None and ("sqrt" in made.op or "norm" in made.op)
+    return " Of a root, inside of it." if rooted else ""
 
 
 def _why(history: History, birth: Birth) -> str:

@@ -64,8 +64,10 @@ def check(history: History) -> Iterator[Hit]:
         if found:
             hit = _hit(history, max(found, key=lambda each: each.own))
             # What grew before any step is why the steps were too long, not they why.
-            causes = diverged and backward.index < stepped
-            yield replace(hit, severity="error", certainty=1.0) if causes else hit
+            if not diverged:
+                yield hit
+            elif backward.index < stepped:
+                yield replace(hit, severity="error", certainty=1.0)
     for birth in of_kind(history, "growth"):
         passed = "gave" if birth.node is None else f"({birth.node.name}) passed on"
         yield words.hit(

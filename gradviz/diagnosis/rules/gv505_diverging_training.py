@@ -30,6 +30,9 @@ from gradviz.program import History
 @rule("GV505", "diverging-training", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the overflows after parameters had run away."""
+    clips = [each for each in history.calls if each.op.startswith("clip_grad")]
+    if any(not each.inputs for each in clips):
+        return  # the clip that got no parameters is why: GV662 tells of it
     for birth in of_kind(history, "diverged"):
         optimizer = runaway(history, birth)
         if optimizer is None:
@@ -42,7 +45,8 @@ def check(history: History) -> Iterator[Hit]:
             f"the steps of {optimizer.kind} ({history.line(optimizer.site)}) had made "
             f"the parameters more than a million times as large as they were "
             f"({words.operands(history, birth.call)}).",
-            "Lower the learning rate, or clip the gradients before the step.",
+            "Lower the learning rate"
+            + ("." if clips else ", or clip the gradients before the step."),
             chosen.site,
             line=chosen.line,
         )

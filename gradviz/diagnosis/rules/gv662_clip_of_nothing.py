@@ -73,7 +73,7 @@ def _hit(history: History, clip: Call, step: OptimizerCall) -> Hit:
         f"clipped, and {history.line(step.site)} applies the gradients as they are. "
         f"{how} empty once an optimizer or a loop has walked it.",
         made or clip.site,
-        "Pass `model.parameters()` anew, or keep `list(model.parameters())`.",
+        "Make a list of it, which can be walked again; or pass `model.parameters()`.",
         symptom=clip.site if made is not None else step.site,
         edit=walked_again(made, safe=True),
         related=(Related("applied here, unclipped", step.site),),

@@ -84,6 +84,8 @@ def check(history: History) -> Iterator[Hit]:
         targets = history.places.targets(taken.site)
         name = f"`{targets[0]}`" if targets else "What is restored"
         copied = call.op == "copy_"
+        model, asks, _ = history.text(taken.site).partition(".state_dict(")
+        model = model if asks else "model"
         weight = history.name(_weights(history)[call.inputs[0].storage])
         yield Hit(
             f"{name} holds the weights themselves, not copies: what changed {weight} "
@@ -96,8 +98,8 @@ def check(history: History) -> Iterator[Hit]:
                 "the weights with themselves, and changes the model."
             ),
             taken.site,
-            "Keep copies: `copy.deepcopy(model.state_dict())`, or "
-            "`{k: v.clone() for k, v in model.state_dict().items()}`.",
+            f"Keep copies of the tensors, not of the dictionary alone: "
+            f"`copy.deepcopy({model}.state_dict())`.",
             symptom=call.site,
             related=(Related("restored here" if copied else "mixed here", call.site),),
             edit=copied_model(taken.site),

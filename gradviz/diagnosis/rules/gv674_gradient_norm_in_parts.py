@@ -82,8 +82,8 @@ def _hit(history: History, grad: Backward, call: Call, gradient: Value) -> Hit:
         f"{prod(made[1:])} norms for each of the {made[0]} samples. The penalty holds "
         "each of them to 1, instead of the norm of the gradient by a whole sample.",
         call.site,
-        "Take the norm over all dimensions but the first, of "
-        f"`{name or 'gradient'}.flatten(1)`.",
+        "Take the norm over all dimensions but the first: "
+        f"`{name or 'gradient'}.flatten(1).norm(2, dim=1)`.",
         symptom=call.site,
         related=(Related("gradient computed here", grad.site),),
         tensors=(gradient.tensor,),

@@ -179,7 +179,7 @@ def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
         call.site if shared else made.site,
         f"Multiply {given} of each sample with {weights}, and reduce the products."
         if shared
-        else 'Leave out the mean, or ask for `reduction="none"`, and reduce the '
+        else 'Leave out the mean (of a loss: `reduction="none"`), and reduce the '
         "products.",
         symptom=call.site,
         related=(

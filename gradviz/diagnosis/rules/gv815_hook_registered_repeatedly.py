@@ -57,11 +57,11 @@ def _hit(history: History, hooks: list[HookRegistered]) -> Hit:
     effect = " The gradient is changed once by each of them." if changes else ""
     return Hit(
         f"`{history.text(hooks[-1].site)}` ({history.line(hooks[-1].site)}) registered "
-        f"the same hook {len(hooks)} times on {name}, and all of them are still "
-        f"there.{effect}",
+        f"a hook on {name} {len(hooks)} times, and all of them are still there and "
+        f"run.{effect}",
         culprit=hooks[-1].site,
-        fix="Keep the handle that the registration returns, and call `handle.remove()` "
-        "before registering again.",
+        fix="Keep what the registration returns, and call its `remove()` once the hook "
+        "has served, or before it is registered again.",
         tensors=(value.tensor,) if value is not None else (),
         certainty=0.9 if changes else 0.6,
     )
