@@ -13,10 +13,9 @@ import pytest
 
 from tools import imports
 
+FILES = imports.modules()
 WITH_EXAMPLES = sorted(
-    name
-    for name, file in imports.modules().items()
-    if ">>> " in file.read_text(encoding="utf-8")
+    name for name, file in FILES.items() if ">>> " in file.read_text(encoding="utf-8")
 )
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -51,7 +50,7 @@ def failures(name: str) -> str:
 def test_examples_in_docstrings_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    if ">>> import torch" in imports.modules()[name].read_text(encoding="utf-8"):
+    if ">>> import torch" in FILES[name].read_text(encoding="utf-8"):
         pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)  # examples write their files here
     monkeypatch.delenv("CI", raising=False)  # as at a desk, where readers try them

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gradtape as gt
+from tests import forked
 
 torch = pytest.importorskip("torch")
 
@@ -41,7 +41,7 @@ def test_the_error_tells_the_types_apart() -> None:
         gt.relu(torch.nn.Parameter(torch.ones(1)))
 
 
-def test_the_same_once_functions_ask_who_answers() -> None:
+def test_the_same_once_functions_ask_who_answers(tmp_path: Path) -> None:
     program = """
 import gradtape as gt, torch
 class Own(gt.Tensor):
@@ -55,7 +55,5 @@ for mix in (gt.add, gt.nn.functional.mse_loss, torch.add):
     except TypeError:
         print("refused")
 """
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert ended.stdout == "refused\n" * 3
+    ended = forked.run("-c", program, cwd=tmp_path, engine="torch")
+    assert (ended.stdout, ended.returncode) == ("refused\n" * 3, 0), ended.stderr

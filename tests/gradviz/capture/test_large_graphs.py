@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import gradviz
 from gradviz._capture.recorder import fold
 from gradviz.ir.validate import validate
 from gradviz.program import step_size
+from tests import forked
 
 MOST = 40
 LENGTH = 200
@@ -117,7 +117,6 @@ print("freed")
 """
 
 
-def test_a_walked_graph_of_pytorch_can_be_freed_however_deep() -> None:
-    command = [sys.executable, "-c", _FREED]
-    ran = subprocess.run(command, check=False, capture_output=True, text=True)
+def test_a_walked_graph_of_pytorch_can_be_freed_however_deep(tmp_path: Path) -> None:
+    ran = forked.run("-c", _FREED, cwd=tmp_path, engine="torch")
     assert (ran.returncode, ran.stdout) == (0, "freed\n"), ran.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -40,10 +41,15 @@ def snapshots(draw: st.DrawFn, max_rows: int = 4) -> ir.Snapshot:
 
 def values(field: Field, counts: dict[str, int]) -> st.SearchStrategy[Any]:
     """Return the values that a field may hold, given how many rows each table has."""
+    return _values(field, counts[field.refers] if field.refers is not None else 0)
+
+
+@cache
+def _values(field: Field, limit: int) -> st.SearchStrategy[Any]:
+    """Return them, made and checked once, given how many rows it may refer to."""
     if field.values:
         base: st.SearchStrategy[Any] = st.sampled_from(field.values)
     elif field.refers is not None:
-        limit = counts[field.refers]
         lowest = -1 if field.sparse else 0
         rows = st.integers(lowest, limit - 1) if limit > lowest else st.nothing()
         many = 3 if limit > lowest else 0
