@@ -300,7 +300,7 @@ class Flow:
         use = self.history.call_at(limit)
         if value.requires_grad or use is None or "float" not in value.dtype:
             return
-        for export in self._recent(use):
+        for export in nearest(self._recent(use), self._fills):
             for operand in export.inputs:
                 if operand.requires_grad:
                     yield Crossing(export, operand, Detour(export, use, False), fed)
@@ -336,8 +336,13 @@ class Flow:
             for export in self._numbers.get(number, ())
             if export.index < call.index
         }
+
+        def is_inside(export: Call) -> bool:
+            return self.history.places.is_within(export.site, call.site)
+
         if name_of(call) in ENTRIES and not found and not call.inputs:
             recent = self._recent(call) if is_foreign(given) else []
+            recent = nearest(recent, is_inside)
             if not recent:
                 return []
             known_since = self._first_entries.get((call.site, repr(given)), call.index)
@@ -347,7 +352,12 @@ class Flow:
                 if any("float" in each.dtype for each in export.inputs)
                 and export.index < known_since
             ]
-        return [Detour(export, call) for export in found.values()]
+        return [Detour(each, call) for each in nearest(found.values(), is_inside)]
+
+    def _fills(self, export: Call) -> bool:
+        """Return whether a constructor took numbers: ``torch.Tensor(losses)``."""
+        name, bracket, _ = self.history.text(export.site).partition("(")
+        return bool(bracket) and name.rpartition(".")[2] in ENTRIES
 
     @cached_property
     def _first_entries(self) -> dict[tuple[RawSite | None, str], int]:
@@ -389,6 +399,21 @@ class Flow:
         passes = [each.index for each in self.history.backwards]
         since = max((each for each in passes if each < call.index), default=-1)
         return [each for each in self._exports if since < each.index < call.index]
+
+
+def nearest(exports: Iterable[Call], is_own: Callable[[Call], bool]) -> list[Call]:
+    """Leave out the exports of numbers that an entry took out of tensors itself.
+
+    That a line before ``torch.Tensor(losses)`` logged them has no part in it.
+    """
+    given = list(exports)
+    own = {each.index: set(numbers_in(each.result)) for each in given if is_own(each)}
+    taken = set[float]().union(*own.values())
+    return [
+        each
+        for each in given
+        if each.index in own or not taken.intersection(numbers_in(each.result))
+    ]
 
 
 def compares(call: Call) -> bool:

@@ -45,6 +45,17 @@ class Places:
             lines[0] = lines[0][site.column - 1 :]
         return " ".join(part.strip() for part in lines)
 
+    def is_within(self, raw: RawSite | None, around: RawSite | None) -> bool:
+        """Tell whether the expression at a site is another one, or a part of it."""
+        if raw is None or around is None:
+            return False
+        inner, outer = self.site(raw), self.site(around)
+        if None in (inner.column, outer.column) or inner.file != outer.file:
+            return False
+        begins = (inner.line, inner.column) >= (outer.line, outer.column)
+        ends = (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
+        return begins and ends
+
     def source_line(self, file: str, line: int) -> str:
         """Return one line of a file or cell, without its end; "" where it is lost."""
         return linecache.getline(file, line).rstrip("\n")

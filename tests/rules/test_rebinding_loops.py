@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 
-from gradviz.diagnosis.rules import gv673_loop_only_rebinds as gv673
+from gradviz.diagnosis.rules import _rebinding_loops as rebinding
 from gradviz.program import History
 from gradviz.program.records import Program
 from gradviz.text.places import package_of
@@ -38,7 +38,7 @@ async def train():
 def test_loops_of_every_block_are_found_with_the_function_around():
     found = {
         ast.unparse(loop.target): getattr(scope, "name", "")
-        for loop, scope in gv673._loops(ast.parse(BLOCKS))
+        for loop, scope in rebinding.loops(ast.parse(BLOCKS))
     }
     inside = {"c": "forward", "d": "forward", "e": "forward"}
     assert found == {"a": "", **inside, "f": "train", "g": "inner"}
@@ -55,6 +55,6 @@ def test_whoever_runs_the_program_from_a_package_is_not_read():
     history = History(ran[0])
     frames = [site[0].co_filename for e in history.events for site in e.stack]
     assert any(map(package_of, frames)), "NumPy has run it"
-    files = gv673._files(history)
+    files = rebinding.files(history)
     assert case.file in files
     assert not any(map(package_of, files))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import suppress
 
 from gradviz.diagnosis.edits.calls import call_at
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
@@ -322,6 +323,16 @@ def tensor_itself(history: History, site: RawSite | None, *, several: bool) -> E
     source, text = found.source, found.source.of(call.args[0])
     new = f"torch.stack({text})" if several else text
     return Draft(source).replace(call, new).edit(safe=False)
+
+
+def given_to_constructor(history: History, site: RawSite | None) -> str | None:
+    """Return what a constructor of tensors is given at a site: ``torch.Tensor(l)``."""
+    with suppress(LookupError):
+        found = place(history, site)
+        node = found.node
+        if isinstance(node, ast.Call) and called(node) in _COPYING and node.args:
+            return found.source.of(node.args[0])
+    return None
 
 
 @remedy

@@ -322,3 +322,25 @@ def scheduled_of(history: History, site: RawSite | None, name: str | None) -> Ed
         raise NoEditError("the optimizer has no name")
     new = known(found.source, call, name)
     return Draft(found.source).replace(call.args[0], new).edit(safe=False)
+
+
+@remedy
+def called_with(
+    history: History,
+    site: RawSite | None,
+    loop: ast.For,
+    call: ast.Call,
+    model: str,
+    values: str,
+) -> Edit:
+    """Call a module with parameters from elsewhere, in the place of a loop over its.
+
+    ``torch.func.functional_call(net, dict(zip(…)), (x,))`` for ``net(x)``.
+    """
+    source = place(history, site).source
+    if call.keywords or any(isinstance(each, ast.Starred) for each in call.args):
+        raise NoEditError("its inputs are more than a tuple")
+    given = "".join(f"{source.of(each)}, " for each in call.args)
+    named = f"dict(zip(dict({model}.named_parameters()), {values}))"
+    new = f"torch.func.functional_call({model}, {named}, ({given.rstrip()}))"
+    return Draft(source).remove(loop).replace(call, new).edit(safe=False)

@@ -33,6 +33,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.dependence.flow import Flow
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import (
@@ -40,17 +41,24 @@ from gradviz.diagnosis.rules._lifetime import (
     made_at,
     name_of,
 )
+from gradviz.diagnosis.rules._rebinding_loops import rebindings
 from gradviz.program import Backward, Call, History, RawSite, Value
+
+_FIX = (
+    "Compute the result from this very tensor, or differentiate with respect to the "
+    "one that was used; `allow_unused=True` gives None for the others."
+)
 
 
 @rule("GV213", "unused-input-in-grad", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per call that asked for the gradient of an unused tensor."""
+    told = {tensor for each in rebindings(history) for tensor in each.lost}
     for backward in failed_backwards(history, "not have been used in the graph"):
         unused = _unused(history, backward)
-        if unused is None:
+        if unused is None or unused.tensor in told:
             continue
-        name = name_of(history, unused, "A tensor")
+        name = name_of(history, unused, "a tensor")
         root = _root_words(history, backward)
         relative = _relative(history, backward, unused)
         words, made = _when_made(history, backward, unused)
@@ -63,11 +71,14 @@ def check(history: History) -> Iterator[Hit]:
         if ended is not None:
             culprit = ended.site
         flows, cut = _lost_between(history, backward, unused, ended)
+        instead, fix = "", _FIX
+        if _is_to_learn(history, unused, relative):
+            instead = _used_instead(history, backward)
+            fix = f"Compute {root[:1].lower() + root[1:]} from {name}."
         yield Hit(
-            f"{root} was not computed from {name}{words}.{stems}{cut}",
+            f"{root} was not computed from {name}{words}.{stems}{cut}{instead}",
             culprit,
-            "Compute the result from this very tensor, or differentiate with respect "
-            "to the one that was used; `allow_unused=True` gives None for the others.",
+            fix,
             symptom=backward.site,
             related=(
                 Related("asked for its gradient", backward.site),
@@ -78,6 +89,23 @@ def check(history: History) -> Iterator[Hit]:
             explains=history.ended_by(backward),
             certainty=0.6 if flows else 1.0,
         )
+
+
+def _is_to_learn(history: History, unused: Value, relative: Value | None) -> bool:
+    """Tell whether a tensor is no stand-in for another one that was used.
+
+    A parameter, or a leaf that was made of nothing: to leave it out of what is asked
+    for would only hide that nothing was computed from it.
+    """
+    kept = unused.is_parameter or unused.tensor in learning.managed(history)
+    return kept or (unused.is_leaf and relative is None)
+
+
+def _used_instead(history: History, backward: Backward) -> str:
+    leaves = history.leaves_of(backward.roots[0])
+    return (
+        f" It was computed from {learning.listed(history, leaves)}." if leaves else ""
+    )
 
 
 def _root_words(history: History, backward: Backward) -> str:

@@ -29,22 +29,31 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
-from gradviz.diagnosis.edits.leaves import tensor_itself
+from gradviz.diagnosis.edits.leaves import given_to_constructor, tensor_itself
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History, Value
+
+_FIX = (
+    "Use the tensor itself; `torch.stack` or `torch.cat` for several, `.clone()` for a "
+    "copy, `.to()` for another dtype or device."
+)
 
 
 @cut_rule("GV307", "tensor-copy-construct", "copy")
 def words(history: History, cut: Cut) -> Words:
     call, source = cut.call, cut.crossings[0].source
     name = history.name(source, "a tensor")
+    given = (*call.arguments, None)[0]
+    written = given_to_constructor(history, call.site) if _is_list(given) else None
     return Words(
         f"`{call.op}()` in {history.line(call.site)} copies the numbers of {name} into "
         "a new tensor without its graph.",
-        "Use the tensor itself; `torch.stack` or `torch.cat` for several, `.clone()` "
-        "for a copy, `.to()` for another dtype or device.",
+        _FIX if written is None else f"Keep tensors: `torch.stack({written})`.",
         call.site,
-        edit=tensor_itself(
-            call.site, several=not isinstance((*call.arguments, None)[0], Value)
-        ),
+        edit=tensor_itself(call.site, several=not isinstance(given, Value)),
     )
+
+
+def _is_list(given: object) -> bool:
+    """Tell whether tensors are given, and nothing else among them."""
+    return isinstance(given, tuple) and all(isinstance(e, Value) for e in given)

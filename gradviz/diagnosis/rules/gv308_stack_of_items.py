@@ -31,7 +31,11 @@ from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
 from gradviz.dependence.flow import name_of
-from gradviz.diagnosis.edits.leaves import kept_as_tensors
+from gradviz.diagnosis.edits.leaves import (
+    given_to_constructor,
+    kept_as_tensors,
+    tensor_itself,
+)
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
@@ -49,6 +53,15 @@ _FIXES = {
 @cut_rule("GV308", "stack-of-items", "numbers")
 def words(history: History, cut: Cut) -> Words:
     export, entry = cut.detour.export, cut.detour.entry
+    given = given_to_constructor(history, export.site)
+    if given is not None:
+        return Words(
+            f"`{history.text(export.site)}` turns the tensors of `{given}` into "
+            "numbers: what it makes of them is a constant.",
+            f"Keep tensors: `torch.stack({given})`.",
+            export.site,
+            edit=tensor_itself(export.site, several=True),
+        )
     fix = _FIXES.get(name_of(export), _FIX)
     back = f"they come back in {history.line(entry.site)}"
     if history.line(export.site) == history.line(entry.site):

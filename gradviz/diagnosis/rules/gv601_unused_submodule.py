@@ -47,6 +47,7 @@ from gradviz.diagnosis.decisions.decision import picking
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import loop_site
+from gradviz.diagnosis.rules._rebinding_loops import rebindings
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
 from gradviz.program import Call, History, Module, ModuleCall, RawSite
@@ -82,6 +83,7 @@ def _idle(history: History) -> set[int]:
     cut_off = {leaf for cut in cuts(history) for leaf in cut.lost}
     cut_off |= {leaf for each in rewraps(history) for leaf in each.lost}
     cut_off |= {leaf for each in unseen_inputs(history) for leaf in each.lost}
+    cut_off |= {leaf for each in rebindings(history) for leaf in each.lost}
     needed = set(learning.parameters(history)) if wanted is None else wanted
     kept_up = learning.kept_up(history)
     needed = {

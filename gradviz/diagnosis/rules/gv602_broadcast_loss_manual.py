@@ -42,7 +42,7 @@ from gradviz.dependence.op_families import CONSTANTS
 from gradviz.diagnosis.decisions.arguments import handed
 from gradviz.diagnosis.decisions.frames import Spot, spot, spots
 from gradviz.diagnosis.decisions.sites import same_line
-from gradviz.diagnosis.edits.calls import followed_by
+from gradviz.diagnosis.edits.calls import followed_by, without_method
 from gradviz.diagnosis.edits.draft import NoEditError
 from gradviz.diagnosis.edits.shapes import (
     argument_followed_by,
@@ -51,6 +51,7 @@ from gradviz.diagnosis.edits.shapes import (
 )
 from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._odd_shape import Odd, method_text, odd_one
 from gradviz.diagnosis.rules._origins import (
     described,
     origin,
@@ -188,18 +189,24 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
     """Return the hit for one broadcast in a loss.
 
     A column that was picked, one element of each row, is to be squeezed where it was;
-    other columns where they meet what is none.
+    other columns where they meet what is none. Where several meet, the one that alone
+    has its shape is to be changed.
     """
+    pair = tall, flat
+    odd = odd_one(history, call, pair)
+    if odd is not None and odd.reshaped is not None:
+        return _reshaped_hit(history, call, pair, odd, odd.reshaped)
     fix = (
         "Give both the same shape: `.squeeze(-1)` on the first, or `.unsqueeze(-1)` "
         "on the second."
     )
-    picked = _picked(history, call, tall)
+    odd_row = odd is not None and odd.value is flat
+    picked = None if odd_row else _picked(history, call, tall)
     given = _handed(history, call, tall) if picked is None else None
     if given is not None:
-        return _handed_hit(history, call, (tall, flat), given)
+        return _handed_hit(history, call, pair, given, odd)
     return Hit(
-        _said(history, call, (tall, flat)),
+        _said(history, call, pair),
         picked or call.site,
         fix,
         symptom=call.site,
@@ -229,6 +236,27 @@ def _said(history: History, call: Call, pair: tuple[Value, Value]) -> str:
     )
 
 
+def _reshaped_hit(
+    history: History, call: Call, pair: tuple[Value, Value], odd: Odd, made: Call
+) -> Hit:
+    """Return the hit for the method that gave one tensor a shape of its own."""
+    method, other = method_text(history, made), shape_text(odd.others[0])
+    names = [history.name(each, "") for each in odd.others]
+    others = " and ".join(names) if all(names) and len(names) < 3 else "the others"
+    return Hit(
+        f"`{method}` gives {history.name(odd.value, 'one tensor')} the shape "
+        f"{shape_text(odd.value)}, where {others} have {other}. In "
+        f"{history.line(call.site)}, {_said(history, call, pair)}",
+        made.site,
+        f"Leave out `{method}`: without it, all have the shape {other}.",
+        symptom=call.site,
+        related=(Related("compared here", call.site),),
+        tensors=tuple(each.tensor for each in pair),
+        certainty=0.95,
+        edit=without_method(made.site, (name_of(made),)),
+    )
+
+
 def _handed(history: History, call: Call, tall: Value) -> list[Spot] | None:
     """Return what a function was given that only compares it: the column first."""
     where, nodes = spot(history, call.site, call.stack), list[ast.expr]()
@@ -244,22 +272,32 @@ def _handed(history: History, call: Call, tall: Value) -> list[Spot] | None:
 
 
 def _handed_hit(
-    history: History, call: Call, pair: tuple[Value, Value], given: list[Spot]
+    history: History,
+    call: Call,
+    pair: tuple[Value, Value],
+    given: list[Spot],
+    odd: Odd | None,
 ) -> Hit:
     """Return the hit for a function that a caller gave tensors of two shapes."""
     column, row = (each.source.of(each.node) for each in given)
     tall, flat = pair
     site = _calling(history, call, given[0])
+    text, suffix = column, ".squeeze(-1)"
+    fix = f"Give both the same shape: `{column}.squeeze(-1)`, or `{row}.unsqueeze(-1)`."
+    if odd is not None:
+        if odd.value is flat:
+            text, suffix = row, ".unsqueeze(-1)"
+        fix = f"Give `{text}` the shape of the others: `{text}{suffix}`."
     return Hit(
         f"`{history.text(site)}` hands over shapes {shape_text(tall)} and "
         f"{shape_text(flat)}. There, {_said(history, call, pair)}",
         site,
-        f"Give both the same shape: `{column}.squeeze(-1)`, or `{row}.unsqueeze(-1)`.",
+        fix,
         symptom=call.site,
         related=(Related("compared here", call.site),),
         tensors=(tall.tensor, flat.tensor),
         certainty=0.95,
-        edit=argument_followed_by(site, column, ".squeeze(-1)"),
+        edit=argument_followed_by(site, text, suffix),
     )
 
 

@@ -7,7 +7,8 @@ What it does
 Why is this bad
     ``param = value`` makes the name stand for something else; the tensor that it stood
     for stays as it was. Weights are neither copied, nor clipped, nor averaged, and
-    nothing fails.
+    nothing fails. Where the gradient of such values is asked for, a copy would have no
+    history either: ``torch.func.functional_call(net, values, inputs)`` takes them.
 
 Example
     ::
@@ -33,102 +34,97 @@ References
 from __future__ import annotations
 
 import ast
-from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 
-from gradviz.dependence.flow import words
+from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.bindings import own_nodes
-from gradviz.diagnosis.edits.syntax import called
-from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program import History, RawSite
-from gradviz.text.places import package_of
-
-_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_HOLDING = ast.stmt | ast.ExceptHandler | ast.match_case
-_OVER = ("param", "state_dict", "buffer", "grad", "weight")
-_PURE = words(
-    "clamp clip to cuda cpu half float double detach clone mul add sub div lerp abs "
-    "neg where zeros_like ones_like randn_like"
-)
+from gradviz.diagnosis.edits.training import called_with
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import name_of
+from gradviz.diagnosis.rules._rebinding_loops import Rebinding, rebindings
+from gradviz.program import Backward, History
 
 
 @rule("GV673", "loop-only-rebinds", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per loop that does nothing."""
-    for file, site in _files(history).items():
-        tree = history.places.tree(file)
-        for loop, scope in [] if tree is None else _loops(tree):
-            if _does_nothing(loop, scope):
-                yield _hit(history, loop, site)
+    for each in rebindings(history):
+        found = _hit(history, each)
+        if each.failed is not None:
+            found = _ended(history, each, found, each.failed)
+        yield found
 
 
-def _files(history: History) -> dict[str, RawSite]:
-    """Return the files of the program that ran, each with a place in it.
-
-    Whoever runs it from an installed package (a notebook's kernel, pytest) is left out.
-    """
-    around = {each[0].co_filename: each for e in history.events for each in e.stack}
-    inner = {e.site[0].co_filename: e.site for e in history.events if e.site}
-    return {f: site for f, site in around.items() if not package_of(f)} | inner
-
-
-def _loops(tree: ast.Module) -> Iterator[tuple[ast.For, ast.AST]]:
-    """Yield the loops of a file, each with the function around it, or the file."""
-    waiting: deque[tuple[ast.AST, ast.AST]] = deque([(tree, tree)])
-    while waiting:
-        node, scope = waiting.popleft()
-        for each in ast.iter_child_nodes(node):
-            if not isinstance(each, _HOLDING):
-                continue  # expressions are most of a tree, and hold no loop
-            if isinstance(each, ast.For) and not isinstance(scope, ast.ClassDef):
-                yield each, scope
-            waiting.append((each, each if isinstance(each, _SCOPES) else scope))
-
-
-def _does_nothing(loop: ast.For, scope: ast.AST) -> bool:
-    """Tell whether a loop only gives its variables values that nothing reads."""
-    if loop.orelse or not all(isinstance(each, ast.Assign) for each in loop.body):
-        return False
-    if not any(word in ast.unparse(loop.iter) for word in _OVER):
-        return False
-    own = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
-    last = loop.body[-1].end_lineno or 0
-    read = {
-        node.id
-        for node in own_nodes(scope)
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Load)
-        and node.lineno > last
-    }
-    return all(
-        isinstance(each, ast.Assign)
-        and [type(target) for target in each.targets] == [ast.Name]
-        and _name(each) in own - read
-        and _is_pure(each.value)
-        for each in loop.body
-    )
-
-
-def _name(assign: ast.Assign) -> str:
-    (target,) = assign.targets
-    return target.id if isinstance(target, ast.Name) else ""
-
-
-def _is_pure(value: ast.expr) -> bool:
-    """Tell whether an expression can change nothing that it reads."""
-    calls = (each for each in ast.walk(value) if isinstance(each, ast.Call))
-    return all(called(each) in _PURE for each in calls)
-
-
-def _hit(history: History, loop: ast.For, site: RawSite) -> Hit:
-    assign = loop.body[0]
-    name = _name(assign) if isinstance(assign, ast.Assign) else ""
+def _hit(history: History, each: Rebinding) -> Hit:
     return Hit(
-        f"`{ast.unparse(assign)}` makes the name `{name}` stand for another value; the "
-        f"tensor that `{ast.unparse(loop.iter)}` gave stays as it was. The loop in "
-        f"line {loop.lineno} does nothing else, so it changes nothing.",
-        history.places.at_line(site[0], assign.lineno),
-        f"Write into the tensor, under `torch.no_grad()`: `{name}.copy_(…)`.",
-        line=assign.lineno,
+        f"`{ast.unparse(each.assign)}` makes the name `{each.name}` stand for another "
+        f"value; the tensor that `{ast.unparse(each.loop.iter)}` gave stays as it was. "
+        f"The loop in line {each.loop.lineno} does nothing else, so it changes "
+        "nothing.",
+        history.places.at_line(each.site[0], each.assign.lineno),
+        f"Write into the tensor, under `torch.no_grad()`: `{each.name}.copy_(…)`.",
+        line=each.assign.lineno,
         certainty=0.85,
     )
+
+
+def _ended(history: History, each: Rebinding, found: Hit, failed: Backward) -> Hit:
+    """Return the hit where a gradient of what was to be put in was asked for.
+
+    A copy would end the exception no more than the loop does: it has no history.
+    """
+    root = name_of(history, failed.roots[0], "The result")
+    lost = learning.listed(history, each.lost)
+    model, values, call = _model(each), _values(each), _call(each)
+    inputs, instead = "inputs", ""
+    if call is not None:
+        inputs = ast.unparse(ast.Tuple(call.args, ast.Load()))
+        instead = f" in the place of `{ast.unparse(call)}`"
+    new = f"torch.func.functional_call({model or 'model'}, parameters, {inputs})"
+    return replace(
+        found,
+        message=f"{found.message} {root} was computed without {lost}, whose gradient "
+        f"{history.line(failed.site)} asks for.",
+        fix=f"Call `{new}`{instead}, with `{values or 'the values'}` by their names as "
+        "`parameters`. A copy under `torch.no_grad()` would have no history: the error "
+        "would stay.",
+        symptom=failed.site,
+        related=(Related("asked for their gradient", failed.site),),
+        tensors=tuple(sorted(each.lost)),
+        explains=history.ended_by(failed),
+        edit=None
+        if call is None or not model or not values
+        else called_with(each.site, each.loop, call, model, values),
+    )
+
+
+def _model(each: Rebinding) -> str:
+    """Return the module whose parameters the loop was to set, as it is written."""
+    match each.walked(each.name):
+        case ast.Call(func=ast.Attribute(value=model, attr="parameters")):
+            return ast.unparse(model)
+        case ast.Call(func=ast.Attribute(value=model, attr="named_parameters")):
+            return ast.unparse(model)
+        case _:
+            return ""
+
+
+def _values(each: Rebinding) -> str:
+    """Return what the loop took the new values from, as it is written."""
+    value = each.assign.value
+    given = each.walked(value.id) if isinstance(value, ast.Name) else None
+    return "" if given is None else ast.unparse(given)
+
+
+def _call(each: Rebinding) -> ast.Call | None:
+    """Return the one call of the module behind the loop."""
+    model = _model(each)
+    calls = [
+        node
+        for node in own_nodes(each.scope)
+        if isinstance(node, ast.Call)
+        and node.lineno > each.loop.lineno
+        and ast.unparse(node.func) == model
+    ]
+    return calls[0] if len(calls) == 1 else None

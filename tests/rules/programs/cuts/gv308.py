@@ -69,6 +69,56 @@ PROGRAMS: list[Case] = [
         """,
         "stack-of-items",
     ),
+    case(
+        "losses_logged_before_a_constructor_takes_them",
+        """
+        import torch
+        from torch import nn
+
+        class Weighted(nn.Module):
+            def __init__(self, tasks):
+                super().__init__()
+                self.tasks = nn.ModuleList(tasks)
+                self.sigma = nn.Parameter(torch.ones(len(tasks)))
+
+            def forward(self, x):
+                losses = [task(x).pow(2).mean() for task in self.tasks]
+                self.last = [each.item() for each in losses]
+                both = torch.Tensor(losses)  # CULPRIT
+                return (both / self.sigma**2 + self.sigma.log()).sum()
+
+        model = Weighted([nn.Linear(3, 1), nn.Linear(3, 1)])
+        opt = torch.optim.Adam(model.parameters(), lr=0.01)
+        for step in range(3):
+            loss = model(torch.randn(4, 3))
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            print(model.last)
+        """,
+        "stack-of-items",
+        says=["the tensors of `losses`"],
+        engines=("torch",),  # the other one records the constructor: a copy
+    ),
+    case(
+        "losses_logged_before_a_list_of_floats",
+        """
+        import torch
+        from torch import nn
+        tasks = [nn.Linear(3, 1), nn.Linear(3, 1)]
+        sigma = torch.ones(2, requires_grad=True)
+        opt = torch.optim.SGD([*tasks[0].parameters(), *tasks[1].parameters(), sigma])
+        for step in range(3):
+            x = torch.randn(4, 3)
+            losses = [task(x).pow(2).mean() for task in tasks]
+            print([each.item() for each in losses])
+            both = torch.tensor([float(each) for each in losses])  # CULPRIT
+            opt.zero_grad()
+            (both / sigma**2 + sigma.log()).sum().backward()
+            opt.step()
+        """,
+        "stack-of-items",
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.

@@ -101,6 +101,36 @@ second, = torch.autograd.grad(first.sum(), t)
         "unused-input-in-grad",
         says=("the graph between them was cut in line 11",),
     ),
+    case(
+        "gradient_of_a_parameter_that_forward_forgot",
+        """
+        import torch
+        from torch import nn
+
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(3, 1)
+                self.gain = nn.Parameter(torch.ones(1))
+
+            def forward(self, x):
+                return self.inner(x)
+
+        net = Scaled()
+        for step in range(2):
+            loss = net(torch.randn(4, 3)).pow(2).mean()
+            wanted = list(net.parameters())
+            grads = torch.autograd.grad(loss, wanted)  # CULPRIT
+            with torch.no_grad():
+                for p, g in zip(wanted, grads):
+                    p -= 0.1 * g
+        """,
+        "unused-input-in-grad",
+        says=[
+            "It was computed from `inner.bias` and `inner.weight`",
+            "Compute `loss` from `gain`.",
+        ],
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.

@@ -218,4 +218,66 @@ PROGRAMS: list[Case] = [
         """,
         "broadcast-loss-manual",
     ),
+    case(
+        "values_squeezed_where_returns_are_columns",
+        """
+        import torch
+        from torch import nn
+
+        class Critic(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+
+            def forward(self, x):
+                values = self.net(x).squeeze(-1)  # CULPRIT
+                return values, x.mean(1, keepdim=True)
+
+        def critic_loss(values, returns, old):
+            clipped = old + (values - old).clamp(-0.2, 0.2)
+            return torch.max((returns - values) ** 2, (returns - clipped) ** 2).mean()
+
+        critic = Critic()
+        opt = torch.optim.Adam(critic.parameters(), lr=0.01)
+        data = {"obs": torch.randn(24, 4), "ret": torch.randn(24, 1)}
+        data["old"] = torch.randn(24, 1)
+        for rows in torch.randperm(24).split(8):
+            b = {key: each[rows] for key, each in data.items()}
+            values, _ = critic(b["obs"])
+            loss = critic_loss(values, b["ret"], b["old"])
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "broadcast-loss-manual",
+        says=[
+            "`.squeeze(-1)` gives `values` the shape (8,)",
+            "Leave out `.squeeze(-1)`",
+        ],
+        related=["compared here"],
+    ),
+    case(
+        "means_of_rows_handed_to_a_loss_of_columns",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 3)
+        opt = torch.optim.Adam(net.parameters(), lr=0.01)
+
+        def loss_of(guess, target, old):
+            moved = (guess - old).clamp(-0.2, 0.2).pow(2)
+            return (guess - target).pow(2).mean() + moved.mean()
+
+        x, y, old = torch.randn(24, 4), torch.randn(24, 1), torch.randn(24, 1)
+        for rows in torch.randperm(24).split(8):
+            guess = net(x[rows]).sum(1)
+            loss = loss_of(guess, y[rows], old[rows])  # CULPRIT
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "broadcast-loss-manual",
+        says=["Give `guess` the shape of the others: `guess.unsqueeze(-1)`"],
+    ),
 ]

@@ -50,4 +50,47 @@ PROGRAMS: list[Case] = [
         """,
         "loop-only-rebinds",
     ),
+    case(
+        "fast_weights_bound_to_a_name",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Meta(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+                kept = [nn.Parameter(p.detach().clone()) for p in self.net.parameters()]
+                self.start = nn.ParameterList(kept)
+
+            def run(self, fast, x):
+                for new, old in zip(fast, self.net.parameters()):
+                    old = new  # CULPRIT
+                return self.net(x)
+
+            def forward(self, x, y):
+                fast = list(self.start)
+                for _ in range(2):
+                    loss = F.mse_loss(self.run(fast, x), y)
+                    grads = torch.autograd.grad(loss, fast, create_graph=True)
+                    fast = [p - 0.1 * g for p, g in zip(fast, grads)]
+                return F.mse_loss(self.run(fast, x), y)
+
+        torch.manual_seed(0)
+        meta = Meta()
+        opt = torch.optim.Adam(meta.start, lr=0.01)
+        for step in range(3):
+            x = torch.rand(6, 1)
+            loss = meta(x, x.sin())
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "loop-only-rebinds",
+        says=[
+            "whose gradient line 21 asks for",
+            "`torch.func.functional_call(self.net, parameters, (x,))`",
+        ],
+    ),
 ]
