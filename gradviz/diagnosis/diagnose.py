@@ -206,16 +206,22 @@ def _without_repeats(
 ) -> list[tuple[Rule, Hit]]:
     """Keep the first hit of each rule on each line: a loop makes many alike.
 
-    A remark about nodes that a finding is about already adds nothing to it.
+    A remark about nodes that a finding is about already adds nothing to it, nor does
+    what else is said of the line that explains the exception.
     """
     seen: set[tuple[str, object]] = set()
+    explained: tuple[str, int] | None = None
     told: set[int] = set()
     kept: list[tuple[Rule, Hit]] = []
     for rule, hit in ranked:
-        key = rule.code, _place(hit, history)
+        place = _place(hit, history)
+        key = rule.code, place
         remark = _severity(rule, hit) == "info"
         if key in seen or (remark and hit.nodes and told.issuperset(hit.nodes)):
             continue
+        if place is not None and place == explained:
+            continue
+        explained = place if hit.explains else explained
         seen.add(key)
         kept.append((rule, hit))
         told.update(() if remark else hit.nodes)

@@ -8,6 +8,7 @@ import math
 import sys
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from threading import get_ident
 from types import CodeType, FrameType
@@ -428,6 +429,20 @@ _KINDS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Registration:
+    """A hook of a module, and whether it is still on it: nothing tells of its end."""
+
+    event: HookRegistered
+    handle: Any
+
+    def look(self) -> bool:
+        """Note whether the hook is gone, and tell; it was there as long as its module."""
+        table = self.handle.hooks_dict_ref()
+        self.event.removed = table is not None and self.handle.id not in table
+        return self.event.removed
+
+
 class HookPart(Part):
     """Logs the registration of hooks on modules; ``hook`` counts down from -1."""
 
@@ -437,6 +452,8 @@ class HookPart(Part):
     def install(self) -> None:
         self.on = True
         self._count = 0
+        # By what is registered where: the last one is looked at when the next comes.
+        self._there: dict[object, list[_Registration]] = {}
         base = self.lib.nn.Module
         for name, kind in _KINDS.items():
             self.patches.set(base, name, self._wrap(getattr(base, name), kind))
@@ -448,27 +465,37 @@ class HookPart(Part):
             __tracebackhide__ = True
             handle = original(module, hook, *args, **kwargs)
             if self.on:
-                self.try_(self._registered, module, hook, kind)
+                self.try_(self._registered, module, hook, kind, handle)
             self.modules.changed(module)
             return handle
 
         return register
 
-    def _registered(self, module: Any, hook: Any, kind: str) -> None:
+    def _registered(self, module: Any, hook: Any, kind: str, handle: Any) -> None:
         log = self.log
         self._count += 1
-        log.append(
-            HookRegistered(
-                index=0,
-                site=log.site(),
-                stack=log.stack(),
-                thread=get_ident(),
-                kind=kind,
-                hook=-self._count,
-                code=getattr(inspect.unwrap(hook), "__code__", None),
-                target=self.modules.row(module).key,
-            )
+        event = HookRegistered(
+            index=0,
+            site=log.site(),
+            stack=log.stack(),
+            thread=get_ident(),
+            kind=kind,
+            hook=-self._count,
+            code=getattr(inspect.unwrap(hook), "__code__", None),
+            target=self.modules.row(module).key,
         )
+        log.append(event)
+        there = self._there.setdefault((kind, event.target, event.code), [])
+        while there and there[-1].look():
+            there.pop()
+        there.append(_Registration(event, handle))
+
+    def remove(self) -> None:
+        """Look at what is still there, and take the wrappers off."""
+        for there in self._there.values():
+            for each in there:
+                each.look()
+        super().remove()
 
 
 def _count(parameter: Any) -> int:

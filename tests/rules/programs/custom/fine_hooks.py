@@ -94,4 +94,35 @@ PROGRAMS: list[Case] = [
         (w * 2).sum().backward()
         """,
     ),
+    case(
+        "extractors_that_are_closed",
+        """
+        import torch
+        from torch import nn
+
+        class Outputs:
+            def __init__(self, net, names):
+                self.kept = []
+                self.handles = [
+                    dict(net.named_modules())[name].register_forward_hook(self.keep)
+                    for name in names
+                ]
+
+            def keep(self, module, inputs, output):
+                self.kept.append(output)
+
+            def close(self):
+                for handle in self.handles:
+                    handle.remove()
+                self.handles.clear()
+
+        net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+        for turn in range(4):
+            outputs = Outputs(net, ["0", "1"])
+            loss = net(torch.randn(5, 3)).square().mean() + outputs.kept[0].mean()
+            loss.backward()
+            outputs.close()
+            net.zero_grad()
+        """,
+    ),
 ]

@@ -37,4 +37,31 @@ PROGRAMS: list[Case] = [
         """,
         "hook-registered-repeatedly",
     ),
+    case(
+        "extractors_that_are_never_closed",
+        """
+        import torch
+        from torch import nn
+
+        class Outputs:
+            def __init__(self, net):
+                self.kept = []
+                net[0].register_forward_hook(self)  # CULPRIT
+
+            def __call__(self, module, inputs, output):
+                self.kept.append(output)
+
+        def run():
+            net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+            for turn in range(4):
+                outputs = Outputs(net)
+                loss = net(torch.randn(5, 3)).square().mean() + outputs.kept[0].mean()
+                loss.backward()
+                net.zero_grad()
+
+        run()
+        """,
+        "hook-registered-repeatedly",
+        says=["4 times"],
+    ),
 ]

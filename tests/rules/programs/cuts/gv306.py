@@ -283,6 +283,6 @@ for x, _ in batches:
             optimizer.step()
         """,
         "detach-in-forward",
-        says=["Compare `chosen` instead"],
+        says=["Compare `chosen` in the place of"],
     ),
 ]
