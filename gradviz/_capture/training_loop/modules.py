@@ -437,7 +437,7 @@ class _Registration:
     handle: Any
 
     def look(self) -> bool:
-        """Note whether the hook is gone, and tell; it was there as long as its module."""
+        """Note whether the hook is gone, and tell. With its module it never went."""
         table = self.handle.hooks_dict_ref()
         self.event.removed = table is not None and self.handle.id not in table
         return self.event.removed

@@ -53,13 +53,35 @@ def check(history: History) -> Iterator[Hit]:
     stepped = {name for name, calls in inner.items() if any(map(_is_step, calls))}
     for custom, site in found:
         checked = custom.check
-        if checked is None or not has_failed(custom) or custom.name in random:
+        failed = has_failed(custom) or _is_deaf(history, custom)
+        if checked is None or not failed or custom.name in random:
             continue
         if custom.name in stepped and checked.swapped is None and not checked.unmoved:
             continue
         if custom.backward not in seen:
             seen.add(custom.backward)
             yield _hit(history, custom, checked, site)
+
+
+def _is_deaf(history: History, custom: CustomFunction) -> bool:
+    """Tell whether a backward was given another gradient than 1, and ignored it.
+
+    Also where forward is flat, and the gradient made up on purpose: the weight of a
+    term and the scale of a loss come in by it.
+    """
+    return (
+        custom.check is not None
+        and custom.check.unmoved
+        and any(
+            each is not None and (each.minimum, each.maximum) != (1.0, 1.0)
+            for backward in history.backwards
+            for run in backward.runs
+            if (node := history.node(run.node)) is not None
+            and node.custom is not None
+            and node.custom.name == custom.name
+            for each in run.incoming
+        )
+    )
 
 
 def _hit(

@@ -212,4 +212,27 @@ PROGRAMS: list[Case] = [
         print(tangent)
         """,
     ),
+    case(
+        "gradient_by_hand_of_a_term_without_a_weight",
+        """
+        import torch
+        class Given(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, gradient):
+                ctx.save_for_backward(gradient)
+                return x.new_zeros(1)
+            @staticmethod
+            def backward(ctx, grad_output):
+                (gradient,) = ctx.saved_tensors
+                return gradient, None
+        w = torch.nn.Parameter(torch.ones(3))
+        opt = torch.optim.SGD([w], lr=0.1)
+        for step in range(3):
+            guided = Given.apply(w * 2, torch.tensor([0.1, -0.2, 0.3]))
+            loss = guided + 0.01 * w.square().sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]

@@ -136,4 +136,29 @@ PROGRAMS: list[Case] = [
         FakeQuant.apply(w).square().sum().backward()
         """,
     ),
+    case(
+        "gradient_by_hand_without_the_weight_of_its_term",
+        """
+        import torch
+        class Given(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, gradient):
+                ctx.save_for_backward(gradient)
+                return x.new_zeros(1)
+            @staticmethod
+            def backward(ctx, grad_output):
+                (gradient,) = ctx.saved_tensors
+                return gradient, None  # CULPRIT
+        w = torch.nn.Parameter(torch.ones(3))
+        opt = torch.optim.SGD([w], lr=0.1)
+        for step in range(3):
+            guided = Given.apply(w * 2, torch.tensor([0.1, -0.2, 0.3]))
+            loss = 5 * guided + 0.01 * w.square().sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "custom-fn-wrong-formula",
+        says=["does not depend on the gradient"],
+    ),
 ]
