@@ -69,11 +69,13 @@ def _is_shift(mix: Mix) -> bool:
 def _is_grouped(mix: Mix) -> bool:
     """Return whether features are taken apart, by chance in as many as are samples.
 
-    ``view(-1, 4)`` of ``(4, 8)``: two choices of each of four samples.
+    ``view(-1, 4)`` of ``(4, 8)``: two choices of each of four samples. Features are in
+    the last dimension.
     """
     samples_and_features = len(mix.before) == 2 == len(mix.after)
-    last = mix.before[-1].axes[0]
-    return mix.exact and samples_and_features and last.how == "made"
+    last, size = mix.before[-1].axes[0], mix.before[-1].size
+    is_last = mix.call.inputs[0].shape[-1] == size
+    return mix.exact and samples_and_features and is_last and last.how == "made"
 
 
 def _is_known(mix: Mix) -> bool:

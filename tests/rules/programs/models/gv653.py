@@ -283,4 +283,32 @@ PROGRAMS: list[Case] = [
         "view-mixes-axes",
         says=["permute(0, 2, 1, 3)"],
     ),
+    case(
+        "states_of_sequences_reshaped_to_layers_first",
+        """
+        import torch
+        from torch import nn
+        lstm, head = nn.LSTM(3, 5, num_layers=2), nn.Linear(5, 1)
+        states = (torch.zeros(2, 4, 5), torch.zeros(2, 4, 5))
+        kept = []
+        with torch.no_grad():
+            for step in range(6):
+                out, states = lstm(torch.randn(1, 4, 3), states)
+                kept.append([each.transpose(0, 1) for each in states])
+        def layers_first(parts):
+            rows = torch.cat(parts)
+            return rows.reshape(2, rows.size(0), -1).contiguous()  # CULPRIT
+        start = tuple(layers_first(parts) for parts in zip(*kept))
+        opt = torch.optim.Adam([*lstm.parameters(), *head.parameters()])
+        for step in range(3):
+            out, _ = lstm(torch.randn(4, 24, 3), start)
+            loss = (head(out) - 1).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "view-mixes-axes",
+        says=["`.permute(1, 0, 2)`"],
+        engines=("torch",),  # gradtape runs one layer after the other, of states apart
+    ),
 ]
