@@ -47,10 +47,10 @@ from gradviz.program import History, OptimizerCall, RawSite
 
 def _message(history: History, found: Overwrite) -> str:
     return (
-        f"{saved_words(history, found)}. {place(history, found.site)} changed the "
-        f"weights in place (now version {found.version_now}) before "
+        f"{place(history, found.site)} changed weights in place before "
         f"{place(history, found.backward.site)}, whose gradient has to be computed "
-        "from the old ones."
+        f"from the old ones: {saved_words(history, found)}, now it is at version "
+        f"{found.version_now}."
     )
 
 

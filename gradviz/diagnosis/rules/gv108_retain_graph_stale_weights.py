@@ -45,10 +45,10 @@ from gradviz.program import History, OptimizerCall, RawSite
 
 def _message(history: History, found: Overwrite) -> str:
     return (
-        f"{saved_words(history, found)}, and this graph was kept by retain_graph after "
-        f"its first backward pass. {place(history, found.site)} then changed the "
-        f"weights in place (now version {found.version_now}), so "
-        f"{place(history, found.backward.site)} cannot walk the old graph again."
+        f"{place(history, found.site)} changed weights in place, so "
+        f"{place(history, found.backward.site)} cannot walk the graph again that "
+        f"retain_graph kept after its first backward pass: "
+        f"{saved_words(history, found)}, now it is at version {found.version_now}."
     )
 
 
