@@ -221,7 +221,8 @@ def _without_repeats(
             continue
         if place is not None and place == explained:
             continue
-        explained = place if hit.explains else explained
+        if hit.explains:
+            explained = place
         seen.add(key)
         kept.append((rule, hit))
         told.update(() if remark else hit.nodes)

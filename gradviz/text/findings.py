@@ -83,9 +83,9 @@ def changes(finding: ir.Finding) -> list[str]:
         if row.startswith(("-", "+")) and row[1:].strip()
     ]
     indent = min((len(row) - len(row[1:].lstrip()) for row in rows), default=1)
-    rows_shown = rows[:_MOST_CHANGED]
-    shown = [clean(f"{row[0]} {row[indent:]}", _LONGEST_LINE) for row in rows_shown]
-    return shown if len(rows) <= _MOST_CHANGED else [*shown, "…"]
+    lines = [f"{row[0]} {row[indent:]}" for row in rows[:_MOST_CHANGED]]
+    more = ["…"] if len(rows) > _MOST_CHANGED else []
+    return [clean(line, _LONGEST_LINE) for line in lines] + more
 
 
 def by_line(found: Found, finding: ir.Finding) -> list[tuple[str, int]]:

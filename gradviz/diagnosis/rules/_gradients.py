@@ -21,6 +21,12 @@ _CLEARING_WITH_ZERO = words("mul_ imul __imul__ __setitem__ _foreach_mul_")
 _UPDATING = words("sub_ add_ addcmul_ addcdiv_ copy_ mul_ data.set isub iadd")
 
 
+def clips(history: History) -> list[Call]:
+    """Return the calls that clipped gradients, of no parameters too, in order."""
+    called = (each for each in history.calls if each.op.startswith("clip_grad"))
+    return [each for each in called if not each.error]
+
+
 @dataclass(slots=True)
 class Leaf:
     """What happened to the gradient of one leaf so far."""

@@ -70,7 +70,7 @@ def _fix(history: History, found: Overwrite) -> str:
             "each step, and drop retain_graph=True. If it is not to be trained, put "
             "it under `torch.no_grad()` instead."
         )
-    if found.step is not None and _is_carried(history, found):
+    if _is_carried(history, found):
         return (
             "Detach the state that is carried from step to step, "
             "`state = state.detach()`, and drop retain_graph=True."

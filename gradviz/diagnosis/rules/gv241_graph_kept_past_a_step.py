@@ -56,9 +56,10 @@ from gradviz.program import History, RawSite
 @rule("GV241", "graph-kept-past-a-step", "error")
 def check(history: History) -> Iterator[Hit]:
     for found in overwrites(history):
-        kept, why, fix, edit = _kept(history, found)
-        if kept is None:
+        keeping = _kept(history, found)
+        if keeping is None:
             continue
+        kept, why, fix, edit = keeping
         yield Hit(
             f"{history.line(found.backward.site).capitalize()} walks on into the graph "
             f"of `{history.text(kept)}` ({history.line(kept)}), {why}. An earlier pass "
@@ -77,13 +78,13 @@ def check(history: History) -> Iterator[Hit]:
 
 def _kept(
     history: History, found: Overwrite
-) -> tuple[RawSite | None, str, str, Remedy | None]:
+) -> tuple[RawSite, str, str, Remedy | None] | None:
     """Return the line that keeps an old graph, why, and what to write instead."""
     second = found.backward
     walked = passes_through(history, found.node.key)
     walked = [each for each in walked if each.index < second.index]
     if found.kind != "stale weights" or not walked or not repeats(walked[0], second):
-        return None, "", "", None
+        return None
     if not made_again(history, found.node, walked[0], second):
         built = built_at(history, found.node, second)
         fix = (
@@ -91,11 +92,13 @@ def _kept(
             "made of it there, and drop retain_graph=True. Here it may stay for what "
             "else needs it."
         )
-        return built, "which ran before the loop", fix, None
+        return built and (built, "which ran before the loop", fix, None)
     crossing = crossing_into(history, walked[-1], second)
     if crossing is None:
-        return None, "", "", None
+        return None
     kept = carried_at(history, crossing, second)
+    if kept is None:
+        return None
     edit = carried_cut(history, kept, second, crossing.bridge, retained=True)
     return kept, "of an earlier iteration", _cut(history, crossing, kept), edit
 

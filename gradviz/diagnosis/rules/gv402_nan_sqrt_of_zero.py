@@ -42,6 +42,6 @@ def told(history: History, birth: Birth) -> words.Told:
     )
 
 
-def _operand(history: History, birth: words.Birth) -> str:
+def _operand(history: History, birth: Birth) -> str:
     inputs = () if birth.call is None else birth.call.inputs
     return history.name(inputs[0], "x").strip("`") if inputs else "x"

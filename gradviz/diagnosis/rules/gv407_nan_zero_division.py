@@ -22,48 +22,50 @@ from gradviz.dependence.op_families import numbers_in
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.edits.numbers import divisor, dtype_of, epsilon
 from gradviz.diagnosis.nonfinite import Birth
-from gradviz.program import History
+from gradviz.program import History, Value
 
 
 @words.birth_rule("GV407", "nan-zero-division", "division")
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the divisions by zero."""
     small = epsilon(dtype_of(birth.call), "1e-8")
-    divisors = () if birth.call is None else birth.call.inputs[1:2]
-    d = history.name(divisors[0], "d").strip("`") if divisors else "d"
+    by = _divisor(birth)
+    d = "d" if by is None else history.name(by, "d").strip("`")
     what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
     return words.Told(
         f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
         f"{words.how_many(birth)}: {_why(history, birth)}.",
         f"Keep the divisor away from 0: `{d}.clamp(min={small})` where it is never "
         f"below, `torch.where({d} == 0, 1.0, {d})` otherwise."
-        + _of_root(history, birth),
+        + (" Of a root, inside of it." if _is_root(history, by) else ""),
         None if birth.call is None else divisor(birth.call, birth.site),
     )
 
 
-def _of_root(history: History, birth: Birth) -> str:
-    """Return what else to see to where the divisor is a root of something."""
-    divisors = () if birth.call is None else birth.call.inputs[1:2]
-    made = history.producer(divisors[0]) if divisors else None
-    rooted = made is not None and ("sqrt" in made.op or "norm" in made.op)
-    return " Of a root, inside of it." if rooted else ""
+def _divisor(birth: Birth) -> Value | None:
+    """Return the tensor that was divided by; a number is none."""
+    return None if birth.call is None else next(iter(birth.call.inputs[1:2]), None)
+
+
+def _is_root(history: History, value: Value | None) -> bool:
+    made = None if value is None else history.producer(value)
+    return made is not None and ("sqrt" in made.op or "norm" in made.op)
 
 
 def _why(history: History, birth: Birth) -> str:
     call = birth.call
     if call is not None and any(0 in value.shape for value in call.inputs):
         return "there is no element to take the mean of"
-    divisors = call.inputs[1:2] if call is not None else ()
-    if call is not None and not divisors and 0 in numbers_in(call):
+    by = _divisor(birth)
+    if call is not None and by is None and 0 in numbers_in(call):
         return "it divides by the number 0"
-    if divisors:
-        name = history.name(divisors[0], "the divisor")
-        extent = words.extent(divisors[0])
-        summary = divisors[0].summary
+    if by is not None:
+        name = history.name(by, "the divisor")
+        extent = words.extent(by)
+        summary = by.summary
         if summary is not None and not summary.zeros:
             size = f", which {extent}," if extent else ""
-            return f"the quotient by {name}{size} is too large for {divisors[0].dtype}"
+            return f"the quotient by {name}{size} is too large for {by.dtype}"
         if summary is not None and summary.count == 1:
             return f"{name} is 0"
         return f"{name} has a 0 there{f' (it {extent})' if extent else ''}"

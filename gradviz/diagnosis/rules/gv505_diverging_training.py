@@ -24,16 +24,18 @@ from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.decisions.optimizers import of_rate
 from gradviz.diagnosis.nonfinite_kinds import of_kind, runaway
 from gradviz.diagnosis.rule import Hit, rule
+from gradviz.diagnosis.rules._gradients import clips
 from gradviz.program import History
 
 
 @rule("GV505", "diverging-training", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the overflows after parameters had run away."""
-    clips = [each for each in history.calls if each.op.startswith("clip_grad")]
-    if any(not each.inputs for each in clips):
+    births = of_kind(history, "diverged")
+    clipped = clips(history) if births else []
+    if not all(each.inputs for each in clipped):
         return  # the clip that got no parameters is why: GV662 tells of it
-    for birth in of_kind(history, "diverged"):
+    for birth in births:
         optimizer = runaway(history, birth)
         if optimizer is None:
             continue
@@ -46,7 +48,7 @@ def check(history: History) -> Iterator[Hit]:
             f"the parameters more than a million times as large as they were "
             f"({words.operands(history, birth.call)}).",
             "Lower the learning rate"
-            + ("." if clips else ", or clip the gradients before the step."),
+            + ("." if clipped else ", or clip the gradients before the step."),
             chosen.site,
             line=chosen.line,
         )

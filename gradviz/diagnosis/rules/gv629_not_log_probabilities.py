@@ -94,12 +94,12 @@ def _of_scores(history: History, call: Call, reason: str) -> Hit:
     where = spot(history, call.site, call.stack)
     scores = None if where is None else given(where, 0, ("input", "log_probs"))
     name = "scores" if scores is None else ast.unparse(scores.node)
-    classes = "-1" if "ctc" in call.op or len(call.inputs[0].shape) < 3 else "1"
+    dim = "-1" if "ctc" in call.op or len(call.inputs[0].shape) < 3 else "1"
     return Hit(
         f"`{history.text(call.site)}` needs log-probabilities, which are never above "
         f"0, {reason}: {_SO}.",
         call.site,
-        f"Give it `{name}.log_softmax({classes})`.",
+        f"Give it `{name}.log_softmax({dim})`.",
         tensors=(call.inputs[0].tensor,),
     )
 

@@ -40,6 +40,7 @@ from gradviz.diagnosis.decisions.iterators import made_once
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.training import walked_again
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._gradients import clips
 from gradviz.program import Call, History, OptimizerCall, RawSite, following
 
 
@@ -52,9 +53,9 @@ def check(history: History) -> Iterator[Hit]:
         for each in learning.steps(history)
         if any(state.has_grad for state in each.states)
     ]
-    for call in history.calls:
-        empty = call.op.startswith("clip_grad") and not call.inputs and not call.error
-        step = next(iter(following(steps, call.index)), None) if empty else None
+    for call in clips(history):
+        later = () if call.inputs else following(steps, call.index)
+        step = next(iter(later), None)
         if step is None or call.site in told:
             continue
         told.add(call.site)

@@ -53,7 +53,8 @@ def check(history: History) -> Iterator[Hit]:
     stepped = {name for name, calls in inner.items() if any(map(_is_step, calls))}
     for custom, site in found:
         checked = custom.check
-        failed = has_failed(custom) or _is_deaf(history, custom)
+        deaf = checked is not None and checked.unmoved
+        failed = has_failed(custom) or (deaf and custom.name in history.once(_weighted))
         if checked is None or not failed or custom.name in random:
             continue
         if custom.name in stepped and checked.swapped is None and not checked.unmoved:
@@ -63,25 +64,20 @@ def check(history: History) -> Iterator[Hit]:
             yield _hit(history, custom, checked, site)
 
 
-def _is_deaf(history: History, custom: CustomFunction) -> bool:
-    """Tell whether a backward was given another gradient than 1, and ignored it.
+def _weighted(history: History) -> set[str]:
+    """Return the Functions whose backward was given another gradient than 1, by name.
 
-    Also where forward is flat, and the gradient made up on purpose: the weight of a
-    term and the scale of a loss come in by it.
+    The weight of a term and the scale of a loss come in by it: to ignore it is wrong
+    also where forward is flat, and the gradient made up on purpose.
     """
-    return (
-        custom.check is not None
-        and custom.check.unmoved
-        and any(
-            each is not None and (each.minimum, each.maximum) != (1.0, 1.0)
-            for backward in history.backwards
-            for run in backward.runs
-            if (node := history.node(run.node)) is not None
-            and node.custom is not None
-            and node.custom.name == custom.name
-            for each in run.incoming
-        )
-    )
+    return {
+        node.custom.name
+        for backward in history.backwards
+        for run in backward.runs
+        if (node := history.node(run.node)) is not None and node.custom is not None
+        for each in run.incoming
+        if each is not None and (each.minimum, each.maximum) != (1.0, 1.0)
+    }
 
 
 def _hit(
