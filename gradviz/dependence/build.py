@@ -20,7 +20,13 @@ from gradviz.dependence.flow import (
     is_new,
     name_of,
 )
-from gradviz.dependence.numbers import TRIVIAL, integers_in, is_foreign, numbers_in
+from gradviz.dependence.numbers import (
+    TRIVIAL,
+    carried_in,
+    integers_in,
+    is_foreign,
+    numbers_in,
+)
 from gradviz.program import Backward, Call, Event, History, RawSite, Value
 
 
@@ -276,7 +282,7 @@ class Builder:
             picked = {whole[n] for n in integers_in(given[1:]) if n in whole}
             return [(each, Kind.GUESS) for each in sorted(picked)]
         numbers = self._numbers
-        floats = list(numbers_in(given))
+        floats = carried_in(call, self.history.places)
         found = {numbers[n] for n in floats if n in numbers}
         if not found and name in ENTRIES and not call.inputs and is_foreign(given):
             return self._named(call) or self._python()

@@ -10,7 +10,13 @@ from functools import cached_property
 from math import isfinite
 from typing import TypeAlias
 
-from gradviz.dependence.numbers import TRIVIAL, integers_in, is_foreign, numbers_in
+from gradviz.dependence.numbers import (
+    TRIVIAL,
+    carried_in,
+    integers_in,
+    is_foreign,
+    numbers_in,
+)
 from gradviz.program import SHAPED_LIKE, Call, History, RawSite, Value
 
 
@@ -331,7 +337,7 @@ class Flow:
             return [] if call.site in self._counting else list(self._picked(call))
         found = {
             export.index: export
-            for number in numbers_in(given)
+            for number in carried_in(call, self.history.places)
             if (call.site, number) not in self._spelt_out
             for export in self._numbers.get(number, ())
             if export.index < call.index

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gradviz.program import Opaque
+from gradviz.program import Call, Opaque
+from gradviz.program.places import Places
 
 TRIVIAL = frozenset((0.0, 1.0, -1.0))
 """Numbers that say nothing about their origin."""
@@ -22,6 +23,16 @@ def numbers_in(given: Any) -> Iterator[float]:
     elif isinstance(given, list | tuple):
         for each in given:  # pyright: ignore[reportUnknownVariableType]
             yield from numbers_in(each)
+
+
+def carried_in(call: Call, places: Places) -> list[float]:
+    """Return the floats given to a call that its file does not spell out itself.
+
+    That something measured 0.5 says nothing about a `0.5 *` of the program.
+    """
+    given = numbers_in((*call.arguments, *call.keywords.values()))
+    spelt = places.literals(call.site[0].co_filename) if call.site else frozenset()
+    return [each for each in given if abs(each) not in spelt]
 
 
 def integers_in(given: Any) -> Iterator[int]:

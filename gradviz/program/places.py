@@ -23,6 +23,7 @@ class Places:
         self.table = SiteTable()
         self._trees: dict[str, ast.Module | None] = {}
         self._statements: dict[RawSite, ast.stmt | None] = {}
+        self._literals: dict[str, frozenset[float]] = {}
 
     def site(self, raw: RawSite) -> ir.Site:
         """Return file, lines, columns and text of a site."""
@@ -77,6 +78,17 @@ class Places:
         if raw not in self._statements:
             self._statements[raw] = self._innermost(self.site(raw))
         return self._statements[raw]
+
+    def literals(self, file: str) -> frozenset[float]:
+        """Return the floats that a file or cell spells out: ``1e-8``, ``.5``."""
+        if file not in self._literals:
+            tree = self.tree(file)
+            self._literals[file] = frozenset(
+                each.value
+                for each in (ast.walk(tree) if tree else ())
+                if isinstance(each, ast.Constant) and isinstance(each.value, float)
+            )
+        return self._literals[file]
 
     def is_shown(self, raw: RawSite) -> bool:
         """Tell whether a notebook shows what a statement gives: the last of a cell."""

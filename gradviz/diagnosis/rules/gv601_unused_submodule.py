@@ -208,7 +208,7 @@ def _unused(
     loss = _loss_beside(history, end)
     if loss is None:
         return why, end.site, fix
-    other = history.name(end.inputs[0], "this loss, too,")
+    other = history.name(end.inputs[0], "that value")
     why += f", and {history.line(loss)} leaves {other} out of the loss"
     return why, loss, f"Add {other} to the loss here, or remove what computes it."
 

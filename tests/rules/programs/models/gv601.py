@@ -262,4 +262,23 @@ PROGRAMS: list[Case] = [
         """,
         "unused-submodule",
     ),
+    case(
+        "number_that_the_program_spells_out_where_it_is_used",
+        """
+        import torch
+        from torch import nn
+        critic, actor = nn.Linear(2, 1), nn.Linear(2, 1)
+        opt = torch.optim.SGD([*critic.parameters(), *actor.parameters()], lr=0.1)
+        x = torch.randn(8, 2)
+        for step in range(3):
+            sure = (critic(x) * 0).sigmoid().mean().item()
+            loss = 0.5 * actor(x).pow(2).mean()  # CULPRIT
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            print(sure)  # one half, too
+        """,
+        "unused-submodule",
+        says=["leaves that value out of the loss"],
+    ),
 ]
