@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, Literal
 
 from gradviz.program.events import Backward, Call, ModuleCall, OptimizerCall
@@ -70,6 +70,34 @@ def next_step(events: Sequence[Any], start: int) -> int:
             return place
         over = over or _kind_of(events[place]) == "pass"
     return start
+
+
+def without_asides(
+    events: Sequence[Any], end: int, is_aside: Callable[[Any], bool]
+) -> list[Any] | None:
+    """Return which older events stay where most are calls that no gradient concerns.
+
+    Neither a data loader nor an evaluation is to drive the passes out. Of what came
+    before the first pass the last calls stay: models are made there. None where there
+    are too few to drop.
+
+    >>> from gradviz.program.events import Event
+    >>> run = [*(Event(index=i) for i in range(7)), Backward(index=7), Event(index=8)]
+    >>> [e.index for e in without_asides(run, 8, lambda each: each.index < 6)]
+    [4, 5, 6, 7]
+    """
+    others = [each for each in events[:end] if not is_aside(each)]
+    if len(others) >= end // 2:
+        return None
+    passes = (i for i, each in enumerate(events) if _kind_of(each) == "pass")
+    begun = min(next(passes, 0), end)
+    asides = [i for i in range(begun) if is_aside(events[i])]
+    if not asides:
+        return others
+    since = asides[-max(1, end // 4) :][0]
+    return [
+        e for i, e in enumerate(events[:end]) if since <= i < begun or not is_aside(e)
+    ]
 
 
 def outlasting(

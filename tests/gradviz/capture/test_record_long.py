@@ -12,7 +12,7 @@ from gradviz._capture.adapters.gradtape.graph_facts import ENGINE
 from gradviz._capture.open_log import Engine, recorded_engine
 from gradviz._capture.recorder.recorder import Recorder
 from gradviz._capture.recorder.steps import of_passes
-from gradviz.program import Backward, Event, OptimizerCall
+from gradviz.program import Backward, Call, Event, OptimizerCall
 
 
 def test_events_without_a_graph_are_bounded() -> None:
@@ -148,3 +148,28 @@ def test_a_step_that_stays_has_what_came_before_its_inner_derivative() -> None:
     ]  # fmt: skip
     assert [each.index for each in of_passes(run, {5})] == [2, 3, 4, 5]
     assert [each.index for each in of_passes(run, {1, 7})] == [0, 1, 6, 7]
+
+
+@pytest.mark.parametrize("engine", ["gradtape", "torch"])
+def test_how_parameters_were_made_outlives_calls_without_a_graph(
+    engine: Engine, lib: Any
+) -> None:
+    recorder = Recorder(recorded_engine(engine), title="training")
+    recorder.begin(None)
+    log: Any = recorder.log
+    log.most = 400
+    for _ in range(300):
+        lib.ones(2) * 2
+    made = 0.5 * lib.ones(1)
+    weight = lib.nn.Parameter(made)
+    optimizer = lib.optim.SGD([weight], lr=0.0)
+    for _ in range(3):
+        weight.sum().backward()
+        optimizer.step()
+    for _ in range(900):
+        _ = lib.ones(2) * 3
+    recorder.end(None)
+    first = next(e for e in log.program.events if isinstance(e, Backward))
+    begun = [each for each in log.program.events if each.index < first.index]
+    key = log.tensors.known(made)
+    assert any(v.tensor == key for e in begun if isinstance(e, Call) for v in e.outputs)

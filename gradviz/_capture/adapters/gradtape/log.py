@@ -28,7 +28,12 @@ from gradviz._capture.adapters.gradtape.numpy_exports import Exports
 from gradviz._capture.adapters.gradtape.tensor_records import Reader
 from gradviz._capture.adapters.gradtape.value_scan import Scan
 from gradviz._capture.detail import Detail
-from gradviz._capture.recorder.steps import first_unusual, index_of, outlasting
+from gradviz._capture.recorder.steps import (
+    first_unusual,
+    index_of,
+    outlasting,
+    without_asides,
+)
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
@@ -176,14 +181,13 @@ class GradtapeLog(Log):
     def _drop(self) -> None:
         """Drop the older half of the events, and nodes that only they tell of.
 
-        Where most of them are calls without a graph, only those go: an evaluation is
-        not to drive the passes out.
+        Where most of them are calls without a graph, only those go.
         """
         self.forget_facts()
         raw, nodes = self.program.raw, self.program.nodes
         half = len(raw) // 2
-        kept = [each for each in raw[:half] if not is_noted_aside(each)]
-        if len(kept) < half // 2:
+        kept = without_asides(raw, half, is_noted_aside)
+        if kept is not None:
             self.program.drop(half, kept)
             self.forgotten += half - len(kept)
             return

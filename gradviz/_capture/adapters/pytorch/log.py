@@ -38,6 +38,7 @@ from gradviz._capture.recorder.steps import (
     index_of,
     last_passes,
     outlasting,
+    without_asides,
 )
 from gradviz._capture.training_loop.log import LoopLog
 from gradviz._capture.training_loop.patches import Patches, Place, unseen
@@ -360,15 +361,14 @@ class TorchLog(TorchFrames):
     def _drop_old(self) -> None:
         """Drop the older half of the events, and what they made.
 
-        Where most of them are calls that no gradient concerns, only those go: a data
-        loader is not to drive the passes out. Nor are steps in brief to drive out the
-        first and the last that were looked at in full.
+        Where most of them are calls that no gradient concerns, only those go. Nor are
+        steps in brief to drive out the first and the last that were looked at in full.
         """
         self.forget_facts()
         raw = self.program.raw
         half = len(raw) // 2
-        kept = [each for each in raw[:half] if not is_noted_aside(each)]
-        if len(kept) < half // 2:
+        kept = without_asides(raw, half, is_noted_aside)
+        if kept is not None:
             self.program.drop(half, kept)
             return
         if self.size.counting:  # the beginning of a step tells more than its middle
