@@ -55,7 +55,8 @@ class Filling:
         boxes = self._boxes[base.tensor]
         if len(boxes) > _MOST_BOXES:
             return
-        boxes.append(box)
+        if box not in boxes:  # a state is written anew in each turn of a loop
+            boxes.append(box)
         for place, dim in enumerate(self._axes.of(base)):
             if len(dim) == 1 and len(dim[0].axes) == 1:
                 axis = dim[0].axes[0]

@@ -65,6 +65,11 @@ class Cut:
         return any(each.fed for each in self.crossings)
 
     @property
+    def is_guess(self) -> bool:
+        """Whether nothing tells that what left the library came back as it was."""
+        return all(each.detour and not each.detour.seen for each in self.crossings)
+
+    @property
     def call(self) -> Call:
         """The call that forgot the graph, the one nearest to the root."""
         return self.crossings[0].call
@@ -80,11 +85,20 @@ class Cut:
 def cuts(history: History) -> list[Cut]:
     """Return the cuts that cost a leaf its gradient.
 
-    A block says what is meant: what another cut costs as well is not laid to it.
+    A block says what is meant: what another cut costs as well is not laid to it. Nor
+    is it laid to what only may have come back.
     """
     found = list(_find(history))
-    unsaid = {leaf for cut in found if cut.kind not in _SAID for leaf in cut.lost}
-    return [cut for cut in found if cut.kind != "block" or not cut.lost <= unsaid]
+    unsaid, sure = set[int](), set[int]()
+    for cut in found:
+        unsaid |= cut.lost if cut.kind not in _SAID else set()
+        sure |= cut.lost if cut.kind not in _SAID and not cut.is_guess else set()
+    return [
+        cut
+        for cut in found
+        if not (cut.kind == "block" and cut.lost <= unsaid)
+        and not (cut.is_guess and cut.lost <= sure)
+    ]
 
 
 def is_dead(backward: Backward) -> bool:

@@ -15,7 +15,7 @@ from gradviz.dependence.op_families import (
 )
 from gradviz.diagnosis.gradient_flow import magnitude
 from gradviz.diagnosis.nonfinite import Birth, births
-from gradviz.program import Call, History, Optimizer
+from gradviz.program import Call, History, NodeRun, Optimizer
 
 Kind: TypeAlias = Literal[
     "branch", "root", "pairwise", "angle", "spread", "power", "division", "log", "exp",
@@ -298,7 +298,17 @@ def selected_away(history: History, birth: Birth) -> int | None:
             seen.add(user)
             selects = function_of(node.name) in _SELECTS.split()
             (selecting if selects else waiting).append(user)
-    return next(iter(selecting), None)
+    zeroing = {each.node for each in event.runs if _gives_zeros(each)}
+    return next((each for each in selecting if each in zeroing), None)
+
+
+def _gives_zeros(run: NodeRun) -> bool:
+    """Tell whether a node gave more gradients of 0 than it got: it chose others."""
+    got, gave = (
+        sum(each.zeros for each in some if each is not None)
+        for some in (run.incoming, run.outgoing)
+    )
+    return gave > got
 
 
 def _users(history: History, nodes: tuple[int, ...]) -> dict[int, list[int]]:

@@ -67,3 +67,29 @@ ATTACK = case(
 def test_a_cut_is_no_warning_where_the_run_ended_before_a_step(engine: str) -> None:
     loud = [e for e in diagnose(run(ATTACK, engine)).findings if e.severity != "info"]
     assert [each.slug for each in loud] == ["nonleaf-after-to"]
+
+
+REWARDS = case(
+    "numbers_of_the_game_beside_scores_that_were_copied",
+    """
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    policy = nn.Linear(3, 2)
+    opt = torch.optim.Adam(policy.parameters(), lr=1e-2)
+    for _ in range(3):
+        scores = [policy(torch.randn(3)).log_softmax(0)[0] for _ in range(4)]
+        print(scores[0].item())
+        returns = torch.tensor([0.5 * step for step in range(4)])
+        loss = -(torch.tensor(scores, requires_grad=True) * returns).sum()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    """,
+)
+
+
+def test_what_may_have_come_back_is_not_blamed_beside_what_did() -> None:
+    found = diagnose(run(REWARDS, "torch")).findings
+    assert [each.code for each in found if each.severity != "info"] == ["GV307"]

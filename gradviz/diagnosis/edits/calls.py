@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
@@ -213,6 +214,16 @@ def operand_of(found: Place, names: Collection[str] = ()) -> ast.expr:
     if not call.args or isinstance(call.args[0], ast.Starred):
         raise NoEditError("its operand is not written here")
     return call.args[0]
+
+
+def operand_text(
+    history: History, site: RawSite | None, names: Collection[str] = ()
+) -> str:
+    """Return what a call computes from, as it is written; "" where it is not."""
+    with suppress(LookupError):
+        found = place(history, site)
+        return found.source.of(operand_of(found, names))
+    return ""
 
 
 @remedy

@@ -170,9 +170,22 @@ def registered(
     is_empty |= isinstance(value, ast.Dict) and not value.keys
     if is_empty:
         return draft.replace(value, f"{name}()").edit(safe=True)
-    if isinstance(value, ast.Name | ast.Attribute) and "Parameter" not in container:
-        raise NoEditError("the list is made elsewhere")
+    name_only = isinstance(value, ast.Name | ast.Attribute)
+    if name_only and "Parameter" not in container and _is_read_behind(found, value):
+        raise NoEditError("the list is made elsewhere, and goes on")
     return draft.wrap(value, f"{name}(", ")").edit(safe=True)
+
+
+def _is_read_behind(found: Place, value: ast.expr) -> bool:
+    """Tell whether a list that an attribute is given may grow afterwards."""
+    scope = found.source.scope(found.statement)
+    text = ast.unparse(value)
+    return not isinstance(value, ast.Name) or any(
+        isinstance(each, ast.Name)
+        and each.id == text
+        and each.lineno > found.statement.lineno
+        for each in ast.walk(scope)
+    )
 
 
 def imports(source: Source, name: str) -> bool:
@@ -333,6 +346,62 @@ def given_to_constructor(history: History, site: RawSite | None) -> str | None:
         if isinstance(node, ast.Call) and called(node) in _COPYING and node.args:
             return found.source.of(node.args[0])
     return None
+
+
+_OUT = ("cpu", "detach", "data", "numpy")
+
+
+@remedy
+def with_its_graph(history: History, site: RawSite | None) -> Edit:
+    """Compute without ``nn.Parameter(…)``, ``.data`` and ``.detach()``."""
+    found = place(history, site)
+    whole = found.source.range(found.statement)
+    text = found.source.of(found.statement)
+    tree = ast.parse(text)
+    kept = ast.unparse(_WithGraph().visit(tree))
+    if "\n" in text or kept == ast.unparse(ast.parse(text)):
+        raise NoEditError("nothing here drops the graph")
+    return Draft(found.source).put(whole, kept).edit(safe=False)
+
+
+class _WithGraph(ast.NodeTransformer):
+    """Takes away what drops the graph of a tensor."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        return node.value if node.attr == "data" else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        function = node.func
+        if isinstance(function, ast.Attribute) and function.attr == "detach":
+            return function.value
+        if called(node) == "Parameter" and len(node.args) == 1:
+            return node.args[0]
+        return node
+
+
+@remedy
+def picked_from_tensor(history: History, site: RawSite | None) -> Edit:
+    """Index a tensor itself: ``x[rows]`` for ``torch.from_numpy(x.numpy()[rows])``."""
+    found = place(history, site)
+    for around in found.source.around(found.node):
+        if isinstance(around, ast.Call) and called(around) in (*_COPYING, "from_numpy"):
+            break
+    else:
+        raise NoEditError("it does not come back in this expression")
+    picked = around.args[0] if len(around.args) == 1 else None
+    base = picked.value if isinstance(picked, ast.Subscript) else None
+    if not isinstance(picked, ast.Subscript) or base is None:
+        raise NoEditError("more than picking is done to it")
+    while isinstance(base, ast.Call | ast.Attribute):
+        method = base.func if isinstance(base, ast.Call) else base
+        if not isinstance(method, ast.Attribute) or method.attr not in _OUT:
+            break
+        base = method.value
+    source = found.source
+    new = f"{source.of(base)}[{source.of(picked.slice)}]"
+    return Draft(source).replace(around, new).edit(safe=False)
 
 
 @remedy

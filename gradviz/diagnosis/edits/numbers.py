@@ -88,6 +88,20 @@ def above_zero(history: History, site: RawSite | None, small: str) -> Edit:
 
 
 @remedy
+def scaled_noise(history: History, site: RawSite | None) -> Edit:
+    """Draw without parameters: ``m + s * torch.randn_like(s)`` for ``normal(m, s)``."""
+    found = place(history, site)
+    call = call_at(found, ("normal",))
+    given = [*call.args, *(each.value for each in call.keywords)]
+    if len(given) != 2 or _calls(given[1]):
+        raise NoEditError("mean and spread are not given by name")
+    draft = Draft(found.source)
+    mean, spread = map(draft.operand, given)
+    new = f"{mean} + {spread} * torch.randn_like({spread})"
+    return draft.replace(call, new).edit(safe=False)
+
+
+@remedy
 def divided_exactly(history: History, site: RawSite | None) -> Edit:
     """Divide with ``/`` where ``//`` rounds to 0."""
     found = place(history, site)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from gradviz.diagnosis.edits.calls import call_at
+from gradviz.diagnosis.edits.calls import call_at, operand_of
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy
 from gradviz.diagnosis.edits.syntax import Place, is_module_name, keyword, place
@@ -86,6 +86,18 @@ def operand_followed_by(
     ):
         raise NoEditError("the statement computes with it elsewhere, too")
     return Draft(found.source).append(given[number], suffix).edit(safe=False)
+
+
+@remedy
+def flattened_first(history: History, site: RawSite | None) -> Edit:
+    """Take a norm over the second dimension over all behind the first."""
+    found = place(history, site)
+    call = call_at(found)
+    dim = keyword(call, "dim")
+    given = dim.value if dim is not None else (call.args[-1] if call.args else None)
+    if given is None or ast.unparse(given) not in ("1", "(1,)", "-1", "[1]"):
+        raise NoEditError("it is not taken over the second dimension")
+    return Draft(found.source).append(operand_of(found), ".flatten(1)").edit(safe=False)
 
 
 @remedy

@@ -58,7 +58,7 @@ from gradviz.diagnosis.rules._lifetime import (
     passed_nodes,
     rebound,
 )
-from gradviz.program import Call, History, ModuleCall, RawSite, Value
+from gradviz.program import Call, History, ModuleCall, RawSite, Value, following
 
 _TURNS = 8  # of a loop that is long: a few words are written with the graph of each
 _LONG = 40  # characters
@@ -91,6 +91,8 @@ def check(history: History) -> Iterator[Hit]:
         chain = _chain(history, calls)
         if len(chain) < 2 or chain[-1].site is None:
             continue
+        if not _is_followed(history, chain[-1]):
+            continue
         passed = history.once(passed_nodes)
         # A model's line runs for training, too: its graphs are told apart.
         same = calls if chain[-1].module is None else chain
@@ -100,6 +102,16 @@ def check(history: History) -> Iterator[Hit]:
         if place not in reported and _in_vain(history, chain):
             reported.add(place)
             yield _hit(history, chain)
+
+
+def _is_followed(history: History, call: Call) -> bool:
+    """Tell whether the log has the next pass after a call, with the graph it walked."""
+    later = following(history.backwards, call.index)
+    walked = next((each for each in later if each.api == "backward"), None)
+    if walked is None:
+        return history.is_whole(call.index, history.events[-1].index)
+    whole = history.is_whole(call.index, walked.index)
+    return whole and walked.whole and not walked.unusual
 
 
 def _chain(history: History, calls: list[Call]) -> list[Call]:
@@ -206,8 +218,9 @@ def _hit(history: History, chain: list[Call]) -> Hit:
     first, last = chain[0].index, chain[-1].index
     trains = any(first < each.index < last for each in history.backwards)
     return Hit(
-        f"{name} holds the graphs of all iterations of the loop, {len(chain)} so far "
-        "and one more with each, and no backward pass ever starts from it.",
+        f"{name} keeps the graph of everything that was ever added to it, one more "
+        "with each time that this line runs, and no backward pass ever starts from "
+        "it: memory grows.",
         site,
         f"Add it without its graph: `{code}.detach()`, or as a number, "
         f"`{code}.item()`"

@@ -39,6 +39,8 @@ from gradviz.dependence.cuts import Cut, cuts, drops_graph
 from gradviz.dependence.op_families import plain
 from gradviz.dependence.terms import StraightThrough, straight_through
 from gradviz.diagnosis.edits.calls import without_method
+from gradviz.diagnosis.edits.remedy import first_of
+from gradviz.diagnosis.edits.writes import item_bound_anew
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._report import Words, cut_rule
@@ -61,7 +63,9 @@ def words(history: History, cut: Cut) -> Words | None:
         else f"Remove {spelled}, or take what it cuts off out of the optimizer if it "
         "is not meant to learn.",
         call.site,
-        edit=without_method(call.site, ("detach", "data")),
+        edit=first_of(
+            item_bound_anew(call.site), without_method(call.site, ("detach", "data"))
+        ),
     )
 
 
@@ -107,11 +111,14 @@ def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
             cut.site,
             related=(Related("compared here", term.site),),
         )
+    taken = f"Compare {shown} of {there} instead, from before the estimator"
+    if term.site and cut.site and term.site[0] is cut.site[0]:
+        taken += f": {own}"
     return Words(
-        f"`{history.text(term.site)}` compares {through}, which comes from a "
-        f"straight-through estimator ({there}), with the detached {passed}: its "
-        f"gradient goes to {passed} and none to {shown}.",
-        f"Compare {shown} in the place of {through}, from before the estimator: {own}.",
+        f"`{history.text(term.site)}` compares what comes out of a straight-through "
+        f"estimator ({there}) with the detached {passed}: its gradient goes to "
+        f"{passed} and none to {shown}.",
+        f"{taken}.",
         term.site,
         related=(Related("the gradient goes past here", cut.site),),
     )

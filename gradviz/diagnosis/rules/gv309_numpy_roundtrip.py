@@ -29,13 +29,14 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
+from gradviz.diagnosis.edits.leaves import picked_from_tensor
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
 _FIX = (
-    "Write this part with torch operations, or as an autograd.Function with a "
-    "backward of its own."
+    "Compute this part with tensors: indexing, comparing and arithmetic of NumPy are "
+    "written the same way for them."
 )
 
 
@@ -48,4 +49,5 @@ def words(history: History, cut: Cut) -> Words:
         _FIX,
         export.site,
         related=(Related("comes back as a constant", entry.site),),
+        edit=picked_from_tensor(export.site),
     )

@@ -34,7 +34,9 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.terms import Account, Term
-from gradviz.diagnosis.edits.calls import straight_through
+from gradviz.diagnosis.edits.calls import operand_text, straight_through
+from gradviz.diagnosis.edits.numbers import scaled_noise
+from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._terms import in_all_passes, scored, words
 from gradviz.program import Backward, History, Node
@@ -119,8 +121,8 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
         f"{node.name} has derivative 0 everywhere: the gradient of {names} is exactly "
         "zero, although the graph is connected.",
         node.site,
-        _fix(node),
-        edit=None if _is_draw(node) else straight_through(node.site),
+        _fix(history, node),
+        edit=_edit(history, node),
         symptom=backward.site,
         nodes=(node.key,),
         tensors=tuple(sorted(lost)),
@@ -135,7 +137,8 @@ def _beside(
         f"{words(history, account, term)} gives {learning.listed(history, lost)} "
         "nothing but zeros. They learn from the other terms of the loss alone.",
         node.site,
-        _fix(node),
+        _fix(history, node),
+        edit=_edit(history, node),
         symptom=account.backward.site,
         related=(Related("the term", term.site),),
         nodes=(node.key,),
@@ -144,13 +147,24 @@ def _beside(
     )
 
 
-def _fix(node: Node) -> str:
-    name = node.name.split("Backward")[0]
-    fix = f"`x + (torch.{name.lower()}(x) - x).detach()`"
+def _edit(history: History, node: Node) -> Remedy | None:
     if not _is_draw(node):
-        return f"Use a straight-through estimator: {fix}."
+        return straight_through(node.site)
+    call = history.maker(node)
+    apart = call is not None and len(call.inputs) > 1  # a mean and a spread
+    return scaled_noise(node.site) if apart else None
+
+
+def _fix(history: History, node: Node) -> str:
+    if not _is_draw(node):
+        x = operand_text(history, node.site) or "x"
+        name = node.name.split("Backward")[0].lower()
+        return (
+            f"Use a straight-through estimator: `{x} + (torch.{name}({x}) - {x})"
+            ".detach()`."
+        )
     return (
-        "Scale noise that was drawn without parameters: `mean + std * "
-        "torch.randn_like(std)`, or `rsample()` of a distribution; where there is "
-        "none, use a loss with `log_prob(sample)`."
+        "Draw noise without parameters and scale it: mean + spread * noise, as "
+        "`rsample()` of a distribution does; where it has none, use a loss with "
+        "`log_prob()` of the sample."
     )

@@ -44,7 +44,7 @@ from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._terms import accounts, walked
-from gradviz.program import Backward, Call, History, RawSite
+from gradviz.program import Backward, Call, History, RawSite, following
 
 _HOW = {
     "numbers": "tensors, joined by `torch.stack([…])`, instead of numbers",
@@ -152,6 +152,20 @@ def _place(history: History, crossing: Crossing, term: Term) -> RawSite | None:
     return call.site
 
 
+def _others(history: History, backward: Backward, lost: set[int]) -> str:
+    """Return what becomes of parameters that the next step does not train."""
+    steps = following(learning.steps(history), backward.index)
+    row = history.program.optimizers.get(steps[0].optimizer) if steps else None
+    others = lost - set(row.tensors) if row is not None else set[int]()
+    if row is None or not others or not lost - others:
+        return ""
+    name = f"`{row.name}`" if row.name else f"the {row.kind}"
+    return (
+        f" {name} does not hold {learning.listed(history, others)}: they will get a "
+        "gradient, but stay as they are in this step."
+    )
+
+
 def _hit(
     history: History,
     crossing: Crossing,
@@ -169,10 +183,7 @@ def _hit(
             "or `p.detach()`, `named_parameters()` instead of `state_dict()`."
         )
     elif kind == "detach":
-        fix = (
-            "Remove what cuts it off. Parameters behind it that are not to learn from "
-            "this loss stay as they are where no optimizer steps them with it."
-        )
+        fix = f"Remove what cuts it off.{_others(history, backward, lost)}"
     else:
         how = _HOW.get(kind, "tensors all the way")
         fix = (
@@ -180,10 +191,10 @@ def _hit(
             "of the loss."
         )
     return Hit(
-        f"`{history.text(use.site)}` ({history.line(use.site)}) adds a term to the "
-        f"loss that depends on {learning.listed(history, lost)} and has no graph: "
-        f"`{history.text(site)}` cut it off. It changes the value of the loss, but "
-        "gives no gradient.",
+        f"`{history.text(site)}` takes what it is called on out of the graph, and "
+        f"`{history.text(use.site)}` ({history.line(use.site)}) adds that to the loss: "
+        f"this term depends on {learning.listed(history, lost)} and changes the value "
+        "of the loss, but gives no gradient.",
         site,
         fix,
         symptom=backward.site,

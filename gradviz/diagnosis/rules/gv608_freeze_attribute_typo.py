@@ -56,6 +56,13 @@ def _asks_to_learn(history: History, site: RawSite | None) -> bool:
     return isinstance(value, ast.Constant) and value.value is True
 
 
+def _written(history: History, site: RawSite | None) -> str:
+    """Return the module as the assignment calls it."""
+    statement = history.places.statement(site)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return ast.unparse(target.value) if isinstance(target, ast.Attribute) else ""
+
+
 def _hit(
     history: History,
     module: Module,
@@ -77,12 +84,14 @@ def _hit(
             edit=attribute_named(culprit or site, "requires_grad", line),
         )
     culprit = site or made_at(history, min(inside))
+    wanted = _asks_to_learn(history, site)
     return Hit(
-        f"`{attribute}` is no switch of {owner} ({module.kind}): it is stored as a "
-        f"plain attribute, and its {len(inside)} parameters keep their requires_grad.",
+        f"A module has no switch `{attribute}`: what is assigned to it is a plain "
+        f"attribute of {owner} ({module.kind}), and its {len(inside)} parameters keep "
+        f"`requires_grad={not wanted}`.",
         culprit,
         edit=switched_by_call(culprit),
-        fix=f"Call `{module.name or 'module'}.requires_grad_"
-        f"({_asks_to_learn(history, site)})`.",
+        fix=f"Call the method: `{_written(history, site) or module.name or 'module'}"
+        f".requires_grad_({wanted})`.",
         tensors=tuple(sorted(inside)),
     )

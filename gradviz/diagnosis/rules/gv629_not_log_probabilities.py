@@ -34,6 +34,7 @@ from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.decision import of_function, of_step
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.edits.calls import renamed
+from gradviz.diagnosis.edits.shapes import argument_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
 
@@ -42,7 +43,7 @@ _PROBABILITIES = words("softmax sigmoid softmin")
 _LAYERS = words("Softmax Softmin Sigmoid")
 _CRITERIA = words("NLLLoss NLLLoss2d KLDivLoss CTCLoss")
 _ROUNDING = 1e-3
-_SO = "the loss can fall below 0, and is not least where the two agree"
+_SO = "what it gives is no likelihood then, and neither is its gradient one's"
 _ORDERING = words("argmax max topk sort argsort detach cpu")
 
 
@@ -101,6 +102,7 @@ def _of_scores(history: History, call: Call, reason: str) -> Hit:
         call.site,
         f"Give it `{name}.log_softmax({dim})`.",
         tensors=(call.inputs[0].tensor,),
+        edit=argument_followed_by(call.site, name, f".log_softmax({dim})"),
     )
 
 

@@ -1,9 +1,9 @@
 """An optimizer steps parameters that no forward pass uses: copies of the model's own.
 
 What it does
-    Finds optimizers that step at least twice, none of whose tensors ever gets a
-    gradient or is computed with, while parameters that no optimizer has get gradients,
-    or copies that were made of the optimizer's.
+    Finds optimizers that step at least twice, none of whose tensors ever has a
+    gradient then, while parameters that no optimizer has get gradients, or copies that
+    were made of the optimizer's, or new leaves that each iteration makes of them.
 
 Why is this bad
     The optimizer was given copies, or another model's parameters, or a copy learns in
@@ -23,9 +23,8 @@ Use instead
         loss = criterion(net(x), y)
 
 When it stays quiet
-    Any of the optimizer's tensors gets a gradient or takes part in a computation, or
-    the parameters with gradients came later: then another rule names what replaced
-    them.
+    Any of the optimizer's tensors gets a gradient, or a pass reaches nothing that was
+    made of them.
 
 References
     https://pytorch.org/docs/stable/optim.html#constructing-it
@@ -36,12 +35,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.dependence.cuts import cuts
+from gradviz.diagnosis.edits.leaves import with_its_graph
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, History, Optimizer, OptimizerCall, RawSite
+
+_MOST = 10_000  # calls that are followed back
 
 
 @rule("GV641", "optimizer-of-other-parameters", "warning")
@@ -55,6 +58,7 @@ def check(history: History) -> Iterator[Hit]:
         if optimizer is None or len(steps) < 2 or any(each.has_grad for each in met):
             continue
         if any(_is_used(history, each, optimizer.made) for each in optimizer.tensors):
+            yield from _of_new_leaves(history, optimizer, steps)
             continue
         left_out = learning.trained(history) - known - by_hand(history)
         left_out = learning.made_before(history, left_out, optimizer.made)
@@ -109,6 +113,57 @@ def _of_copies(
         tensors=tuple(copied),
         certainty=0.9,
     )
+
+
+def _of_new_leaves(
+    history: History, optimizer: Optimizer, steps: list[OptimizerCall]
+) -> Iterator[Hit]:
+    """Tell of leaves that are made of the parameters and get what those should get."""
+    passes = [each for each in history.backwards if each.api == "backward"]
+    leaves = passes[-1].leaves if passes else ()
+    births = learning.births(history)
+    made = [births[each] for each in leaves if each in births]
+    own = set(optimizer.tensors)
+    later = all(each.index > optimizer.made for each in made)
+    if not made or len(made) < len(leaves) or not later:
+        return
+    told = {leaf for cut in cuts(history) for leaf in cut.lost}  # by other rules
+    if own.isdisjoint({*leaves, *told}) and _are_made_of(history, made, own):
+        site = made[0].site
+        yield Hit(
+            f"{optimizer_words(history, optimizer.key)} steps parameters that never "
+            f"have a gradient then: {history.line(site)} makes new leaves of them, and "
+            f"the pass in {history.line(passes[-1].site)} ends there. It reaches "
+            f"{len(leaves)} such leaves and none of the parameters, so the steps "
+            "change nothing.",
+            site,
+            "Compute what this line makes with its graph: without `nn.Parameter`, "
+            "`.data` and `.detach()`.",
+            symptom=steps[0].site,
+            related=(Related("the pass that ends here", passes[-1].site),),
+            tensors=optimizer.tensors,
+            edit=with_its_graph(site),
+            certainty=0.9,
+        )
+
+
+def _are_made_of(history: History, made: list[Call], own: set[int]) -> bool:
+    """Tell whether calls took the memory of parameters, or what was made of it."""
+    seen = learning.last_seen(history)
+    memory = {seen[each].storage for each in own if each in seen}
+    born = {seen[key].storage: call for key, call in learning.births(history).items()}
+    waiting, met = list(made), set[int]()
+    while waiting and len(met) < _MOST:
+        call = waiting.pop()
+        if call.index in met:
+            continue
+        met.add(call.index)
+        for value in call.inputs:
+            if value.storage in memory:
+                return True
+            before = born.get(value.storage, call)
+            waiting += [before] if before.index < call.index else []
+    return False
 
 
 def _is_used(history: History, tensor: int, since: int) -> bool:

@@ -46,7 +46,7 @@ from gradviz.diagnosis.decisions.bindings import returned, set_attributes
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import called_function
 from gradviz.diagnosis.decisions.frames import spot
-from gradviz.diagnosis.decisions.sites import site_of
+from gradviz.diagnosis.decisions.sites import same_line, site_of
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import bound_at
 from gradviz.diagnosis.rules._lifetime import loads
@@ -82,6 +82,10 @@ _REBUILD = (
     "thaw and choose its parameters for the stage that the checkpoint comes from, "
     "before it is made."
 )
+_REPLACED = (
+    "This line reads `{0}` and binds its result to it: an earlier run of it has left "
+    "that in the place of what `{0}` was at first. Give the result a name of its own."
+)
 _UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state = …`."
 
 
@@ -97,7 +101,11 @@ def check(history: History) -> Iterator[Hit]:
         return
     given = _operands(history, call, site)
     lacking = _of_module(history, raised) is not None
-    otherwise = None, "", _LACKING if lacking else _BY_KIND.get(raised.kind, _COMPARE)
+    advice = _LACKING if lacking else _BY_KIND.get(raised.kind, _COMPARE)
+    replaced = _replaced(history, site, given)
+    if replaced:
+        advice = _REPLACED.format(replaced)
+    otherwise = None, "", advice
     bound, role, fix = next(_bound(history, raised, site), otherwise)
     around, led = within(history, raised) if call is None else ("", ())
     state = refused_state(history)
@@ -137,6 +145,18 @@ def _operands(
         if facts.name in names and key in seen
     }
     return tuple(found.values())
+
+
+def _replaced(history: History, site: RawSite, given: tuple[Value, ...]) -> str:
+    """Return the operand that an earlier run of the same line has made, if any."""
+    targets = history.places.targets(site)
+    for value in given:
+        name = history.name(value, "").strip("`")
+        origins = {origin(history, value, "shape"), origin(history, value, "dtype")}
+        again = any(each and same_line(each, site) for each in origins)
+        if name and name in targets and again:
+            return name
+    return ""
 
 
 def _bound(

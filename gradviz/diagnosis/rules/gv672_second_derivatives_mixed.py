@@ -38,12 +38,16 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from contextlib import suppress
 
 from gradviz.dependence.cuts import sampled
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.decisions.order import parting
+from gradviz.diagnosis.edits.calls import call_at, operand_of
+from gradviz.diagnosis.edits.syntax import Place, called, keyword, place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, Value
 
@@ -124,8 +128,10 @@ def _taken_apart(history: History, outer: Backward) -> Call | None:
 def _hit(
     history: History, outer: Backward, inner: Backward | None, columns: Value, use: Call
 ) -> Hit:
-    name = history.name(columns, "the tensor")
-    by = history.name(outer.inputs[0], "its input")
+    asked = _asked_at(outer, inner)
+    whole, given = _written(history, asked, outer)
+    name = history.name(columns, f"`{whole}`" if whole else "A tensor")
+    by = history.name(outer.inputs[0], f"`{given}`" if given else "its input")
     first = history.producer(columns, before=outer.index) if inner is None else inner
     made = None if first is None else first.site
     what, derivatives = (
@@ -133,20 +139,15 @@ def _hit(
         if inner is None
         else (f"is the gradient by {by}", "second derivatives by")
     )
-    whole = name.strip("`") if name.startswith("`") else "g"
-    part = f"{whole}[{':, ' * (len(columns.shape) - 1)}0]"
-    given = by.strip("`") if by.startswith("`") else "x"
     return Hit(
         f"{name} {what} ({history.line(made)}) and has {columns.shape[-1]} columns. "
         "Differentiated as a whole, it gives the derivative of their sum: every column "
         f"of the result holds mixed {derivatives} the other coordinates, too. "
         f"`{history.text(use.site)}` ({history.line(use.site)}) takes the columns for "
         f"{derivatives} one coordinate each.",
-        _asked_at(outer, inner),
-        f"Put `{part}` in the place of `{whole}`, also in grad_outputs: "
-        f"`torch.autograd.grad({part}, {given}, torch.ones_like({part}), "
-        "create_graph=True)`. Of its result take column 0, as now; each other column "
-        "needs a call of its own.",
+        asked,
+        f"Differentiate each column in a call of its own{_each(columns, whole, given)}"
+        ": of what column i gives, column i is the one by that coordinate.",
         symptom=use.site,
         related=(
             Related("computed here" if inner is None else "derived here", made),
@@ -154,6 +155,35 @@ def _hit(
         ),
         tensors=(columns.tensor,),
         certainty=0.85,
+    )
+
+
+def _written(
+    history: History, site: RawSite | None, outer: Backward
+) -> tuple[str, str]:
+    """Return how the tensor and what it is differentiated by are written; "" if not."""
+    texts = ["", ""]
+    with suppress(LookupError):
+        found = place(history, site if site == outer.site else None)
+        call = call_at(found, ("grad",))
+        named = [keyword(call, "outputs"), keyword(call, "inputs")]
+        given = [*call.args[:2], *(each.value for each in named if each is not None)]
+        for number, node in enumerate(given[:2]):
+            inner = node.elts[0] if isinstance(node, ast.List | ast.Tuple) else node
+            if isinstance(inner, ast.Call) and called(inner) == "sum":
+                inner = operand_of(Place(found.source, inner, found.statement))
+            texts[number] = found.source.of(inner)
+    return texts[0], texts[1]
+
+
+def _each(columns: Value, whole: str, given: str) -> str:
+    """Return such calls as the program would write them."""
+    if not whole or not given:
+        return ""
+    part = f"{whole}[{':, ' * (len(columns.shape) - 1)}i]"
+    return (
+        f", `[torch.autograd.grad({part}, {given}, torch.ones_like({part}), "
+        f"create_graph=True)[0] for i in range({columns.shape[-1]})]`"
     )
 
 

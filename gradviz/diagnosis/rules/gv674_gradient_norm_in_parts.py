@@ -37,6 +37,8 @@ from math import prod
 from gradviz.dependence.flow import words
 from gradviz.dependence.numbers import integers_in, numbers_in
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.calls import operand_text
+from gradviz.diagnosis.edits.shapes import flattened_first
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, Value
 
@@ -75,15 +77,16 @@ def _is_penalty(history: History, call: Call, gradient: Value) -> bool:
 
 def _hit(history: History, grad: Backward, call: Call, gradient: Value) -> Hit:
     shape, made = tuple(gradient.shape), tuple(call.outputs[0].shape)
-    name = history.name(gradient, "").strip("`")
-    of = f" `{name}`" if name else ""
+    name = operand_text(history, call.site) or "gradient"
     return Hit(
-        f"`{history.text(call.site)}` makes {made} of the gradient{of}, {shape}: "
-        f"{prod(made[1:])} norms for each of the {made[0]} samples. The penalty holds "
-        "each of them to 1, instead of the norm of the gradient by a whole sample.",
+        f"`{name}`, the gradient, has the shape {shape}, and "
+        f"`{history.text(call.site)}` gives {made}: {prod(made[1:])} norms for each of "
+        f"the {made[0]} samples. The penalty pulls each of them to 1, instead of the "
+        "one norm of the gradient with respect to a whole sample.",
         call.site,
         "Take the norm over all dimensions but the first: "
-        f"`{name or 'gradient'}.flatten(1).norm(2, dim=1)`.",
+        f"`{name}.flatten(1).norm(2, dim=1)`.",
+        edit=flattened_first(call.site),
         symptom=call.site,
         related=(Related("gradient computed here", grad.site),),
         tensors=(gradient.tensor,),

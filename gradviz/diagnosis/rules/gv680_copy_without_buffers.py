@@ -33,6 +33,7 @@ References
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
@@ -40,20 +41,23 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, Module, RawSite, TrainingSwitched
 from gradviz.program.places import over_lines
 
+_NAMES = 3  # that are told
+
 
 @rule("GV680", "copy-without-buffers", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that keeps up the parameters alone."""
     copied = learning.copies(history) - learning.trained(history)
-    told = set[RawSite | None]()
+    found = defaultdict[RawSite | None, list[tuple[Call, Module]]](list)
     for module in history.program.modules.values() if copied else ():
         own = set(module.parameters.values())
         if module.batches != 0 or module.training or not own or not own <= copied:
             continue
         kept = _kept_up(history, own)
-        if kept is not None and kept.site not in told:
-            told.add(kept.site)
-            yield _hit(history, kept, module)
+        if kept is not None:
+            found[kept.site].append((kept, module))
+    for rows in found.values():
+        yield _hit(history, rows[0][0], [module for _, module in rows])
 
 
 def _kept_up(history: History, own: set[int]) -> Call | None:
@@ -64,25 +68,37 @@ def _kept_up(history: History, own: set[int]) -> Call | None:
     return writes[-1][0] if len(writes) > 1 else None
 
 
-def _hit(history: History, kept: Call, module: Module) -> Hit:
-    site = _loop_of(history, kept.site) or kept.site
-    name = f"`{module.name}`" if module.name else f"a {module.kind}"
+def _hit(history: History, kept: Call, layers: list[Module]) -> Hit:
+    loop = _loop_of(history, kept.site)
+    site = loop or kept.site
+    names = [f"`{each.name}`" if each.name else f"a {each.kind}" for each in layers]
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     switched = [
         each
         for each in history.of(TrainingSwitched)
-        if module.key in each.changed and not each.training
+        if layers[0].key in each.changed and not each.training
     ]
     return Hit(
-        f"{history.line(kept.site).capitalize()} writes the parameters of a copy that "
-        f"evaluates, and nothing writes the running mean and variance of {name} in it: "
-        "it normalises with mean 0 and variance 1, as it was made.",
+        f"{history.line(kept.site).capitalize()} writes the parameters of a copy in "
+        "eval mode, and nothing writes its running means and variances: "
+        f"{', '.join(names[:_NAMES])}{more} still "
+        f"{learning.plural(len(names), 'normalises', 'normalise')} with mean 0 and "
+        "variance 1, as made.",
         site,
-        "Copy the buffers, too: go through `state_dict()`, or zip `buffers()` beside "
-        "`parameters()` and `copy_()` each.",
+        f"Copy the buffers, too, in a loop of their own{_headed(history, loop)}, with "
+        "`copy_()`: `num_batches_tracked` is an integer, which cannot be averaged.",
         symptom=switched[-1].site if switched else None,
         related=(Related("written here", kept.site if site != kept.site else None),),
         certainty=0.8,
     )
+
+
+def _headed(history: History, loop: RawSite | None) -> str:
+    """Return what such a loop goes through, after the one of the parameters."""
+    head = history.places.statement(loop)
+    if not isinstance(head, ast.For):
+        return ""
+    return f", `{ast.unparse(head.iter).replace('parameters()', 'buffers()')}`"
 
 
 def _loop_of(history: History, site: RawSite | None) -> RawSite | None:

@@ -285,4 +285,40 @@ for x, _ in batches:
         "detach-in-forward",
         says=["Compare `chosen` in the place of"],
     ),
+    case(
+        "adapted_weights_written_through_data",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+
+        class Learner(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Linear(2, 1)
+                own = self.net.parameters()
+                self.rates = nn.ParameterList(
+                    [nn.Parameter(torch.full_like(p, 0.1)) for p in own]
+                )
+
+            def forward(self, x, y):
+                fast = {n: p.clone() for n, p in self.net.named_parameters()}
+                for _ in range(2):
+                    loss = F.mse_loss(F.linear(x, fast["weight"], fast["bias"]), y)
+                    given = list(fast.values())
+                    grads = torch.autograd.grad(loss, given, create_graph=True)
+                    for name, rate, g in zip(list(fast), self.rates, grads):
+                        fast[name].data -= rate * g  # CULPRIT
+                return F.mse_loss(F.linear(x, fast["weight"], fast["bias"]), y)
+
+        learner = Learner()
+        outer = torch.optim.Adam(learner.parameters(), 1e-2)
+        for task in range(3):
+            outer.zero_grad()
+            learner(torch.rand(20, 2), torch.rand(20, 1)).backward()
+            outer.step()
+        """,
+        "detach-in-forward",
+    ),
 ]

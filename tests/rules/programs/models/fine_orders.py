@@ -437,4 +437,25 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "states_of_layers_written_in_turns",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        below, above = nn.Linear(6, 4), nn.Linear(8, 4)
+        read = nn.Linear(4, 1)
+        parts = nn.ModuleList([below, above, read])
+        opt = torch.optim.Adam(parts.parameters(), 1e-2)
+        for step in range(3):
+            x, h = torch.randn(5, 3, 2), torch.zeros(2, 3, 4)
+            for t in range(5):
+                h[0] = torch.tanh(below(torch.cat([x[t], h[0].clone()], 1)))
+                if t:  # the upper layer lags behind by one step
+                    h[1] = torch.tanh(above(torch.cat([h[0], h[1]], 1).clone()))
+            opt.zero_grad()
+            (read(h[-1]).mean() - 1).square().backward()
+            opt.step()
+        """,
+    ),
 ]

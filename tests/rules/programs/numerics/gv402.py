@@ -98,4 +98,27 @@ PROGRAMS: list[Case] = [
         """,
         "nan-sqrt-of-zero",
     ),
+    case(
+        "spread_of_groups_of_one",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        first, last = nn.Linear(3, 4), nn.Linear(4, 1)
+        opt = torch.optim.Adam([*first.parameters(), *last.parameters()])
+        group = torch.tensor([0, 0, 0, 1])
+        counts = torch.bincount(group).float().unsqueeze(1)
+        for step in range(3):
+            x = first(torch.randn(4, 3))
+            mean = torch.zeros(2, 4).index_add_(0, group, x) / counts
+            x = x - mean[group]
+            var = torch.zeros(2, 4).index_add_(0, group, x * x) / counts
+            x = x / (var.sqrt()[group] + 1e-5)  # CULPRIT
+            opt.zero_grad()
+            last(x).square().mean().backward()
+            opt.step()
+        """,
+        "nan-sqrt-of-zero",
+        says=["the operand of the root is 0"],
+    ),
 ]

@@ -92,4 +92,28 @@ PROGRAMS: list[Case] = [
         "optimizer-of-other-parameters",
         says=["`outer` (line 6)", "`learner.0.bias`, `learner.0.weight`"],
     ),
+    case(
+        "inner_loop_that_makes_new_leaves",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        net = nn.Linear(1, 1)
+        outer = torch.optim.Adam(net.parameters(), 1e-2)
+        for task in range(3):
+            x, y = torch.rand(20, 1), torch.rand(20, 1)
+            fast = list(net.parameters())
+            for _ in range(2):
+                loss = F.mse_loss(F.linear(x[:10], *fast), y[:10])
+                grads = torch.autograd.grad(loss, fast, create_graph=True)
+                pairs = zip(fast, grads)
+                fast = [nn.Parameter(w.data - 0.1 * g) for w, g in pairs]  # CULPRIT
+            outer.zero_grad()
+            F.mse_loss(F.linear(x[10:], *fast), y[10:]).backward()
+            outer.step()
+        """,
+        "optimizer-of-other-parameters",
+        says=["`outer` (line 6)", "line 14 makes new leaves"],
+    ),
 ]
