@@ -37,6 +37,19 @@ class TensorFacts:
 
 
 @dataclass(slots=True, eq=False)
+class Pushed:
+    """Elements of a 16-bit parameter, over the measured steps of an optimizer.
+
+    Those count whose step ``float32`` would not round away. While next to none has
+    moved, they are compared with what they were at the first of these steps.
+    """
+
+    steps: int = 0
+    elements: int = 0
+    stood: int = 0  # of these, those that are what they were
+
+
+@dataclass(slots=True, eq=False)
 class Optimizer:
     """One optimizer and the tensors it was given."""
 
@@ -47,8 +60,8 @@ class Optimizer:
     made: int = 0  # index of its init event
     name: str | None = None
     maximizes: bool = False  # any of its groups
-    narrow: int = 0  # elements of 16 bits that had a gradient in a step of a rate
-    stood: int = 0  # of these, those that the step left as they were
+    pushed: dict[int, Pushed] = field(default_factory=dict[int, Pushed])
+    # by parameter, of those of 16 bits
 
 
 @dataclass(slots=True, eq=False)

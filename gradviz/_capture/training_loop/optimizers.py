@@ -20,7 +20,11 @@ from gradviz._capture.training_loop.patches import (
     Patches,
     unseen,
 )
-from gradviz._capture.training_loop.weight_changes import WeightsBefore, is_narrow
+from gradviz._capture.training_loop.weight_changes import (
+    Standing,
+    WeightsBefore,
+    is_narrow,
+)
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.log import MOST_GONE, Gone
 from gradviz.program.noted import Glance
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from gradviz._capture.context import LogContext
 
 _FRESH = 16  # steps after which layouts of parameters are read anew
-_MEASURED = 4  # first steps whose change is measured; then every _FRESH-th: it costs
+_MEASURED = 4  # first steps whose change is measured; then one of _FRESH: it costs
 
 States: TypeAlias = tuple[tuple[Any, ...], ...]
 """The fields of one ParameterState per parameter; the garbage collector lets it go."""
@@ -51,6 +55,8 @@ class _Seen:
         self.values: tuple[Glance | Value, ...] = ()
         self.steps = 0
         self.weights: tuple[int, WeightsBefore] | None = None  # while a step runs
+        self.measured = 0  # the last step whose change was measured
+        self.standing = Standing()
 
 
 class OptimizerPart(Part):
@@ -333,12 +339,13 @@ class OptimizerPart(Part):
         number = self._note("step", site, seen, self._states(seen))
         self.here.now.stepping = number
         measured = theirs and self.log.looks
-        measured = measured and (seen.steps < _MEASURED or not seen.steps % _FRESH)
+        waited = seen.steps >= seen.measured + _FRESH
+        measured = measured and (seen.steps < _MEASURED or waited)
         asked = self.log.program.updates is not None
         if measured and (asked or any(map(is_narrow, seen.params))):
-            keys = seen.row.tensors
-            weights = WeightsBefore(self.lib, self.log, seen.params, keys)
-            seen.weights = number, weights
+            groups, keys = optimizer.param_groups, seen.row.tensors
+            weights = WeightsBefore(self.lib, self.log, groups, keys)
+            seen.weights, seen.measured = (number, weights), seen.steps
         return (seen, self.log.versions(seen.params)) if theirs else None
 
     def end_step(self, seen: _Seen, before: list[int]) -> None:
@@ -347,12 +354,9 @@ class OptimizerPart(Part):
         updates = self.log.program.updates
         if seen.weights is not None:
             (number, weights), seen.weights = seen.weights, None
-            changes = weights.changes()
+            changes = weights.changes(seen.row.pushed, seen.standing)
             if updates is not None:
                 updates[number] = changes
-            if _has_rates(seen.reference()):
-                seen.row.narrow += weights.narrow
-                seen.row.stood += weights.stood
         written = list(map(ne, now, before))
         if written != seen.written or not seen.steps % _FRESH:
             values = [self.log.glance(each) for each in compress(seen.params, written)]
@@ -398,13 +402,6 @@ class OptimizerPart(Part):
             for p in module.parameters()
         ]
         self._note("zero_grad", self.log.site(), None, tuple(states))
-
-
-def _has_rates(optimizer: Any) -> bool:
-    """Tell whether no group of an optimizer has a rate of 0, as a warm-up begins."""
-    groups = () if optimizer is None else optimizer.param_groups
-    rates = [each.get("lr") for each in groups]
-    return not any(isinstance(rate, float | int) and rate == 0 for rate in rates)
 
 
 def _zero_and_bad(lib: Any, values: Any) -> tuple[bool, int]:

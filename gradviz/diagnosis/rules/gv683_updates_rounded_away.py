@@ -2,9 +2,11 @@
 
 What it does
     Finds optimizers of ``bfloat16`` or ``float16`` parameters whose steps left at least
-    nine of ten elements that had a gradient exactly as they were. Also moving averages
-    of parameters that are kept in such a dtype, where most steps are smaller than half
-    the distance between two of its numbers.
+    nine of ten elements that had a gradient exactly as they were, and single parameters
+    of those that stand still while others of the same optimizer move, as the weights of
+    a norm: near 1, such numbers lie further apart. Also moving averages of parameters
+    that are kept in such a dtype, where most steps are smaller than half the distance
+    between two of its numbers.
 
 Why is this bad
     A ``bfloat16`` has 8 bits of precision: next to 1 the nearest number is 1.0078. A
@@ -27,7 +29,10 @@ Use instead
 
 When it stays quiet
     Optimizers that keep weights of their own in ``float32``, steps with a rate of 0,
-    and elements without a gradient. Averages whose steps would not add up to anything.
+    elements without a gradient, and steps that ``float32`` would round away just so.
+    Single parameters of which few steps were measured, or which have moved by the end
+    of these, as where an optimizer carries on what it could not write. Averages whose
+    steps would not add up to anything.
 
 References
     https://pytorch.org/docs/stable/amp.html
@@ -35,7 +40,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -46,6 +51,8 @@ from gradviz.program import Call, History, Optimizer
 _LEAST = 0.9  # of the elements
 _DTYPES = ("bfloat16", "float16")
 _STEPS = 3
+_STANDING = 0.99  # of the elements of one parameter
+_MEASURED = 6  # steps of one parameter
 
 
 @rule("GV683", "updates-rounded-away", "warning")
@@ -53,42 +60,82 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per optimizer or average whose steps leave things as they are."""
     yield from of_averages(history)
     for each in history.program.optimizers.values():
-        steps = moves(history).get(each.key, [])
-        if each.narrow and each.stood >= _LEAST * each.narrow and len(steps) >= _STEPS:
-            made = _narrowed(history, each)
-            dtype = _dtype(history, each)
-            site = each.site if made is None else made.site
-            yield Hit(
+        share = _share(each, each.pushed)
+        if share >= _LEAST and len(moves(history).get(each.key, [])) >= _STEPS:
+            part = "all" if share == 1 else f"{int(100 * share)} %"
+            yield _hit(
+                history,
+                each,
+                each.tensors,
                 f"The steps of {optimizer_words(history, each.key)} change next to "
-                f"nothing: {_share(each)} of the elements that had a gradient are the "
-                f"same after a step. The weights are {dtype}, and what is less than "
-                "half the distance to the next such number is rounded away.",
-                site,
-                "Keep the weights in float32, and let `torch.autocast` compute in "
-                f"{dtype}.",
-                symptom=steps[0].site,
-                related=(Related("steps without effect", steps[0].site),),
-                tensors=each.tensors,
-                certainty=0.9,
+                f"nothing: {part} of the elements that had a gradient are the same "
+                f"after a step. The weights are {_dtype(history, each.tensors)}, and "
+                "what is less than half the distance to the next such number is "
+                "rounded away.",
             )
+        elif standing := _standing(each):
+            yield _hit(history, each, standing, _left_out(history, each, standing))
 
 
-def _share(optimizer: Optimizer) -> str:
-    """Return "99 %"; "all" where none moved."""
-    if optimizer.stood == optimizer.narrow:
-        return "all"
-    return f"{100 * optimizer.stood // optimizer.narrow} %"
+def _hit(
+    history: History, optimizer: Optimizer, tensors: Collection[int], message: str
+) -> Hit:
+    made = _narrowed(history, tensors)
+    steps = moves(history).get(optimizer.key, [])
+    step = steps[0].site if steps else optimizer.site
+    return Hit(
+        message,
+        optimizer.site if made is None else made.site,
+        "Keep the weights in float32, and let `torch.autocast` compute in "
+        f"{_dtype(history, tensors)}.",
+        symptom=step,
+        related=(Related("steps without effect", step),),
+        tensors=tuple(tensors),
+        certainty=0.9,
+    )
 
 
-def _dtype(history: History, optimizer: Optimizer) -> str:
+def _left_out(history: History, optimizer: Optimizer, standing: list[int]) -> str:
+    """Say which parameters stand still, while others move."""
+    steps = min(optimizer.pushed[key].steps for key in standing)
+    dtype = _dtype(history, standing)
+    moved = [key for key in optimizer.pushed if key not in standing]
+    return (
+        f"The steps of {optimizer_words(history, optimizer.key)} move "
+        f"{learning.listed(history, moved, 1)}, but never "
+        f"{learning.listed(history, standing)}: measured in {steps} steps, they have "
+        f"gradients, and are what they were at the first. The weights are {dtype}, "
+        "where the next number is further away the larger a weight is, and a step of "
+        "less than half of that is rounded away. Such steps never add up."
+    )
+
+
+def _standing(optimizer: Optimizer) -> list[int]:
+    """Return the parameters that no step has moved, where others of it move."""
+    shares = {key: _share(optimizer, [key]) for key in optimizer.pushed}
+    if all(each >= _LEAST for each in shares.values()):
+        return []
+    rows = optimizer.pushed
+    standing = [key for key, each in shares.items() if each >= _STANDING]
+    return [key for key in standing if rows[key].steps >= _MEASURED]
+
+
+def _share(optimizer: Optimizer, keys: Collection[int]) -> float:
+    """Return the share of elements that stood, of those of some parameters."""
+    rows = [optimizer.pushed[key] for key in keys]
+    elements = sum(each.elements for each in rows)
+    return sum(each.stood for each in rows) / elements if elements else 0.0
+
+
+def _dtype(history: History, tensors: Collection[int]) -> str:
     seen = learning.last_seen(history)
-    found = {seen[key].dtype for key in optimizer.tensors if key in seen}
+    found = {seen[key].dtype for key in tensors if key in seen}
     return next((each for each in _DTYPES if each in found), "of 16 bits")
 
 
-def _narrowed(history: History, optimizer: Optimizer) -> Call | None:
+def _narrowed(history: History, tensors: Collection[int]) -> Call | None:
     """Return the call that made a parameter's elements narrow, if the run has it."""
-    mine = set(optimizer.tensors)
+    mine = set(tensors)
     for call in history.calls:
         if not call.inputs or not call.outputs or call.inputs[0].tensor not in mine:
             continue

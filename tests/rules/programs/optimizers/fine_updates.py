@@ -26,6 +26,50 @@ PROGRAMS: list[Case] = [
         optimizer.step(closure)
         """,
     ),
+    *(
+        case(
+            name,
+            f"""
+            import torch
+            from torch import nn
+            from torch.optim import Adam
+            torch.manual_seed(0)
+            net = nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.Linear(16, 3))
+            net = net.to(torch.bfloat16)
+            norm = [*net[1].parameters()]
+            rest = [*net[0].parameters(), *net[2].parameters()]
+            {made}
+            for step in range(40):
+                x, y = torch.randn(16, 8), torch.randint(0, 3, (16,))
+                loss = nn.functional.cross_entropy(net(x.bfloat16()).float(), y)
+                opt.zero_grad()
+                loss.backward()
+                {then}
+            """,
+        )
+        for name, made, then in (
+            (
+                "norms_in_bfloat16_with_a_rate_for_them",
+                "opt = Adam([{'params': rest}, {'params': norm, 'lr': 2e-2}])",
+                "opt.step()",
+            ),
+            (
+                "norms_in_bfloat16_whose_rate_is_0",
+                "opt = Adam([{'params': rest}, {'params': norm, 'lr': 0.0}])",
+                "opt.step()",
+            ),
+            (
+                "norms_in_bfloat16_of_few_steps",
+                "opt = Adam([*rest, *norm])",
+                "if step < 3: opt.step()",
+            ),
+            (
+                "norms_in_bfloat16_whose_steps_are_clipped_to_nothing",
+                "opt = torch.optim.SGD([*rest, *norm], lr=0.1)",
+                "nn.utils.clip_grad_norm_(norm, 1e-9); opt.step()",
+            ),
+        )
+    ),
     case(
         "slow_optimizer_waits",
         """

@@ -25,6 +25,70 @@ PROGRAMS: list[Case] = [
         says=["bfloat16", "torch.autocast"],
     ),
     case(
+        "norms_in_bfloat16_stand_still_beside_layers_that_move",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+
+        class Block(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.norm = nn.LayerNorm(size, bias=False)
+                self.up = nn.Linear(size, 2 * size)
+                self.down = nn.Linear(2 * size, size)
+            def forward(self, x):
+                return x + self.down(nn.functional.gelu(self.up(self.norm(x))))
+
+        def build(dtype):
+            net = nn.Sequential(nn.Linear(8, 16), Block(16), nn.Linear(16, 3))
+            return net.to(dtype)  # CULPRIT
+
+        net = build(torch.bfloat16)
+        opt = torch.optim.AdamW(net.parameters(), lr=1e-3, weight_decay=0.0)
+        for _ in range(40):
+            x, y = torch.randn(16, 8), torch.randint(0, 3, (16,))
+            loss = nn.functional.cross_entropy(net(x.bfloat16()).float(), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "updates-rounded-away",
+        says=["but never `1.norm.weight`", "in 6 steps"],
+    ),
+    case(
+        "a_temperature_in_bfloat16",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+
+        class Matcher(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.left = nn.Linear(8, 16)
+                self.right = nn.Linear(8, 16)
+                self.scale = nn.Parameter(torch.tensor(10.0))
+            def forward(self, a, b):
+                return self.scale * torch.tanh(self.left(a)) @ self.right(b).T / 16
+
+        model = Matcher()
+        model.to(dtype=torch.bfloat16)  # CULPRIT
+        optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+        target = torch.arange(12)
+        for step in range(50):
+            x = torch.randn(12, 8)
+            y = x + 0.1 * torch.randn(12, 8)
+            scores = model(x.bfloat16(), y.bfloat16()).float()
+            loss = nn.functional.cross_entropy(scores, target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "updates-rounded-away",
+        says=["never `scale`"],
+    ),
+    case(
         "steps_that_bfloat16_weights_can_take",
         """
         import torch
