@@ -3,7 +3,9 @@
 What it does
     Finds steps that used a gradient which a step before had used already, with more
     added to it in between. A step of ``LBFGS`` is a search: each pass of its closure
-    needs gradients that were cleared.
+    needs gradients that were cleared. Also steps that use what a pass for another
+    optimizer has left on its way: a generator's loss goes through the discriminator,
+    whose own pass then adds to the generator's wish.
 
 Why is this bad
     ``backward()`` adds to ``.grad``. Without ``zero_grad()`` every step also applies
@@ -28,7 +30,8 @@ Use instead
 
 When it stays quiet
     Accumulation over micro-batches (several passes before one step), and every order
-    of zero_grad, backward and step in which each gradient is used once.
+    of zero_grad, backward and step in which each gradient is used once. Several losses
+    of one encoder, whose gradients are meant to add up whoever steps in between.
 
 References
     https://pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
@@ -44,12 +47,14 @@ from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.diagnosis.rules._left_by_another import of_another
 from gradviz.diagnosis.rules._loop_helpers import misplaced, or_uncalled
 from gradviz.program import Backward, History, OptimizerCall, RawSite
 
 
 @rule("GV610", "gradients-not-zeroed", "warning")
 def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per step that applies gradients twice, or another's."""
     lines = set[RawSite | None](misplaced(history))  # that is another finding
     for moment in moments(history):
         if moment.what == "clip" or moment.event.site in lines:
@@ -59,6 +64,8 @@ def check(history: History) -> Iterator[Hit]:
         if mixed:
             lines.add(moment.event.site)
             yield _hit(history, moment, mixed)
+    if not lines:
+        yield from of_another(history)
 
 
 def _is_mixed(leaf: Leaf) -> bool:

@@ -154,6 +154,107 @@ PROGRAMS: list[Case] = [
         says=["cleared elsewhere already", "`opt_c.zero_grad()` here"],
     ),
     case(
+        "one_trainer_clears_after_each_optimizers_step",
+        """
+        import torch
+        from torch import nn
+        from torch.nn.functional import binary_cross_entropy_with_logits as bce
+        torch.manual_seed(0)
+
+        def mlp(*sizes):
+            first, mid, last = sizes
+            return nn.Sequential(nn.Linear(first, mid), nn.Tanh(), nn.Linear(mid, last))
+
+        class Gan(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.generator, self.discriminator = mlp(3, 8, 2), mlp(2, 8, 1)
+            def training_step(self, real, part):
+                fake = self.generator(torch.randn(len(real), 3))
+                ones, zeros = torch.ones(len(real), 1), torch.zeros(len(real), 1)
+                if part == 0:
+                    return bce(self.discriminator(fake), ones)
+                return bce(self.discriminator(real), ones) + bce(
+                    self.discriminator(fake.detach()), zeros
+                )
+            def configure(self):
+                opt_g = torch.optim.Adam(self.generator.parameters(), lr=1e-3)
+                opt_d = torch.optim.Adam(self.discriminator.parameters(), lr=1e-3)
+                return [opt_g, opt_d]
+
+        def fit(model, batches):
+            optimizers = model.configure()
+            for real in batches:
+                for part, optimizer in enumerate(optimizers):
+                    loss = model.training_step(real, part)
+                    loss.backward()
+                    optimizer.step()
+                    optimizer.zero_grad()  # CULPRIT
+
+        fit(Gan(), torch.randn(5, 16, 2))
+        """,
+        "gradients-not-zeroed",
+        says=["`optimizer.zero_grad()` before `loss.backward()`", "sum"],
+        related=["left here"],
+    ),
+    case(
+        "critic_is_cleared_before_the_actors_pass",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+
+        class Critic(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Sequential(nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, 1))
+            def forward(self, state, action):
+                return self.net(torch.cat([state, action], dim=1))
+
+        actor = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1), nn.Tanh())
+        critic = Critic()
+        actor_opt = torch.optim.Adam(actor.parameters(), lr=1e-3)
+        critic_opt = torch.optim.Adam(critic.parameters(), lr=1e-3)
+
+        def update(state, action, target):
+            actor_opt.zero_grad()
+            critic_opt.zero_grad()  # CULPRIT
+            actor_loss = -critic(state, actor(state)).mean()
+            actor_loss.backward()
+            actor_opt.step()
+            critic_loss = (critic(state, action) - target).pow(2).mean()
+            critic_loss.backward()
+            critic_opt.step()
+
+        for _ in range(4):
+            update(torch.randn(16, 4), torch.rand(16, 1), torch.randn(16, 1))
+        """,
+        "gradients-not-zeroed",
+        says=["`critic_opt.zero_grad()` before `critic_loss.backward()`"],
+    ),
+    case(
+        "all_are_cleared_once_before_the_generators_pass",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        gen = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2))
+        disc = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
+        opt_g = torch.optim.SGD(gen.parameters(), lr=0.05)
+        opt_d = torch.optim.SGD(disc.parameters(), lr=0.05)
+        for real in torch.randn(4, 8, 2):
+            for opt in (opt_g, opt_d):
+                opt.zero_grad()
+            fake = gen(torch.randn(8, 3))
+            (-disc(fake)).mean().backward()
+            opt_g.step()
+            (disc(fake.detach()) - disc(real)).mean().backward()  # CULPRIT
+            opt_d.step()
+        """,
+        "gradients-not-zeroed",
+        says=["`opt_d.zero_grad()` before"],
+    ),
+    case(
         "other_parameters_of_the_pass_are_cleared",
         script("""
 head = nn.Linear(2, 2)
