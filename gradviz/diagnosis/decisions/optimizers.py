@@ -54,6 +54,14 @@ _PEAKS = {"OneCycleLR": 1, "CyclicLR": 2}
 # schedulers that have a rate of their own: its place among the arguments
 
 
+def is_at_rest(history: History, optimizer: Optimizer) -> bool:
+    """Tell whether the program gives an optimizer a rate of 0, in plain words."""
+    where = spot(history, optimizer.site, _stack_of(history, optimizer))
+    rate = None if where is None else given(where, 1, ("lr",))
+    last = None if rate is None else path(rate)[-1].node
+    return isinstance(last, ast.Constant) and last.value == 0
+
+
 def of_selection(history: History, optimizer: Optimizer) -> Decision:
     """Return the line that picked an optimizer's parameters by a condition.
 

@@ -201,6 +201,15 @@ def passes_through(history: History, node: int) -> list[Backward]:
     return [each for each in passes if each.error is None]
 
 
+def often_walked(history: History, least: int) -> dict[int, list[Backward]]:
+    """Return the nodes, leaves left out, that so many passes walked to the end."""
+    often = (
+        k for k, all_of in history.once(_passes_by_node).items() if len(all_of) >= least
+    )
+    found = {key: passes_through(history, key) for key in often if key > 0}
+    return {key: passes for key, passes in found.items() if len(passes) >= least}
+
+
 def _passes_by_node(history: History) -> dict[int, list[Backward]]:
     found: dict[int, list[Backward]] = defaultdict(list)
     for each in history.backwards:

@@ -2,11 +2,14 @@
 
 What it does
     Finds a part of the graph that was computed once, before a loop, and that every
-    iteration of the loop runs a backward pass through.
+    iteration of the loop runs a backward pass through. It is an error where a pass
+    failed in it, and a warning where all ran through, and the parameters that it was
+    computed from have changed in between.
 
 Why is this bad
     The first iteration's pass frees it; the second iteration's fails in it. Retaining
-    it is no way out: after an optimizer step it belongs to weights that are gone.
+    it is no way out: after an optimizer step it belongs to weights that are gone. The
+    value stays as it was at the beginning, and what is learnt has no effect on it.
 
 Example
     ::
@@ -23,7 +26,9 @@ Use instead
             (scale * x).sum().backward()
 
 When it stays quiet
-    Where that part saves nothing or needs no gradient, or the loop computes it anew.
+    Where the loop computes it anew, or that part needs no gradient. Where no pass
+    failed, also where nothing behind it changes between the passes, for views of
+    parameters, which change with them, and for a ``clone()``, which is to stay.
 
 References
     https://pytorch.org/docs/stable/notes/autograd.html
@@ -35,7 +40,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import Flow
-from gradviz.diagnosis.decisions.sites import same_line
+from gradviz.diagnosis.decisions.sites import line_of, same_line
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.training import into_loop
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -47,7 +52,8 @@ from gradviz.diagnosis.rules._freed import (
     steps_between,
 )
 from gradviz.diagnosis.rules._lifetime import describe
-from gradviz.program import Backward, History, Node, RawSite
+from gradviz.diagnosis.rules._stale_values import StaleValue, stale_values, used_in
+from gradviz.program import Backward, Event, History, Node, RawSite
 
 _ANEW = "Compute it again for every pass: move this line into {}."
 _CONSTANT = " Or `detach()` the result: nothing behind it is to learn."
@@ -59,7 +65,15 @@ _RETAIN = (
 
 @rule("GV204", "graph-built-outside-loop", "error")
 def check(history: History) -> Iterator[Hit]:
-    """Yield one hit per pass that failed in what was built before the loop."""
+    """Yield one hit per pass that failed in what was built before the loop.
+
+    And one per line whose result passes walk on, while its parameters change.
+    """
+    yield from _refused(history)
+    yield from _stale(history)
+
+
+def _refused(history: History) -> Iterator[Hit]:
     for found in history.once(second_passes):
         built = _built_once(history, found)
         if found.reason != "built outside" or built is None:
@@ -139,3 +153,73 @@ def _built_once(history: History, found: SecondPass) -> Node | None:
     if found.crossing is not None:
         return found.crossing.node
     return history.node(found.second.roots[0].node) if found.second.roots else None
+
+
+# ---- no pass failed ------------------------------------------------------------------
+
+
+def _stale(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that computed once what should follow its parameters."""
+    by_line: dict[tuple[str, int] | None, list[StaleValue]] = {}
+    for found in stale_values(history):
+        made = built_at(history, found.node, found.passes[-1])
+        by_line.setdefault(made and line_of(made), []).append(found)
+    for alike in by_line.values():
+        yield _stale_hit(history, alike)
+
+
+def _stale_hit(history: History, alike: list[StaleValue]) -> Hit:
+    found, second = alike[0], alike[0].passes[-1]
+    made = built_at(history, found.node, second)
+    moved: dict[int, Event] = {}
+    for each in alike:
+        moved |= each.moved
+    changed = min(moved.values(), key=lambda each: each.index)
+    targets = history.places.targets(made)
+    name = f"`{targets[0]}`" if len(targets) == 1 else history.name(found.value, "")
+    leaves, them = learning.listed(history, moved), "it" if len(moved) == 1 else "them"
+    learns = "it learns" if len(moved) == 1 else "they learn"
+    return Hit(
+        f"{name or 'This result'} was computed once, in {history.line(made)}, from "
+        f"{leaves}. {_count(history, found)} in {history.line(second.site)} walked "
+        f"that graph, and {history.line(changed.site)} changed {them} in between: "
+        f"{name or 'the result'} stays what it was at the beginning, and what {learns} "
+        "has no effect on it.",
+        made,
+        _anew(history, alike, made, name),
+        symptom=second.site,
+        related=(
+            Related("walks the old graph", second.site),
+            Related("parameters changed here", changed.site),
+        ),
+        nodes=tuple(each.node.key for each in alike),
+        tensors=tuple(moved),
+        severity="warning",
+        certainty=0.9,
+        edit=into_loop(made, second.site) if _is_whole(history, found.node) else None,
+    )
+
+
+def _count(history: History, found: StaleValue) -> str:
+    """Return "3 backward passes"; of a log with gaps, that there were more."""
+    first, last = found.passes[0], found.passes[-1]
+    whole = history.is_whole(first.index, last.index)
+    count = f"{len(found.passes):,} backward passes"
+    return count if whole else f"At least {count}"
+
+
+def _anew(
+    history: History, alike: list[StaleValue], made: RawSite | None, name: str
+) -> str:
+    """Return how to compute a value anew, where its line ran in another function."""
+    second = alike[0].passes[-1]
+    kept = any(each.retain_graph for each in alike[0].passes)
+    drop = ", and drop `retain_graph=True`" if kept else ""
+    rest = f"{drop}. If it is to stay what it is, `.detach()` it."
+    if made is None or second.site is None or made[0] is second.site[0]:
+        return f"Compute it again for every pass: move this line into the loop{rest}"
+    lines = {line_of(each): each for one in alike for each in used_in(history, one)}
+    used = [history.line(lines[each]) for each in sorted(lines)]
+    where = f" ({learning.joined(used)})" if used else ""
+    where += " or in a property" if name.startswith("`self.") else ""
+    return f"Compute {name or 'it'} anew in each forward, where it is used{where}{rest}"

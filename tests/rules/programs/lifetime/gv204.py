@@ -213,6 +213,105 @@ PROGRAMS += [
         says=["into `closure`, which runs more than once."],
     ),
 ]
+PROGRAMS += [
+    case(
+        "widths_of_a_posterior_kept_from_the_beginning",
+        """
+        import torch
+        from torch import nn
+        class Posterior:
+            def __init__(self, mu, rho):
+                self.mu = mu
+                self.rho = rho
+                self.sigma = torch.log1p(torch.exp(self.rho))  # CULPRIT
+            def sample(self):
+                return self.mu + self.sigma * torch.randn_like(self.mu)
+            def divergence(self):
+                var = self.sigma ** 2
+                return (var + self.mu ** 2 - 1 - torch.log(var)).sum() / 2
+        class Layer(nn.Module):
+            def __init__(self, n_in, n_out):
+                super().__init__()
+                self.mu = nn.Parameter(torch.randn(n_in, n_out))
+                self.rho = nn.Parameter(torch.full((n_in, n_out), -1.0))
+                self.weight = Posterior(self.mu, self.rho)
+            def forward(self, x):
+                return x @ self.weight.sample()
+        first, second = Layer(2, 4), Layer(4, 1)
+        both = [*first.parameters(), *second.parameters()]
+        optimizer = torch.optim.Adam(both, lr=0.01)
+        x, y = torch.randn(8, 2), torch.randn(8, 1)
+        for epoch in range(4):
+            optimizer.zero_grad()
+            loss = (second(torch.tanh(first(x))) - y).pow(2).mean()
+            loss = loss + first.weight.divergence() + second.weight.divergence()
+            loss.backward(retain_graph=True)
+            optimizer.step()
+        """,
+        "graph-built-outside-loop",
+        says=[
+            "`self.sigma` was computed once, in line 7",
+            "`first.rho` and `second.rho`",
+            "4 backward passes in line 29 walked that graph",
+            "line 30 changed them in between",
+            "where it is used (line 9 and line 11) or in a property, and drop",
+        ],
+        related=["walks the old graph", "parameters changed here"],
+    ),
+    case(
+        "kernel_computed_before_its_lengthscale_is_learnt",
+        """
+        import torch
+        def kernel(a, log_scale):
+            distances = (a[:, None] - a[None]).pow(2)
+            return torch.exp(-distances / log_scale.exp())
+        def fit(x, y, steps):
+            log_scale = torch.zeros(1, requires_grad=True)
+            noise = torch.zeros(1, requires_grad=True)
+            optimizer = torch.optim.SGD([log_scale, noise], lr=0.01)
+            gram = kernel(x, log_scale)  # CULPRIT
+            for step in range(steps):
+                optimizer.zero_grad()
+                smooth = gram @ y * noise.exp()
+                loss = (smooth - y).pow(2).mean()
+                loss.backward(retain_graph=True)
+                optimizer.step()
+            return log_scale.detach()
+        x = torch.linspace(0, 1, 6)
+        fit(x, torch.sin(6 * x), 5)
+        """,
+        "graph-built-outside-loop",
+        says=["`gram`", "`log_scale`", "move this line into the loop"],
+    ),
+    case(
+        "table_put_together_once_saves_nothing",
+        """
+        import torch
+        from torch import nn
+        class Table(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.known = nn.Parameter(torch.randn(3, 4))
+                self.new = nn.Parameter(torch.randn(2, 4))
+                self.rows = torch.cat([self.known, self.new])  # CULPRIT
+            def forward(self, ids):
+                return self.rows[ids]
+        table, head = Table(), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([*table.parameters(), *head.parameters()], 0.1)
+        for step in range(4):
+            ids = torch.randint(0, 5, (6,))
+            loss = (head(table(ids)) - 1).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "graph-built-outside-loop",
+        says=[
+            "`self.rows`",
+            "anew in each forward, where it is used (line 10) or in a property. If",
+        ],
+    ),
+]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.
 TWO_PLACES: list[Case] = [
