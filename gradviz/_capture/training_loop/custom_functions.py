@@ -34,6 +34,7 @@ class _Kind:
         self.row = row
         self.waiting: tuple[list[Any], list[bool]] | None = None  # to be checked
         self.checked = False
+        self.returned = False  # its forward did, at least once
 
 
 class FunctionPart(Part):
@@ -160,6 +161,7 @@ class FunctionPart(Part):
     ) -> None:
         kind = self._kind(cls)
         assert kind is not None
+        kind.returned = True
         log, tensor = self.log, self.lib.Tensor
         results: tuple[Any, ...] = result if isinstance(result, tuple) else (result,)
         tensors = [each for each in results if isinstance(each, tensor)]
@@ -302,7 +304,8 @@ class FunctionPart(Part):
         self.log.pause()
         try:
             for cls, kind in waiting:
-                self._check(cls, kind)
+                if kind.returned:  # what raised, or was interrupted, would do so again
+                    self._check(cls, kind)
         finally:
             self._checking = False
             self.log.resume()
@@ -316,7 +319,7 @@ class FunctionPart(Part):
                 found = check_derivative(
                     self.lib, cls.apply, copies, needs, hurried=True
                 )
-        except Exception:
+        except (Exception, SystemExit):
             return  # it cannot run on copies or in float64: nothing is known
         kind.row.check = found
         waiting = [row.custom for row in self.log.program.nodes.values()]

@@ -55,13 +55,13 @@ from gradviz.diagnosis.rules._raised_within import origins, within
 from gradviz.diagnosis.rules._refused_states import refused_state
 from gradviz.program import Call, History, Raised, RawSite, Value
 
+_STOPPED = words("KeyboardInterrupt SystemExit GeneratorExit Terminated Abandoned")
 _NOT_THE_PROGRAM = words(
-    "KeyboardInterrupt SystemExit GeneratorExit StopIteration Terminated Abandoned "
-    "MemoryError ImportError "
+    "StopIteration MemoryError ImportError "
     "ModuleNotFoundError OSError FileNotFoundError FileExistsError PermissionError "
     "IsADirectoryError NotADirectoryError ConnectionError ConnectionRefusedError "
     "TimeoutError BrokenPipeError BlockingIOError InterruptedError"
-)  # somebody stopped it, or something around it is missing
+)  # something around it is missing
 _MOST = 4  # operands that are described
 _MOST_NAMES = 8
 _COMPARE = (
@@ -92,7 +92,7 @@ _UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state 
 @rule("GV642", "call-refused", "error")
 def check(history: History) -> Iterator[Hit]:
     raised = history.raised
-    if raised is None:
+    if raised is None or raised.kind in _STOPPED:  # by somebody, wherever it was
         return
     call = next(filter(history.ended_by, reversed(history.calls)), None)
     site = raised.site if call is None else own_site(call)

@@ -41,6 +41,37 @@ def test_a_signal_ends_the_script_and_keeps_its_recording(
     assert kept(tmp_path) == 3
 
 
+FUNCTION = """
+class Waiting(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        END
+        return x * 2
+
+Waiting.apply(x)
+"""
+
+
+def test_a_signal_within_a_function_is_no_mistake_of_its_line(
+    tmp_path: Path, gradviz: Run
+) -> None:
+    text = FUNCTION.replace("END", "signal.raise_signal(signal.SIGTERM)")
+    left = recorded(tmp_path, gradviz, text)
+    assert left.status == -signal.SIGTERM
+    assert kept(tmp_path) == 3
+    assert "no findings in 1 backward pass" in left.err
+    assert "note:" not in left.err
+
+
+def test_what_a_function_raised_is_not_raised_again_by_its_check(
+    tmp_path: Path, gradviz: Run
+) -> None:
+    ended = "class Ended(BaseException): pass\n"
+    left = recorded(tmp_path, gradviz, ended + FUNCTION.replace("END", "raise Ended"))
+    assert left.err.count("Traceback") == 1
+    assert kept(tmp_path) == 3
+
+
 @pytest.mark.parametrize(
     ("ending", "by", "status"),
     [

@@ -283,7 +283,7 @@ for x, _ in batches:
             optimizer.step()
         """,
         "detach-in-forward",
-        says=["Compare `chosen` in the place of"],
+        says=["Compare `chosen` of line 13 instead"],
     ),
     case(
         "adapted_weights_written_through_data",
