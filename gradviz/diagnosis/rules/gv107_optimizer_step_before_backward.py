@@ -59,6 +59,13 @@ def _fix(history: History, found: Overwrite) -> str:
     what = "step" if found.site in steps else "write"
     step = f"the {what} in {history.line(found.site)}"
     computed = built_at(history, found.node, found.backward)
+    loop = _loop_over_losses(history, found)
+    if loop is not None:
+        return (
+            f"The loop in line {loop.lineno} steps for another loss before it comes to "
+            "this one. Let this loss come first there; or compute "
+            f"{history.line(computed)}, and what is made of it, after {step}."
+        )
     if computed is not None and not _is_needed(history, found, computed):
         return (
             f"Move {history.line(computed)}, and what is computed from it, after "
@@ -93,20 +100,45 @@ def _culprit(history: History, found: Overwrite) -> RawSite | None:
 
 
 def _is_helper(history: History, found: Overwrite) -> bool:
-    """Tell whether the step follows on the pass, in a function that ran before.
+    """Tell whether the step follows on the pass, in a function or loop that ran before.
 
-    Its order is right; who called it for several losses has computed one too early.
+    Its order is right; who gave it several losses has computed one too early.
     """
     passed, stepped = found.backward.site, found.site
     if passed is None or stepped is None or passed[0] is not stepped[0]:
         return False
-    function = history.places.function(stepped[0])
-    if function is None or history.places.line(passed) >= history.places.line(stepped):
+    if history.places.function(stepped[0]) is None:
         return False
-    own = own_nodes(function)
-    loops = [each for each in own if isinstance(each, ast.For | ast.While)]
+    if history.places.line(passed) >= history.places.line(stepped):
+        return False
     built = built_at(history, found.node, found.backward)
-    return not loops and built is not None and built[0] is not stepped[0]
+    if built is None or built[0] is stepped[0]:
+        return _loop_over_losses(history, found) is not None
+    return not _loops(history, stepped)
+
+
+def _loop_over_losses(history: History, found: Overwrite) -> ast.For | None:
+    """Return the loop that both steps and walks, of a loss that it was given."""
+    built = built_at(history, found.node, found.backward)
+    sites = found.backward.site, found.site, built
+    if None in sites or len({each[0] for each in sites if each}) > 1:
+        return None
+    lines = [history.places.line(each) for each in sites if each]
+    for loop in _loops(history, found.site):
+        inside = [each in _lines(loop) for each in lines]
+        if isinstance(loop, ast.For) and inside == [True, True, False]:
+            return loop
+    return None
+
+
+def _loops(history: History, site: RawSite | None) -> list[ast.For | ast.While]:
+    function = None if site is None else history.places.function(site[0])
+    own = [] if function is None else own_nodes(function)
+    return [each for each in own if isinstance(each, ast.For | ast.While)]
+
+
+def _lines(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 RULE = overwrite_rule(

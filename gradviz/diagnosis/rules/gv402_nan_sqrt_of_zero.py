@@ -35,13 +35,9 @@ def told(history: History, birth: Birth) -> words.Told:
         f"{words.kind_of(birth)}{words.place(birth)}: the operand of the root is 0 "
         f"there, where its derivative is infinite.",
         "Add a small constant inside the root: "
-        f"`({_operand(history, birth)} + {epsilon(dtype_of(birth.call))}).sqrt()`; or "
+        f"`({words.operand(history, birth)} + {epsilon(dtype_of(birth.call))})"
+        ".sqrt()`; or "
         "take a norm with `torch.linalg.vector_norm`, over the same dimensions: its "
         "gradient at 0 is 0.",
         inside_root(birth.site, dtype_of(birth.call)),
     )
-
-
-def _operand(history: History, birth: Birth) -> str:
-    inputs = () if birth.call is None else birth.call.inputs
-    return history.name(inputs[0], "x").strip("`") if inputs else "x"

@@ -46,6 +46,6 @@ def told(history: History, birth: Birth) -> words.Told:
     return words.Told(
         f"{what}{f' ({extent})' if extent else ''}.",
         "Clamp the operand to the inside of the domain first: for acos and asin, "
-        f"`x.clamp(-1 + {edge}, 1 - {edge})`.",
+        f"`{words.operand(history, birth)}.clamp(-1 + {edge}, 1 - {edge})`.",
         inside_domain(birth.site, edge),
     )

@@ -28,11 +28,11 @@ from gradviz.program import History
 _TOGETHER = (
     "Compute the logarithm together with what underflows (log_softmax, logsigmoid, "
     "cross_entropy, binary_cross_entropy_with_logits), or clamp its operand: "
-    "`x.clamp(min=1e-12)`."
+    "`{x}.clamp(min=1e-12)`."
 )
 _POSITIVE = (
-    "Make the operand positive first: `F.softplus(x) + 1e-6` for what a layer gives, "
-    "or let the layer give the logarithm itself; `x.clamp(min=1e-12)` leaves what is "
+    "Make the operand positive first: `F.softplus({x}) + 1e-6` for what a layer gives, "
+    "or let the layer give the logarithm itself; `{x}.clamp(min=1e-12)` leaves what is "
     "below without a gradient."
 )
 
@@ -43,7 +43,9 @@ def told(history: History, birth: Birth) -> words.Told:
     extent = words.operands(history, birth.call)
     where = words.source_of(history, birth)
     lowest = lowest_of(birth.call) if birth.call is not None else None
-    sign = "a negative number" if lowest is not None and lowest < -1e-30 else "0"
+    sign, fix = "0", _TOGETHER
+    if lowest is not None and lowest < -1e-30:
+        sign, fix = "a negative number", _POSITIVE
     if birth.node is not None:
         what = f"{birth.node.name} of {where} returned a gradient of "
     else:
@@ -51,6 +53,6 @@ def told(history: History, birth: Birth) -> words.Told:
     return words.Told(
         f"{what}{words.kind_of(birth)}{words.place(birth)}: it takes the "
         f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
-        _POSITIVE if sign != "0" else _TOGETHER,
+        fix.format(x=words.operand(history, birth)),
         inside_log(birth.site, dtype_of(birth.call)),
     )

@@ -32,6 +32,7 @@ def told(history: History, birth: Birth) -> words.Told:
         f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
         f"{words.place(birth)}: float16 ends at 65504"
         f"{f' ({extent})' if extent else ''}.",
-        "Compute this in float32 or bfloat16 (`x.float()`, or `torch.autocast`), "
-        "or scale the values down first.",
+        "Compute this in float32 or bfloat16 "
+        f"(`{words.operand(history, birth)}.float()`, or `torch.autocast`), or scale "
+        "the values down first.",
     )

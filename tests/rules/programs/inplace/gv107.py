@@ -215,6 +215,36 @@ PROGRAMS: list[Case] = [
         """,
         "optimizer-step-before-backward",
     ),
+    case(
+        "a_loop_that_steps_for_each_loss_in_turn",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        def update(policy, critics, optimizers, x):
+            action = policy(x)
+            taken = torch.cat([x, action], 1)
+            worth = torch.cat([q(taken) for q in critics])  # CULPRIT
+            policy_loss = -worth.mean()
+            given = torch.cat([x, torch.zeros(len(x), 1)], 1)
+            losses = [F.mse_loss(q(given), x[:, :1]) for q in critics] + [policy_loss]
+            for optimizer, loss in zip(optimizers, losses):
+                optimizer.zero_grad()
+                loss.backward(retain_graph=True)
+                optimizer.step()
+
+        torch.manual_seed(0)
+        policy = nn.Linear(3, 1)
+        critics = [
+            nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)) for _ in range(2)
+        ]
+        optimizers = [torch.optim.Adam(m.parameters()) for m in (*critics, policy)]
+        update(policy, critics, optimizers, torch.randn(5, 3))
+        """,
+        "optimizer-step-before-backward",
+        says=["The loop in line 12", "Let this loss come first"],
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.
