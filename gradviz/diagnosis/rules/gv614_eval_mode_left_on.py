@@ -59,6 +59,7 @@ from gradviz.program import (
     OptimizerCall,
     RawSite,
     TrainingSwitched,
+    following,
 )
 
 _MODAL = ("Dropout", "BatchNorm", "InstanceNorm", "RReLU", "LSTM", "GRU", "Transformer")
@@ -125,7 +126,8 @@ def _hit(
     sure: bool,
 ) -> Iterator[Hit]:
     module = history.program.modules[call.module]
-    modal = _modal(history, module)
+    later = following(history.backwards, switch.index)
+    modal = _modal(history, module, {leaf for each in later for leaf in each.leaves})
     inside = [
         each
         for each in history.of(ModuleCall)
@@ -330,16 +332,16 @@ def _is_in(site: RawSite | None, file: str, lines: tuple[int, int | None]) -> bo
     return lines[0] <= line_of(site)[1] <= (lines[1] or lines[0])
 
 
-def _modal(history: History, module: Module) -> list[Module]:
+def _modal(history: History, module: Module, learns: set[int]) -> list[Module]:
     """Return the parts of a module that behave differently in training.
 
-    Those whose parameters are all frozen may stay as they are.
+    Those whose parameters are all frozen by then may stay as they are.
     """
     own = set(module.parameters.values())
-    frozen = bool(own) and not own & learning.trained(history)
+    frozen = bool(own) and not own & learns
     named = any(word in module.kind for word in _MODAL)
     found = [module] if named and not frozen else []
     rows = map(history.program.modules.get, module.children.values())
     for child in filter(None, rows):
-        found += _modal(history, child)
+        found += _modal(history, child, learns)
     return found

@@ -324,4 +324,26 @@ PROGRAMS: list[Case] = [
         print(each(params, torch.randn(5, 4), torch.randn(5, 1))["weight"].shape)
         """,
     ),
+    case(
+        "norms_that_are_frozen_once_they_have_learnt",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 1))
+
+        def train(optimizer, steps):
+            for _ in range(steps):
+                optimizer.zero_grad()
+                net(torch.randn(8, 4)).square().mean().backward()
+                optimizer.step()
+
+        train(torch.optim.SGD(net.parameters(), lr=0.1), 3)
+        net[1].requires_grad_(False)
+        net.eval()  # its statistics stay, too
+        rest = [p for p in net.parameters() if p.requires_grad]
+        train(torch.optim.SGD(rest, lr=0.01), 3)
+        """,
+    ),
 ]
