@@ -226,12 +226,12 @@ def item_bound_anew(history: History, site: RawSite | None) -> Edit:
     """Let an item stand for a new result: ``w[k] = w[k] - g``, not ``w[k].data -=``."""
     found = place(history, site)
     statement = found.statement
-    target = statement.target if isinstance(statement, ast.AugAssign) else None
-    item = target.value if isinstance(target, ast.Attribute) else None
-    if not isinstance(statement, ast.AugAssign) or not isinstance(item, ast.Subscript):
-        raise NoEditError("it is no item that is written through `.data`")
-    old = ast.parse(ast.unparse(item), mode="eval").body
-    anew = ast.unparse(ast.BinOp(old, statement.op, statement.value))
+    match statement:
+        case ast.AugAssign(target=ast.Attribute(ast.Subscript() as item, "data")):
+            pass
+        case _:
+            raise NoEditError("it is no item that is written through `.data`")
+    anew = ast.unparse(ast.BinOp(item, statement.op, statement.value))
     text = f"{found.source.of(item)} = {anew}"
     return Draft(found.source).put(found.source.range(statement), text).edit(safe=False)
 
