@@ -235,8 +235,12 @@ class History:
         """Return the leaf tensors that the graph of a value ends at."""
         if value.node is None:
             return {value.tensor} if value.requires_grad else set()
-        nodes = self.reach([value.node]).values()
-        return {node.leaf for node in nodes if node.leaf is not None}
+        return self.leaves_behind([value.node])
+
+    def leaves_behind(self, nodes: Iterable[int]) -> set[int]:
+        """Return the leaf tensors that a backward pass from these nodes would reach."""
+        reached = self.reach(nodes).values()
+        return {node.leaf for node in reached if node.leaf is not None}
 
     def maker(self, node: Node) -> Call | None:
         """Return the call that made a node."""

@@ -108,7 +108,7 @@ class Places:
             if (
                 isinstance(each, ast.stmt)
                 and (found is None or each.lineno >= found.lineno)
-                and (_first_line(each), each.col_offset) <= begins
+                and (first_line(each), each.col_offset) <= begins
             ):
                 found = each
         return found
@@ -172,7 +172,7 @@ class Places:
         line = code.co_firstlineno
         for each in over_lines(self.tree(code.co_filename), line, line):
             if isinstance(each, ast.FunctionDef) and each.name == code.co_name:
-                if _first_line(each) == line:
+                if first_line(each) == line:
                     return each
             elif (
                 isinstance(each, ast.Lambda)
@@ -195,7 +195,7 @@ def over_lines(tree: ast.AST | None, first: int, last: int) -> Iterator[ast.AST]
         for each in _children(waiting.popleft(), first):
             if not hasattr(each, "lineno"):  # a case of match, a comprehension
                 waiting.append(each)
-            elif _first_line(each) <= first and last <= _last_line(each):
+            elif first_line(each) <= first and last <= _last_line(each):
                 yield each
                 waiting.append(each)
 
@@ -204,7 +204,7 @@ def _children(node: Any, line: int) -> Iterable[ast.AST]:
     """Return the children of a node; of a long block, only those around a line."""
     if not isinstance(node, ast.Module | ast.FunctionDef):
         return ast.iter_child_nodes(node)
-    last = bisect_right(node.body, line, key=_first_line)
+    last = bisect_right(node.body, line, key=first_line)
     begin = last
     while begin > 0 and _last_line(node.body[begin - 1]) >= line:
         begin -= 1  # several may share a line
@@ -215,7 +215,7 @@ def _children(node: Any, line: int) -> Iterable[ast.AST]:
     return [node.args, *node.decorator_list, *returns, *around]
 
 
-def _first_line(node: Any) -> int:
+def first_line(node: Any) -> int:
     """Return the first line of a node; of a function, that of its first decorator."""
     return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
 

@@ -86,18 +86,14 @@ def without_asides(
     >>> [e.index for e in without_asides(run, 8, lambda each: each.index < 6)]
     [4, 5, 6, 7]
     """
-    others = [each for each in events[:end] if not is_aside(each)]
-    if len(others) >= end // 2:
+    aside = list(map(is_aside, events[:end]))
+    if aside.count(False) >= end // 2:
         return None
     passes = (i for i, each in enumerate(events) if _kind_of(each) == "pass")
     begun = min(next(passes, 0), end)
-    asides = [i for i in range(begun) if is_aside(events[i])]
-    if not asides:
-        return others
-    since = asides[-max(1, end // 4) :][0]
-    return [
-        e for i, e in enumerate(events[:end]) if since <= i < begun or not is_aside(e)
-    ]
+    early = [i for i in range(begun) if aside[i]][-max(1, end // 4) :]
+    dropped = {i for i in range(end) if aside[i]}.difference(early)
+    return [each for i, each in enumerate(events[:end]) if i not in dropped]
 
 
 def outlasting(

@@ -391,9 +391,9 @@ def picked_from_tensor(history: History, site: RawSite | None) -> Edit:
     else:
         raise NoEditError("it does not come back in this expression")
     picked = around.args[0] if len(around.args) == 1 else None
-    base = picked.value if isinstance(picked, ast.Subscript) else None
-    if not isinstance(picked, ast.Subscript) or base is None:
+    if not isinstance(picked, ast.Subscript):
         raise NoEditError("more than picking is done to it")
+    base = picked.value
     while isinstance(base, ast.Call | ast.Attribute):
         method = base.func if isinstance(base, ast.Call) else base
         if not isinstance(method, ast.Attribute) or method.attr not in _OUT:

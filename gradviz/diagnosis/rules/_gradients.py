@@ -227,15 +227,24 @@ def applied(history: History) -> dict[int, set[int]]:
 
 
 @once
+def steps_with(history: History) -> dict[int, list[OptimizerCall]]:
+    """Return, by the index of a pass, the steps that used its gradients, in order."""
+    found: dict[int, list[OptimizerCall]] = defaultdict(list)
+    for moment in moments(history):
+        if moment.what == "step" and isinstance(moment.event, OptimizerCall):
+            for index in {
+                p.index for leaf in moment.leaves.values() for p in leaf.added
+            }:
+                found[index].append(moment.event)
+    return found
+
+
+@once
 def applied_by(history: History) -> dict[int, set[int]]:
     """Return, by the index of a pass, the optimizers whose steps used its gradients."""
     found: dict[int, set[int]] = defaultdict(set)
-    for moment in moments(history):
-        if moment.what == "step" and isinstance(moment.event, OptimizerCall):
-            for each in {
-                id(p): p for x in moment.leaves.values() for p in x.added
-            }.values():
-                found[each.index].add(moment.event.optimizer)
+    for index, steps in steps_with(history).items():
+        found[index] = {each.optimizer for each in steps}
     return found
 
 

@@ -17,7 +17,12 @@ from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related
-from gradviz.diagnosis.rules._gradients import Moment, moments
+from gradviz.diagnosis.rules._gradients import (
+    Moment,
+    applied_by,
+    moments,
+    steps_with,
+)
 from gradviz.diagnosis.rules._loop_helpers import optimizer_words
 from gradviz.program import (
     Backward,
@@ -46,9 +51,10 @@ class _Left:
 
 def of_another(history: History) -> Iterator[Hit]:
     """Yield one hit per optimizer whose steps apply what another's pass has left."""
-    served = _served(history)
+    several = {key for key, found in applied_by(history).items() if len(found) > 1}
+    served = {key: steps_with(history)[key] for key in several}
     found: dict[int, list[_Left]] = {}
-    for moment in moments(history) if len(served) > 0 else ():
+    for moment in moments(history) if served else ():
         if moment.what == "step" and isinstance(moment.event, OptimizerCall):
             left = _left(history, moment, moment.event, served)
             if left is not None:
@@ -56,21 +62,6 @@ def of_another(history: History) -> Iterator[Hit]:
     for key, rows in found.items():
         if len(rows) >= _LEAST:
             yield _hit(history, history.program.optimizers[key], rows)
-
-
-def _served(history: History) -> dict[int, list[OptimizerCall]]:
-    """Return, by the index of a pass, the steps that used its gradients, in order.
-
-    Of those that several optimizers use.
-    """
-    steps: dict[int, list[OptimizerCall]] = {}
-    for moment in moments(history):
-        if moment.what == "step" and isinstance(moment.event, OptimizerCall):
-            added = {id(b): b for leaf in moment.leaves.values() for b in leaf.added}
-            for each in added.values():
-                steps.setdefault(each.index, []).append(moment.event)
-    several = {key: {each.optimizer for each in rows} for key, rows in steps.items()}
-    return {key: rows for key, rows in steps.items() if len(several[key]) > 1}
 
 
 def _left(
@@ -167,8 +158,7 @@ def _leads_through(
     if not nodes or len(nodes) < event.node_count:
         return False
     near, far = _beside(nodes, {*mine}), _beside(nodes, {*theirs})
-    ends = {node.leaf for node in history.reach(near).values()}
-    behind = {node.leaf for node in history.reach(far).values()}
+    ends, behind = history.leaves_behind(near), history.leaves_behind(far)
     return not ends.isdisjoint(theirs) and behind.isdisjoint(mine)
 
 

@@ -82,10 +82,5 @@ def _is_of_gradients(method: ast.FunctionDef) -> bool:
         given.append(method.args.vararg.arg)
     nodes = list(own_nodes(method))
     gives = any(isinstance(each, ast.Return) and each.value for each in nodes)
-    passes = any(called(e) in ("backward", "grad") for e in nodes if is_call(e))
+    passes = any(called(each) in ("backward", "grad") for each in nodes)
     return any("grad" in each.lower() for each in given[:1]) and gives and not passes
-
-
-def is_call(node: ast.AST) -> bool:
-    """Tell whether an expression calls something."""
-    return isinstance(node, ast.Call)

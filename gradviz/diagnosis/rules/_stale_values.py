@@ -89,7 +89,7 @@ def _computed_once(history: History) -> Iterator[_Candidate]:
         ended = last[passes[-1].site] is not passes[-1]  # later ones met another value
         if value is None or ended or _again(maker, ran, turns, passes[0]):
             continue
-        leaves = _leaves(history, node)
+        leaves = frozenset(history.leaves_behind([node.key]))
         passes = [each for each in passes if _asks(each, leaves)]
         shared = {memory[leaf].storage for leaf in leaves if leaf in memory}
         follows = value.storage in shared  # a view of a leaf
@@ -143,11 +143,6 @@ def _again(
     indices = [each.index for each in alike] or [maker.index]
     apart = bisect(turns, indices[0]) != bisect(turns, indices[-1])
     return apart or indices[-1] > first.index
-
-
-def _leaves(history: History, node: Node) -> frozenset[int]:
-    reached = history.reach([node.key]).values()
-    return frozenset(each.leaf for each in reached if each.leaf is not None)
 
 
 def _asks(each: Backward, leaves: frozenset[int]) -> bool:

@@ -40,6 +40,7 @@ from gradviz.diagnosis._saved_writes import (
 )
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.decisions.bindings import own_nodes
+from gradviz.diagnosis.decisions.frames import loops_around, spot
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._freed import built_at
 from gradviz.program import History, OptimizerCall, RawSite
@@ -107,38 +108,31 @@ def _is_helper(history: History, found: Overwrite) -> bool:
     passed, stepped = found.backward.site, found.site
     if passed is None or stepped is None or passed[0] is not stepped[0]:
         return False
-    if history.places.function(stepped[0]) is None:
-        return False
-    if history.places.line(passed) >= history.places.line(stepped):
+    function = history.places.function(stepped[0])
+    if function is None or history.places.line(passed) >= history.places.line(stepped):
         return False
     built = built_at(history, found.node, found.backward)
     if built is None or built[0] is stepped[0]:
         return _loop_over_losses(history, found) is not None
-    return not _loops(history, stepped)
+    own = own_nodes(function)
+    return not any(isinstance(each, ast.For | ast.While) for each in own)
 
 
 def _loop_over_losses(history: History, found: Overwrite) -> ast.For | None:
-    """Return the loop that both steps and walks, of a loss that it was given."""
-    built = built_at(history, found.node, found.backward)
-    sites = found.backward.site, found.site, built
-    if None in sites or len({each[0] for each in sites if each}) > 1:
+    """Return the loop of a function that walks, and steps, for each loss of it."""
+    made = built_at(history, found.node, found.backward)
+    sites = found.backward.site, found.site, made
+    passed, stepped, built = (spot(history, each) for each in sites)
+    if passed is None or stepped is None or built is None:
         return None
-    lines = [history.places.line(each) for each in sites if each]
-    for loop in _loops(history, found.site):
-        inside = [each in _lines(loop) for each in lines]
-        if isinstance(loop, ast.For) and inside == [True, True, False]:
+    codes = {each[0] for each in sites if each is not None}
+    if len(codes) > 1 or history.places.function(codes.pop()) is None:
+        return None
+    around, before = list(loops_around(passed)), list(loops_around(built))
+    for loop in loops_around(stepped):
+        if isinstance(loop, ast.For) and loop in around and loop not in before:
             return loop
     return None
-
-
-def _loops(history: History, site: RawSite | None) -> list[ast.For | ast.While]:
-    function = None if site is None else history.places.function(site[0])
-    own = [] if function is None else own_nodes(function)
-    return [each for each in own if isinstance(each, ast.For | ast.While)]
-
-
-def _lines(node: ast.stmt) -> range:
-    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 RULE = overwrite_rule(

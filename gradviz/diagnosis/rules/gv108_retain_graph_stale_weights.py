@@ -134,8 +134,7 @@ def _is_needed(history: History, found: Overwrite) -> bool:
     trained = history.program.optimizers.get(cleared[-1].optimizer) if cleared else None
     if trained is None:
         return True
-    reached = history.reach([found.node.key]).values()
-    return not {node.leaf for node in reached}.isdisjoint(trained.tensors)
+    return not history.leaves_behind([found.node.key]).isdisjoint(trained.tensors)
 
 
 def _culprit(history: History, found: Overwrite) -> RawSite | None:

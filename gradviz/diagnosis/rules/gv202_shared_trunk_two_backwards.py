@@ -111,7 +111,7 @@ def _separated(
     another one has parameters that the second pass is for, and none of that part. The
     first does so where the step in between was of none of it, and another's will be.
     """
-    shared = _leaves(history, [trunk.key for trunk in trunks])
+    shared = history.leaves_behind([trunk.key for trunk in trunks])
     rest = set(found.second.leaves) - shared
     since = min(trunk.call or found.first.index for trunk in trunks)
     between = range(min(since, found.first.index), found.second.index)
@@ -142,17 +142,12 @@ def _taken(
     if at is None:
         return None
     start, above = at, users[at][0]
-    while users.get(above) and not _leaves(history, [above]) & learnt:
+    while users.get(above) and not history.leaves_behind([above]) & learnt:
         at, above = above, users[above][0]
     node = graph[above if at == start else at]
     maker = history.maker(node)
     site = None if maker is None else loop_site(history, maker)
     return site, _name(history, graph[at])
-
-
-def _leaves(history: History, keys: list[int]) -> set[int]:
-    reach = history.reach(keys).values()
-    return {node.leaf for node in reach if node.leaf is not None}
 
 
 def _name(history: History, node: Node) -> str:

@@ -55,7 +55,7 @@ def check(history: History) -> Iterator[Hit]:
     wanted = learning.wanted(history)
     for backward, _, flat in walks:
         for node in flat:
-            behind = _below(history, node)
+            behind = history.leaves_behind([node.key])
             lost = behind - moved if wanted is None else (behind - moved) & wanted
             if lost:
                 yield _hit(history, backward, node, lost)
@@ -74,16 +74,10 @@ def _of_terms(history: History, moved: set[int]) -> Iterator[Hit]:
         behind = lost(account, term)
         for node in filter(_is_flat, account.nodes(term)):
             call = history.maker(node)
-            mine = behind & _below(history, node)
+            mine = behind & history.leaves_behind([node.key])
             drawn = call is not None and scored(history, call.outputs[0], mine)
             if mine and not drawn:
                 yield _beside(history, account, term, node, mine)
-
-
-def _below(history: History, node: Node) -> set[int]:
-    """Return the leaves behind a node."""
-    nodes = history.reach([node.key]).values()
-    return {each.leaf for each in nodes if each.leaf is not None}
 
 
 def _walk(history: History, backward: Backward) -> tuple[set[int], list[Node]]:

@@ -24,6 +24,7 @@ from gradviz.diagnosis.custom_functions import custom_nodes, place
 from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import ContextTensor, CustomFunction, History, Node, RawSite
+from gradviz.program.places import first_line
 
 
 @rule("GV805", "custom-fn-tensor-on-ctx", "error")
@@ -89,10 +90,6 @@ def _siblings(tree: ast.Module | None, code: object) -> list[ast.FunctionDef]:
     for each in ast.walk(tree) if tree is not None else ():
         if isinstance(each, ast.ClassDef):
             methods = [m for m in each.body if isinstance(m, ast.FunctionDef)]
-            if any(m.lineno <= first + 9 and _starts(m) == first for m in methods):
+            if any(m.lineno <= first + 9 and first_line(m) == first for m in methods):
                 return methods
     return []
-
-
-def _starts(method: ast.FunctionDef) -> int:
-    return min([method.lineno, *(each.lineno for each in method.decorator_list)])

@@ -64,8 +64,7 @@ def check(history: History) -> Iterator[Hit]:
         met = [each for each in met if any_nonzero(each[2].incoming)]
         if met and all(_gives_zeros(run) for _, _, run in met):
             backward, node, _ = met[0]
-            behind = history.reach([node.key]).values()
-            lost = {each.leaf for each in behind if each.leaf is not None} - moved
+            lost = history.leaves_behind([node.key]) - moved
             if lost:
                 yield _hit(history, backward, node, lost)
 

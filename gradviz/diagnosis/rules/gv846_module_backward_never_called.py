@@ -62,10 +62,10 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import passes_through
 from gradviz.diagnosis.rules._module_backwards import (
     Layer,
-    is_call,
     layers_with_backward,
 )
 from gradviz.program import Backward, History, RawSite
+from gradviz.program.places import first_line
 
 _IDENTITIES = frozenset(("view_as", "view", "clone", "alias", "contiguous", "identity"))
 
@@ -104,7 +104,7 @@ def _walked(history: History, layer: Layer) -> Backward | None:
 def _may_run(history: History, layer: Layer) -> bool:
     """Tell whether the method ran, is handed to others, or called by the program."""
     seen = history.once(_entered)
-    place = layer.source.file, _first_line(layer.backward)
+    place = layer.source.file, first_line(layer.backward)
     if place in seen or _has_hooks(layer):
         return True
     passes = {line_of(each.site) for each in history.backwards if each.site}
@@ -126,16 +126,12 @@ def _entered(history: History) -> set[tuple[str, int]]:
     return {(code.co_filename, code.co_firstlineno) for code, _ in events}
 
 
-def _first_line(method: ast.FunctionDef) -> int:
-    return min([method.lineno, *(each.lineno for each in method.decorator_list)])
-
-
 def _has_hooks(layer: Layer) -> bool:
     """Tell whether a class changes gradients by hooks, or by a Function."""
     forward = layer.forward
     applied = () if forward is None else own_nodes(forward)
-    return any("hook" in called(e) for e in ast.walk(layer.owner) if is_call(e)) or any(
-        called(each) == "apply" for each in applied if is_call(each)
+    return any("hook" in called(each) for each in ast.walk(layer.owner)) or any(
+        called(each) == "apply" for each in applied
     )
 
 
@@ -185,7 +181,7 @@ def _hit(history: History, layer: Layer, walked: Backward) -> Hit:
 
 def _site(history: History, layer: Layer) -> RawSite | None:
     """Return a site in the method, which never ran."""
-    first = _first_line(layer.backward)
+    first = first_line(layer.backward)
     for code in codes(history, layer.source.file):
         if code.co_name == "backward" and code.co_firstlineno == first:
             return code, 0
