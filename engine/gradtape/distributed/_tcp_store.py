@@ -165,22 +165,37 @@ class _Server:
 
     def __init__(self, listener: socket.socket) -> None:
         self.port = int(listener.getsockname()[1])
-        clients: list[socket.socket] = []
-        weakref.finalize(self, _close, listener, clients)
-        args = (listener, clients, Table())
+        sockets = _Sockets(listener)
+        weakref.finalize(self, sockets.close)
+        args = (listener, sockets, Table())
         threading.Thread(target=_accept, args=args, daemon=True).start()
 
 
-def _close(listener: socket.socket, clients: list[socket.socket]) -> None:
-    for each in (listener, *clients):
-        with contextlib.suppress(OSError):  # one that is closed, or of another system
-            each.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads from it
-    listener.close()
+class _Sockets:
+    """A listener and whom it let in. They end together, also who comes just then."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener, self._clients = listener, set[socket.socket]()
+        self._ended = False
+
+    def add(self, client: socket.socket) -> bool:
+        """Take a client in; tell whether it may stay."""
+        self._clients.add(client)  # first: then either this or `close` sees the other
+        return not self._ended
+
+    def discard(self, client: socket.socket) -> None:
+        self._clients.discard(client)
+        client.close()
+
+    def close(self) -> None:
+        self._ended = True
+        for each in (self._listener, *self._clients):
+            with contextlib.suppress(OSError):  # one closed, or of another system
+                each.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads from it
+        self._listener.close()
 
 
-def _accept(
-    listener: socket.socket, clients: list[socket.socket], table: Table
-) -> None:
+def _accept(listener: socket.socket, sockets: _Sockets, table: Table) -> None:
     while True:
         try:
             client, _ = listener.accept()
@@ -189,22 +204,23 @@ def _accept(
                 return
             time.sleep(_RETRY_S)
             continue
-        clients.append(client)
-        args = (client, clients, table)
+        if not sockets.add(client):
+            sockets.discard(client)
+            return
+        args = (client, sockets, table)
         try:
             threading.Thread(target=_serve, args=args, daemon=True).start()
         except RuntimeError:  # no thread is left for this one
-            clients.remove(client)
-            client.close()
+            sockets.discard(client)
 
 
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED)
 """What keeps a listener from accepting one connection, but not the next."""
 
 
-def _serve(client: socket.socket, clients: list[socket.socket], table: Table) -> None:
+def _serve(client: socket.socket, sockets: _Sockets, table: Table) -> None:
     try:
-        with client, client.makefile("rw", encoding="utf-8", newline="\n") as lines:
+        with client.makefile("rw", encoding="utf-8", newline="\n") as lines:
             while (line := lines.readline(MOST_LINE + 1)).endswith("\n"):
                 text = json.dumps(_answer(table, line))
                 if len(text) > MOST_LINE:
@@ -215,7 +231,7 @@ def _serve(client: socket.socket, clients: list[socket.socket], table: Table) ->
     except (OSError, ValueError, RecursionError, MemoryError):
         pass  # the client is gone, or none of ours
     finally:
-        clients.remove(client)
+        sockets.discard(client)
 
 
 def _answer(table: Table, line: str) -> tuple[Any, str | None]:
@@ -284,6 +300,9 @@ def _bind_address(host: str) -> tuple[socket.AddressFamily, str]:
     return family, str(found) if found.is_loopback else ""
 
 
+_ITSELF = "the system gave the caller the port that it called"
+
+
 def connect(host: str, port: int, timeout: timedelta) -> socket.socket:
     """Connect, as soon as somebody listens there."""
     seconds = timeout.total_seconds()
@@ -292,6 +311,9 @@ def connect(host: str, port: int, timeout: timedelta) -> socket.socket:
         left = max(0.01, end - time.monotonic())
         try:
             found = socket.create_connection((host, port), min(left, 10.0))
+            if found.getsockname() == found.getpeername():  # where nobody listens yet
+                found.close()
+                raise ConnectionRefusedError(errno.ECONNREFUSED, _ITSELF)
             break
         except OSError as error:
             if time.monotonic() + _RETRY_S > end:

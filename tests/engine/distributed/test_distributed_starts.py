@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
@@ -138,6 +139,42 @@ def test_what_answers_as_no_store_does_is_named():
         dist.TCPStore("127.0.0.1", port, timeout=timedelta(0))
     thread.join()
     listener.close()
+
+
+class Slow(socket.socket):
+    """A listener whose thread is not yet told whom it let in, when all ends."""
+
+    def accept(self):
+        found = super().accept()
+        self.let_in.set()
+        assert self.goes_on.wait(10)
+        return found
+
+
+def test_who_comes_as_a_store_ends_is_hung_up_on():
+    listener = Slow(fileno=_tcp_store.listen("127.0.0.1", 0).detach())
+    listener.let_in, listener.goes_on = threading.Event(), threading.Event()
+    server = _tcp_store._Server(listener)
+    with socket.create_connection(("127.0.0.1", server.port), 10) as late:
+        assert listener.let_in.wait(10)
+        del server
+        listener.goes_on.set()
+        with contextlib.suppress(ConnectionError):
+            late.sendall(b'["wait", ["word"], 1000]\n')
+            assert late.recv(100) == b""
+
+
+def test_who_calls_itself_has_not_reached_anybody(monkeypatch):
+    def call_itself(address, timeout):
+        caller = socket.socket()
+        caller.bind(address)
+        caller.connect(address)  # as the system may choose where nobody listens
+        return caller
+
+    port = free_port()
+    monkeypatch.setattr(socket, "create_connection", call_itself)
+    with pytest.raises(dist.DistNetworkError, match=f"connect to .127.0.0.1, {port}"):
+        _tcp_store.connect("127.0.0.1", port, timedelta(0))
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path):
