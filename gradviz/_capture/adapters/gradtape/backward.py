@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import get_ident
 from types import TracebackType
 from typing import Any
 
@@ -47,6 +48,18 @@ _STATISTICS = ("running_mean", "running_var")  # batch norm updates them itself
 _LOOPS = ("_walk", "_walk_carefully", "evaluate")
 
 
+@dataclass(slots=True, eq=False)
+class _Running:
+    """A pass that has begun."""
+
+    index: int
+    given: dict[str, Any]  # to `backward`, by name
+    nodes: tuple[int, ...]  # () where they are too many to be told
+    runs: PassRuns
+    inside: int | None = None  # the index of what runs around it
+    listening: Any = None  # where we listen for this pass alone
+
+
 class Passes:
     """Writes Backward events."""
 
@@ -55,11 +68,8 @@ class Passes:
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)
         self._listening = False  # all the time
-        self._threads: dict[int, list[Any]] = {}
+        self._running: dict[int, list[_Running]] = {}  # by thread, innermost last
         self._refused: set[int] = set()  # nodes that a pass found freed
-        self._running: dict[int, tuple[int, ...]] = {}  # nodes by index, in order
-        self._runs: list[PassRuns] = []  # of these, likewise
-        self.runs: PassRuns | None = None  # of the innermost
         # Passes whose nodes may have no rows yet: index and sequence numbers of each.
         self._freeing: list[tuple[int, tuple[int, ...]]] = []
         self.ahead = Ahead(log.reader)
@@ -67,8 +77,15 @@ class Passes:
 
     @property
     def index(self) -> int:
-        """The index of the innermost pass that is running."""
-        return next(reversed(self._running), -1)
+        """The index of the innermost pass that this thread runs."""
+        running = self._running.get(get_ident())
+        return running[-1].index if running else -1
+
+    @property
+    def runs(self) -> PassRuns | None:
+        """What is known of the innermost pass that this thread runs."""
+        running = self._running.get(get_ident())
+        return running[-1].runs if running else None
 
     def _event(self, index: int) -> Backward | None:
         event = self.log.program.event(index)
@@ -89,10 +106,10 @@ class Passes:
                 call = Call(index=log.take_index(), op=op, site=site, writes=(write,))
                 call.inputs = call.outputs = (write.value,)
                 log.add(call)
-            index = self.begin("backward", {"tensors": roots})
-            self._over(index)
+            ended = self.begin("backward", {"tensors": roots})
+            self._leave(ended)
             self.finish()
-            event = self._event(index)
+            event = self._event(ended.index)
             assert event is not None
             return event
 
@@ -113,35 +130,29 @@ class Passes:
         """Note that a pass is about to run; tell whether that went well."""
         doing = here.now
         given = dict(zip(call.parameters, call.args, strict=False), **call.kwargs)
-        index = self._begin(call.name, given)
-        if index is None:
+        begun = self._begin(call.name, given)
+        if begun is None:
             return False
-        listening = self._listen() if self.hooks else None
-        self._begun().append((index, given, doing.inside, listening))
-        doing.inside = index
+        begun.listening = self._listen() if self.hooks else None
+        begun.inside, doing.inside = doing.inside, begun.index
         return True
 
     def pass_ended(self, call: PublicCall, result: Any) -> None:
         """Note that a pass is over."""
-        index, given = self._leave()
-        self._end(index, call.name, given, result)
+        self._end(self._ended(), call.name, result)
 
     def pass_raised(self, call: PublicCall, error: BaseException) -> None:
         """Note that a pass raised."""
-        index, given = self._leave()
-        self._fail(index, given, error)
+        self._fail(self._ended(), error)
 
-    def _begun(self) -> list[Any]:
-        """Return the passes of this thread that were announced, innermost last."""
-        return self._threads.setdefault(threading.get_ident(), [])
-
-    def _leave(self) -> tuple[int, dict[str, Any]]:
-        doing = here.now
-        index, given, doing.inside, listening = self._begun().pop()
+    def _ended(self) -> _Running:
+        """Return the pass that this thread has ended, and go back to what is around."""
+        ended = self._running[get_ident()][-1]
+        here.now.inside = ended.inside
         mode.now.collected = None
-        if listening is not None:
-            listening.remove()
-        return index, given
+        if ended.listening is not None:
+            ended.listening.remove()
+        return ended
 
     def _listen(self) -> Any:
         """Listen during a pass that runs hooks, where we do not listen anyway."""
@@ -149,7 +160,7 @@ class Passes:
             return None
         return observe(self._listener, brief=True)
 
-    def _begin(self, api: Any, given: dict[str, Any]) -> int | None:
+    def _begin(self, api: Any, given: dict[str, Any]) -> _Running | None:
         try:
             with self.log.quiet(), self.log.lock:
                 return self.begin(api, given, hand_over=True)
@@ -157,7 +168,9 @@ class Passes:
             self.log.give_up("before a backward pass", error)
             return None
 
-    def begin(self, api: Any, given: dict[str, Any], hand_over: bool = False) -> int:
+    def begin(
+        self, api: Any, given: dict[str, Any], hand_over: bool = False
+    ) -> _Running:
         """Walk what a pass will walk, without running anything; note it.
 
         With ``hand_over`` the engine, whose turn it is next, does not walk it again.
@@ -213,15 +226,14 @@ class Passes:
             tuple(stale),
             tuple(freed),
             runs,
-            log.passes_over + len(self._running) + 1,
+            log.passes_over + sum(map(len, self._running.values())) + 1,
         )
-        self._running[index] = numbers if told else ()
-        self._runs.append(runs)
-        self.runs = runs
+        begun = _Running(index, given, numbers if told else (), runs)
+        self._running.setdefault(get_ident(), []).append(begun)
         if hand_over:
             mode.now.collected = collected
         log.loop.before_backward(number + 1 for number in numbers)
-        return index
+        return begun
 
     def _folded(self, collected: Collected) -> Folded[Node] | None:
         """Return the rows of a graph that is too large to be read node by node."""
@@ -281,42 +293,40 @@ class Passes:
 
     # ---- after ----------------------------------------------------------------------
 
-    def _end(self, index: int, api: str, given: dict[str, Any], result: Any) -> None:
-        numbers = self._over(index)
-        self.since = next_sequence_nr()  # gradients are added up in place
-        self.log.pause()
+    def _end(self, ended: _Running, api: str, result: Any) -> None:
         try:
-            with self.log.lock:
-                event = self._event(index) if api == "grad" else None
+            self._leave(ended)
+            self.since = next_sequence_nr()  # gradients are added up in place
+            with self.log.quiet(), self.log.lock:
+                event = self._event(ended.index) if api == "grad" else None
                 if event is not None:
                     found = result.values() if isinstance(result, dict) else result
                     event.results = tuple([self._or_none(each) for each in found])
-                if not _keeps(given):
-                    self._freeing.append((index, numbers))
+                if not _keeps(ended.given):
+                    self._freeing.append((ended.index, ended.nodes))
                     eager = self.log.scan.on and not self.log.details.on
                     if eager or len(self._freeing) > MAX_NODES:
                         self.finish()
                 self.log.loop.after_backward()
         except Exception as error:
             self.log.give_up("after a backward pass", error)
-        finally:
-            self.log.resume()
 
-    def _over(self, index: int) -> tuple[int, ...]:
-        """Note that a pass is over; return its nodes."""
-        at = list(self._running).index(index)
-        runs = self._runs.pop(at)
-        self.runs = self._runs[-1] if self._runs else None
-        log = self.log
-        log.scan.end_pass(runs)
-        if log.details.on:
-            log.details.passed(index, next_sequence_nr())
-        log.last_index, log.passes_over = index, log.passes_over + 1
-        if len(self._running) == 1:
+    def _leave(self, ended: _Running) -> None:
+        """Note that a pass is over."""
+        log, thread = self.log, get_ident()
+        with log.lock:
+            self._running[thread].remove(ended)
+            if not self._running[thread]:
+                del self._running[thread]
+            log.scan.end_pass(ended.runs)
+            if log.details.on:
+                log.details.passed(ended.index, next_sequence_nr())
+            log.last_index, log.passes_over = ended.index, log.passes_over + 1
+            if self._running:
+                return
             log.size.passed(len(log.reader.makers))
-            if log.program.after_pass is not None:
-                log.program.after_pass()
-        return self._running.pop(index)
+        if log.program.after_pass is not None:
+            log.program.after_pass()
 
     def _or_none(self, gradient: Any) -> Value | None:
         return self.log.reader.seen(gradient) if isinstance(gradient, Tensor) else None
@@ -337,15 +347,16 @@ class Passes:
         self._freeing.clear()
         self._refused.clear()
 
-    def _fail(self, index: int, given: dict[str, Any], error: BaseException) -> None:
-        self._over(index)
-        self.since = sys.maxsize  # see that all that is left gets its rows
+    def _fail(self, ended: _Running, error: BaseException) -> None:
         try:
-            event, node = self._event(index), _running_node(error.__traceback__)
+            self._leave(ended)
+            self.since = sys.maxsize  # see that all that is left gets its rows
+            event = self._event(ended.index)
+            node = _running_node(error.__traceback__)
             if event is not None:
                 event.error = f"{type(error).__name__}: {error}"
                 event.error_node = None if node is None else self.log.reader.key(node)
-            roots = roots_of(given)
+            roots = roots_of(ended.given)
             collected = Collected(starts_of(roots))
             if self._folded(collected) is not None:
                 return  # what is left of it was read before

@@ -36,11 +36,15 @@ class RunningPasses(Protocol):
 
     ahead: Ahead
     hooks: dict[int, HookRegistered]  # that were put on, by the number of the handle
-    runs: PassRuns | None  # of the innermost
+
+    @property
+    def runs(self) -> PassRuns | None:
+        """What is known of the innermost one of this thread, if there is one."""
+        ...
 
     @property
     def index(self) -> int:
-        """The index of the innermost pass."""
+        """The index of the innermost pass of this thread."""
         ...
 
 

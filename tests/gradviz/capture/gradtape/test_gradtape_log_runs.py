@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import traceback
 import warnings
@@ -191,25 +192,77 @@ def test_what_ends_the_block_is_logged_with_its_line() -> None:
     assert len(traceback.extract_tb(caught.value.__traceback__)) == 1
 
 
+def in_threads(*work: Callable[[], None]) -> None:
+    """Run functions side by side; raise what the first of them raised."""
+    raised: list[BaseException] = []
+
+    def run(each: Callable[[], None]) -> None:
+        try:
+            each()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(each,), daemon=True) for each in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for error in raised:
+        raise error
+
+
 def test_threads_are_logged_side_by_side() -> None:
     all_there = threading.Barrier(3)  # the number of a thread that ended is used again
 
     def work() -> None:
-        all_there.wait()
+        all_there.wait(60)
         for _ in range(50):
             (torch.ones(3, requires_grad=True) * 2).sum().backward()
-        all_there.wait()
+        all_there.wait(60)
 
-    with GradtapeLog() as log:
-        threads = [threading.Thread(target=work) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with GradtapeLog() as log:
+            in_threads(work, work, work)
+    finally:
+        sys.setswitchinterval(often)
     events = log.program.events
     assert [event.index for event in events] == list(range(len(events)))
     assert len([event for event in events if isinstance(event, Backward)]) == 150
     assert len({event.thread for event in events}) == 3
+
+
+def test_passes_of_two_threads_keep_their_nodes_apart() -> None:
+    first_runs, second_runs, first_is_over = (threading.Event() for _ in range(3))
+
+    def wait(first: threading.Event, then: threading.Event) -> Callable[[Any], None]:
+        def hook(_: Any) -> None:
+            first.set()
+            assert then.wait(60)
+
+        return hook
+
+    def first() -> None:
+        x = torch.ones(3, requires_grad=True) * 2
+        x.register_hook(wait(first_runs, second_runs))
+        x.sum().backward()
+        first_is_over.set()
+
+    def second() -> None:
+        assert first_runs.wait(60)
+        x = torch.ones(3, requires_grad=True) + 2
+        x.register_hook(wait(second_runs, first_is_over))
+        x.sum().backward()
+
+    with GradtapeLog() as log:
+        in_threads(first, second)
+    passes = [each for each in log.program.events if isinstance(each, Backward)]
+    assert len(passes) == 2
+    for each in passes:
+        ran = [run.node for run in each.runs]
+        assert ran == [*each.nodes]
+        assert [leaf for leaf, _ in each.at_leaves()] == [ran[-1]]
 
 
 def test_a_function_held_since_before_is_seen_where_values_are() -> None:
