@@ -31,6 +31,13 @@ class Event:
         """The user's frames, innermost first."""
         return () if self.site is None else (self.site, *self.stack)
 
+    def may_share_callers(self, other: Event) -> bool:
+        """Tell whether two events of a line came the same way, as far as was noted.
+
+        In a step that is told in brief, the frames around a call are left out.
+        """
+        return not self.stack or not other.stack or self.stack == other.stack
+
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Call(Event):

@@ -91,6 +91,19 @@ class History:
         whole = (each for each in self.backwards if each.whole and not each.unusual)
         return [each for each in whole if nodes >= set(each.nodes)]
 
+    @cached_property
+    def has_all(self) -> bool:
+        """Whether the log has lost none of its events."""
+        return not self.events or self.events[-1].index < len(self.events)
+
+    def is_told_in_full(self, index: int) -> bool:
+        """Tell whether the step that an event belongs to has all its calls in the log.
+
+        A step ends with a pass; where none followed, nothing says that it was in brief.
+        """
+        place = bisect_right(self.backwards, index, key=lambda each: each.index)
+        return place == len(self.backwards) or self.backwards[place].whole
+
     def is_whole(self, start: int, end: int) -> bool:
         """Tell whether the log has all passes and updates between two events.
 

@@ -186,6 +186,18 @@ def leaves_given(noted: Any) -> Iterable[int]:
     return [leaf for leaf in noted[12] if not asked or leaf in asked]
 
 
+def optimizer_stepped(noted: Any) -> tuple[int, ...]:
+    """Return the optimizer that a step is of; it may still be a note.
+
+    >>> optimizer_stepped(OptimizerCall(index=0, what="step", optimizer=2))
+    (2,)
+    """
+    if isinstance(noted, OptimizerCall):
+        return (noted.optimizer,) if noted.what == "step" else ()
+    is_step = type(noted) is tuple and noted[0] == "optimizer" and noted[4] == "step"
+    return (noted[5],) if is_step else ()
+
+
 def _full(thing: Any, known: dict[int, Value]) -> Any:
     """Return an argument with values in place of glances, told by identity."""
     if type(thing) is tuple or type(thing) is list:

@@ -19,8 +19,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from gradviz.program.events import Backward, Event, ModuleCall, OptimizerCall
-from gradviz.program.noted import Glance, events_of, leaves_given
+from gradviz.program.events import (
+    Backward,
+    Event,
+    ModuleCall,
+    OptimizerCall,
+    TrainingSwitched,
+)
+from gradviz.program.noted import Glance, events_of, leaves_given, optimizer_stepped
 from gradviz.program.values import CustomFunction, Node, RawSite, Value
 
 
@@ -130,6 +136,8 @@ class Program:
     lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
     taught: set[int] = field(default_factory=set[int])
     # leaves that were given a gradient by passes whose events are gone
+    stepped: set[int] = field(default_factory=set[int])
+    # optimizers with steps whose events are gone
     gaps: set[int] = field(default_factory=set[int])
     # events before which passes or updates are gone: what was known ends there
     before_drop: list[Callable[[], None]] = field(
@@ -217,12 +225,17 @@ class Program:
         return known[1]
 
     def drop(self, count: int, but: Sequence[Any] = ()) -> int:
-        """Forget the oldest events but some; return the index of the first left."""
+        """Forget the oldest events but some; return the index of the first left.
+
+        What switched a module to the mode that it is in stays as well.
+        """
         with self.lock:
             for each in self.before_drop:
                 each()
+            but = self._with_modes(count, but)
             for each in self.raw[:count]:
                 self.taught.update(leaves_given(each))
+                self.stepped.update(optimizer_stepped(each))
             self.gaps = self._gaps(count, but)
             self.raw[:count] = but
             self._settled = 0 if but else max(0, self._settled - count)
@@ -232,6 +245,15 @@ class Program:
             for key in [key for key in self.left if key < index and key not in kept]:
                 del self.left[key]
             return _index_of(self.raw[0])
+
+    def _with_modes(self, count: int, but: Sequence[Any]) -> Sequence[Any]:
+        """Add, of the oldest events, the last switch of each module."""
+        switches = (e for e in self.raw[:count] if type(e) is TrainingSwitched)
+        last = {id(each) for each in {e.module: e for e in switches}.values()}
+        if not last:
+            return but
+        kept = last.union(map(id, but))
+        return [each for each in self.raw[:count] if id(each) in kept]
 
     def _gaps(self, count: int, but: Sequence[Any]) -> set[int]:
         """Return the gaps there are once the oldest events are gone, but some."""

@@ -205,7 +205,7 @@ class Recorder:
         facts.settle()
         kept = events
         if len(shown) < len(passes):
-            kept = of_passes(events, {each.index for each in shown})
+            kept = of_passes(events, {each.index for each in shown}, log.program.gaps)
         nodes = _nodes_of(kept, log.program.nodes, log.size.unwalked)
         last = [root.node for event in shown[-1:] for root in event.roots]
         roots = [key for key in last if key is not None] or _ends(nodes)

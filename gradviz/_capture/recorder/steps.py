@@ -12,12 +12,15 @@ _Kind = Literal["pass", "step", "clear", "other"]
 _LONGEST = 5_000  # events before passes of `autograd.grad`, one after the other
 
 
-def of_passes(events: Iterable[Any], wanted: Set[int]) -> list[Any]:
+def of_passes(
+    events: Iterable[Any], wanted: Set[int], gaps: Set[int] = frozenset()
+) -> list[Any]:
     """Return the events of the steps that end with these passes, by their indices.
 
     A step is what came since the pass before, and after the pass what an optimizer did.
     What came before `autograd.grad` belongs to the next pass as well, which may walk on
-    into it. What came after the last of all passes belongs to it.
+    into it. What came after the last of all passes belongs to it. No step reaches over
+    one of the gaps, of which the index of the first event behind it tells.
 
     >>> from gradviz.program.events import Event
     >>> run = [Event(index=0), Backward(index=1), Event(index=2), Backward(index=3)]
@@ -30,6 +33,10 @@ def of_passes(events: Iterable[Any], wanted: Set[int]) -> list[Any]:
     after = False  # that pass is wanted
     last = False  # the last pass is wanted
     for event in events:
+        if index_of(event) in gaps:
+            over = after = last = False
+            since.clear()
+            earlier.clear()
         kind = _kind_of(event)
         since.append(event)
         if kind == "pass":
@@ -62,13 +69,16 @@ def next_step(events: Sequence[Any], start: int) -> int:
     """Return the place of the first step that begins behind one; else that one.
 
     A step of an optimizer is not to stand without the pass that it belongs to: it would
-    seem to use the gradients of an earlier step, where one is kept.
+    seem to use the gradients of an earlier step, where one is kept. What comes between
+    it and the next forward belongs to that: its data, and what it clears.
     """
-    over = False  # a pass is
+    over = None  # the place behind a pass and the steps that follow it
     for place in range(start, len(events)):
-        if over and begins_step(events[place]):
-            return place
-        over = over or _kind_of(events[place]) == "pass"
+        if over is not None and begins_step(events[place]):
+            return over
+        kind = _kind_of(events[place])
+        if kind == "pass" or (kind == "step" and over is not None):
+            over = place + 1
     return start
 
 
@@ -97,7 +107,11 @@ def without_asides(
 
 
 def outlasting(
-    events: Sequence[Any], start: int, first: Backward | None, wanted: Set[int]
+    events: Sequence[Any],
+    start: int,
+    first: Backward | None,
+    wanted: Set[int],
+    gaps: Set[int],
 ) -> tuple[int, list[Any]]:
     """Return where to cut a log that drops its older events, and which outlast that.
 
@@ -108,7 +122,7 @@ def outlasting(
     end = next_step(events, start)
     begun = set[int]() if first is None else {first.index}
     for each in (wanted | begun, wanted):
-        kept = of_passes(events[:end], each)
+        kept = of_passes(events[:end], each, gaps)
         if len(kept) <= end // 2:
             return end, kept
     return end, []

@@ -211,14 +211,9 @@ def made_again(history: History, node: Node, first: Event, second: Event) -> boo
         call.nodes
         and first.index < call.index < second.index
         and same_line(call.site, node.site)
-        and (maker is None or _alike(call.stack, maker.stack))
+        and (maker is None or call.may_share_callers(maker))
         for call in history.calls
     )
-
-
-def _alike(one: tuple[RawSite, ...], other: tuple[RawSite, ...]) -> bool:
-    """Tell whether two calls in a line came the same way, as far as it was noted."""
-    return not one or not other or one == other
 
 
 # ---- the line to change -------------------------------------------------------------

@@ -78,6 +78,7 @@ class Timeline:
         for event in self.history.events:
             if event.index in gaps:
                 self.leaves.clear()
+                self.search = None
             if isinstance(event, Backward):
                 yield from self._searched(event)
                 self._accumulate(event)

@@ -156,7 +156,7 @@ def misplaced(history: History) -> dict[RawSite, int]:
     By line, with that optimizer. Each follows a pass for the other's parameters, and
     the stepping one has a line of its own, behind passes that are not for these.
     """
-    stepped, last = moves(history), None
+    stepped, last = moves(history).keys() | history.program.stepped, None
     idle = [o for o in history.program.optimizers.values() if o.key not in stepped]
     behind: dict[int, dict[RawSite, list[Backward | None]]] = {}
     for event in history.events if idle else ():

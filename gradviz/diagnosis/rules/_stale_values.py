@@ -137,9 +137,7 @@ def _again(
 ) -> bool:
     """Tell whether a line ran in turns: before some pass of the run, and behind it."""
     mine = ran[line_of(maker.site)] if maker.site else []
-    alike = [
-        e for e in mine if not (e.stack and maker.stack and e.stack != maker.stack)
-    ]
+    alike = [each for each in mine if each.may_share_callers(maker)]
     indices = [each.index for each in alike] or [maker.index]
     apart = bisect(turns, indices[0]) != bisect(turns, indices[-1])
     return apart or indices[-1] > first.index

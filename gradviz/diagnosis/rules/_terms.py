@@ -22,9 +22,13 @@ Entry = tuple[Account, Term]
 
 @learning.once
 def accounts(history: History) -> list[Account]:
-    """Return the accounts of the first and last passes of each line."""
-    known = history.once(Accounts)
-    return [known.of(each) for each in sampled(history) if not is_failed(each)]
+    """Return the accounts of the first and last passes of each line.
+
+    Of a pass that is not known in full, leaves may be missing from every term.
+    """
+    known, full = history.once(Accounts), set(history.known_in_full)
+    passes = [each for each in sampled(history) if each in full]
+    return [known.of(each) for each in passes if not is_failed(each)]
 
 
 def in_all_passes(

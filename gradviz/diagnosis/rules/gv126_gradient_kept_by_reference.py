@@ -85,7 +85,7 @@ def _read_as_two(
         if not each.writes and each.index not in taken
     ]
     later = next((each for each in reads if each.index > second.index), None)
-    end = len(history.events) if later is None else later.index
+    end = history.events[-1].index + 1 if later is None else later.index
     if not uses or uses[0].index < second.index:
         return None
     met = set[RawSite | None]()

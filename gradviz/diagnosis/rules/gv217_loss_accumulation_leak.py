@@ -81,10 +81,12 @@ _NUMBERS = frozenset(
 @rule("GV217", "loss-accumulation-leak", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that lengthens a graph in vain."""
+    sites: dict[RawSite, list[Call]] = defaultdict(list)
     lines: dict[object, list[Call]] = defaultdict(list)
     for call in history.calls:
-        grows = call.nodes and call.site is not None
-        if grows and any(value.requires_grad for value in call.outputs):
+        grows = call.nodes and any(value.requires_grad for value in call.outputs)
+        if grows and call.site is not None:
+            sites[call.site].append(call)
             lines[call.site, call.stack].append(call)
     reported: set[object] = set()
     for calls in lines.values():
@@ -95,8 +97,9 @@ def check(history: History) -> Iterator[Hit]:
             continue
         passed = history.once(passed_nodes)
         # A model's line runs for training, too: its graphs are told apart.
-        same = calls if chain[-1].module is None else chain
-        if any(key in passed for call in same for key in call.nodes):
+        same = sites[chain[-1].site] if chain[-1].module is None else chain
+        alike = (each for each in same if each.may_share_callers(chain[-1]))
+        if any(key in passed for call in alike for key in call.nodes):
             continue  # what a pass starts from, perhaps in another iteration
         place = line_of(chain[-1].site)
         if place not in reported and _in_vain(history, chain):

@@ -83,7 +83,7 @@ def check(history: History) -> Iterator[Hit]:
             continue
         line = _line(made[0])
         if line not in trained and not found.half_way:
-            trained[line] = _trains(history, history.once(_lines)[line])
+            trained[line] = _trains(history, _of_line(history, made[0]))
         if found.half_way:
             passing = _taken_by_loss(history, made) or not holds_values(history, made)
         else:
@@ -149,9 +149,15 @@ def _line(call: Call) -> object:
 def _lines(history: History) -> dict[object, list[Call]]:
     found: dict[object, list[Call]] = defaultdict(list)
     for call in history.calls:
-        if call.nodes:
-            found[_line(call)].append(call)
+        if call.nodes and call.site is not None:
+            found[line_of(call.site)].append(call)
     return found
+
+
+def _of_line(history: History, made: Call) -> list[Call]:
+    """Return the calls of a line that the callers of this one may have made."""
+    calls = [] if made.site is None else history.once(_lines)[line_of(made.site)]
+    return [each for each in calls if each.may_share_callers(made)]
 
 
 def _alive(history: History) -> Iterator[_Pile]:
@@ -209,13 +215,13 @@ def _joined(history: History) -> Iterator[_Pile]:
 
 def _given_up(history: History) -> Iterator[_Pile]:
     """Yield what was collected before any of it was detached, read or decided on."""
-    ends: dict[object, int] = {}
+    ends: dict[object, tuple[Call, int]] = {}
     for call in history.calls:
         maker = history.once(makers).get(call.inputs[0].node or 0) if call.inputs else 0
         if maker and maker.site is not None and drops_graph(call):
-            ends.setdefault(_line(maker), call.index)
-    for line, end in ends.items():
-        made = history.once(_lines)[line]
+            ends.setdefault(_line(maker), (maker, call.index))
+    for maker, end in ends.values():
+        made = (e for e in _of_line(history, maker) if e.stack == maker.stack)
         yield _Pile([call for call in made if call.index < end])
 
 

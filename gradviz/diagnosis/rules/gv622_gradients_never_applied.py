@@ -55,7 +55,7 @@ from gradviz.program import Backward, History, Optimizer, ScheduleCall
 
 @rule("GV622", "gradients-never-applied", "warning")
 def check(history: History) -> Iterator[Hit]:
-    if moves(history) or not history.backwards:
+    if moves(history) or history.program.stepped or not history.backwards:
         return
     read = read_gradients(history)
     for optimizer in history.program.optimizers.values():

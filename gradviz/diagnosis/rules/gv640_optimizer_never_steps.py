@@ -65,12 +65,12 @@ def check(history: History) -> Iterator[Hit]:
         len(made) > 1 for made in stepped.values()
     ):
         return
-    optimizers = history.program.optimizers
+    optimizers, gone = history.program.optimizers, history.program.stepped
     busy = {t for key in stepped if key in optimizers for t in optimizers[key].tensors}
     used = busy | by_hand(history) | read_gradients(history)
     for optimizer in optimizers.values():
         mine = set(optimizer.tensors)
-        if optimizer.key in stepped or mine & used:
+        if optimizer.key in gone or optimizer.key in stepped or mine & used:
             continue
         passes = wasted_passes(history, optimizer, (optimizer.key,))
         if len(passes) < 2:

@@ -129,7 +129,9 @@ def _cut_scores(history: History, call: Call) -> Call | None:
 
 def _is_data(history: History, target: Value, made: Call | None) -> bool:
     """Tell data from what a model gave: of a teacher, a target network, a critic."""
-    return made is None or not any(
+    if made is None:
+        return history.has_all  # or what gave it may be gone
+    return not any(
         (facts := history.program.tensors.get(each)) is not None and facts.is_parameter
         for each in history.behind([target], made.index + 1)
     )

@@ -155,14 +155,18 @@ def _changed(history: History) -> set[int]:
 
 def _falls(history: History, backward: Backward, root: Value) -> bool:
     found = history.once(Ranges).of(root, backward.index)
-    return found.low == -inf and found.high < inf and not _is_of_a_draw(history, root)
+    return (
+        found.low == -inf
+        and found.high < inf
+        and not _is_of_a_draw(history, backward, root)
+    )
 
 
-def _is_of_a_draw(history: History, root: Value) -> bool:
+def _is_of_a_draw(history: History, backward: Backward, root: Value) -> bool:
     """Tell whether what a model drew or chose is scored, perhaps by a cost."""
     return any(
         blamed(history, each)[0] in ("sample", "index")
-        for each in history.once(Flow).crossings(root, len(history.events))
+        for each in history.once(Flow).crossings(root, backward.index)
     )
 
 

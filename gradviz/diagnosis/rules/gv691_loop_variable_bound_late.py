@@ -48,7 +48,7 @@ def check(history: History) -> Iterator[Hit]:
     told = set[object]()
     for call in history.calls:
         site = call.site
-        if site is None or site[0] in told or site[0].co_name == "<module>":
+        if site is None or site[0] in told or not call.stack:
             continue
         told.add(site[0])  # what one call shows, all of them do
         where = spot(history, site)

@@ -197,7 +197,8 @@ class GradtapeLog(Log):
         self.passes.finish()
         odd = first_unusual(self._passes_noted())
         wanted = set[int]() if odd is None else {odd.index}
-        half, steps = outlasting(raw, half, next(self._passes_noted(), None), wanted)
+        first = next(self._passes_noted(), None)
+        half, steps = outlasting(raw, half, first, wanted, self.program.gaps)
         oldest, kept = index_of(raw[half]), set(map(index_of, steps))
         self.program.drop(half, steps)
         self.size.forgot(self.reader.forget(oldest))

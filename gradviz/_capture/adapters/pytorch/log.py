@@ -375,7 +375,7 @@ class TorchLog(TorchFrames):
             self.program.drop(half, raw[: half // 2])
             return
         first = next((each for each in raw if isinstance(each, Backward)), None)
-        half, steps = outlasting(raw, half, first, self._lasting())
+        half, steps = outlasting(raw, half, first, self._lasting(), self.program.gaps)
         oldest = index_of(raw[half])
         self.program.drop(half, steps)
         older = set(map(index_of, steps))

@@ -1,0 +1,103 @@
+"""Correct programs of which the log has a part: long runs, looked at in brief.
+
+Which steps are seen in full depends on the machine, and what a log keeps on its length;
+what is said of a program may not. Here chance decides both, the same in every run.
+"""
+
+from __future__ import annotations
+
+import random
+from contextlib import nullcontext
+
+import pytest
+
+import gradviz
+from gradviz._capture import detail
+from gradviz._capture.adapters.gradtape import log as gradtape_log
+from gradviz._capture.adapters.pytorch import log as torch_log
+from gradviz._capture.open_log import Engine
+from gradviz.running.engine_alias import alias
+from tests.depth import THOROUGH
+from tests.rules.harness import Case, case, executed, programs
+from tests.rules.judge import judge
+from tests.rules.tables import FAMILIES, cases_of, named
+
+SHARE_IN_FULL = 0.2
+EVENTS = 160, 320, 20_000  # some steps of these programs, and all of them
+SEEDS = range(3)
+
+LONG = case(
+    "batches_of_numpy_and_losses_as_numbers",
+    """
+    import numpy as np
+    import torch
+    import torch.nn as nn
+
+    torch.manual_seed(0)
+    points = np.linspace(-1, 1, 15)[None].repeat(8, axis=0)
+    maker = nn.Sequential(nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, 15))
+    judge = nn.Sequential(nn.Linear(15, 16), nn.ReLU(), nn.Linear(16, 1), nn.Sigmoid())
+    makes = torch.optim.Adam(maker.parameters(), lr=5e-4)
+    judges = torch.optim.Adam(judge.parameters(), lr=5e-4)
+
+    def batch():
+        scale = np.random.uniform(1, 2, size=8)[:, None]
+        return torch.from_numpy(scale * points**2 + scale - 1).float()
+
+    def make():
+        loss = torch.log(1 - judge(maker(torch.randn(8, 5))) + 1e-8).mean()
+        makes.zero_grad()
+        loss.backward()
+        makes.step()
+        return loss.item()
+
+    def tell():
+        real, made = judge(batch()), judge(maker(torch.randn(8, 5)).detach())
+        loss = -(torch.log(real + 1e-8) + torch.log(1 - made + 1e-8)).mean()
+        judges.zero_grad()
+        loss.backward()
+        judges.step()
+        return loss.item(), real.mean().item()
+
+    for step in range(60):
+        print(make(), *tell())
+    """,
+)
+ONCE_ACCUSED = [
+    LONG,
+    *map(
+        named,
+        (
+            "a_student_behind_a_relu",
+            "cost_weighs_the_log_of_a_draw",
+            "norms_in_bfloat16_of_few_steps",
+            "norms_of_parameters_are_printed",
+            "one_order_for_both_and_mixup",
+            "policy_gradient_unfinished",
+            "search_beside_points_that_gather_gradients",
+            "search_over_two_batches",
+        ),
+    ),
+]
+FINE = [each for family in FAMILIES for each in cases_of(family) if each.slug is None]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@programs([LONG, *FINE] if THOROUGH else ONCE_ACCUSED)
+def test_a_part_of_a_log_accuses_nobody(
+    case: Case, engine: Engine, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(f"{case.name} {seed}")
+    monkeypatch.setattr(
+        detail.Detail, "_affords", lambda *_: chance.random() < SHARE_IN_FULL
+    )
+    most = chance.choice(EVENTS)
+    for log in (gradtape_log, torch_log):
+        monkeypatch.setattr(log, "MAX_EVENTS", most)
+        monkeypatch.setattr(log, "MOST_WITHOUT_VALUES", most)
+    session = gradviz.record(engine=engine)
+    session.script = case.file
+    instead = nullcontext() if engine == "torch" else alias("torch", "gradtape")
+    with instead, executed(case, session):
+        pass
+    judge(case, session.diagnose())
