@@ -28,6 +28,9 @@ describe("the card below a failing cell", () => {
     );
     expect(app.find("source").querySelector("mark")?.textContent).toBe("y.add_(1)");
     expect(app.find("fix").textContent).toBe("Fix Write y = y + 1.");
+    expect(app.find("fix-diff").querySelector("pre")?.textContent).toBe(
+      "-y.add_(1)\n+y = y.add(1)\n",
+    );
     expect(app.find("explain").textContent).toContain("gradviz explain GV101");
     expect(card?.textContent).toContain("with 2 more findings");
     expect(() => app.view).toThrow(); // no graph is drawn yet

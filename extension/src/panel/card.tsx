@@ -4,7 +4,7 @@ import { openCard } from "../state/actions.js";
 import { formatPlural } from "../state/format.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
-import { Explain, Fix, RelatedLines } from "./finding-body.js";
+import { Explain, Fix, FixDiff, RelatedLines } from "./finding-body.js";
 import { FindingName } from "./finding-name.js";
 import { TargetIcon } from "./icons.js";
 import { Raised } from "./raised.js";
@@ -57,6 +57,7 @@ export function Card() {
       </p>
       {culprit !== null && <SourceView place={culprit} context={CONTEXT_LINES} />}
       <Fix text={finding.fix} />
+      <FixDiff diff={finding.diff} safe={finding.safe} brief />
       <RelatedLines related={related} />
       <Explain code={finding.code} />
       <Ways />

@@ -46,10 +46,18 @@ function Copy({ text, label }: { text: string; label: string }) {
   );
 }
 
+interface FixDiffProps {
+  readonly diff: string;
+  readonly safe: boolean;
+  /** without the lines around the change */
+  readonly brief?: boolean;
+}
+
 /** The fix as a change to the file, and a button that copies it. */
-export function FixDiff({ diff, safe }: { diff: string; safe: boolean }) {
+export function FixDiff({ diff, safe, brief = false }: FixDiffProps) {
   if (diff === "") return null;
-  const lines = diff.trimEnd().split("\n").slice(2); // without the names of the file
+  const whole = diff.trimEnd().split("\n").slice(2); // without the names of the file
+  const lines = brief ? whole.filter((line) => /^[+-]/.test(line)) : whole;
   return (
     <figure class="fix-diff" data-testid="fix-diff">
       <figcaption>
