@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -57,9 +57,13 @@ class History:
         """All events, in order; where one thread is seen whole, those of that alone.
 
         What others did was seen in part, and parts give false causes: a step of an
-        optimizer without the pass before it.
+        optimizer without the pass before it. Where several threads run passes, only
+        those of the busiest are looked at: each has an order of its own.
         """
         events, home = self.program.events, self.program.thread
+        passes = Counter(each.thread for each in events if isinstance(each, Backward))
+        if home is None and len(passes) > 1:
+            home = passes.most_common(1)[0][0]
         return [each for each in events if home is None or each.thread in (home, 0)]
 
     def of(self, kind: type[E]) -> list[E]:

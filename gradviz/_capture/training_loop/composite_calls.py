@@ -72,26 +72,25 @@ class CallPart(Part):
         @functools.wraps(original)
         def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
-            if not self.on or self.clipping:
+            here = self.here.now
+            if not self.on or here.clipping:
                 return original(parameters, *args, **kwargs)
             if hasattr(parameters, "__next__"):
                 parameters = list(parameters)  # it can be read once
             op = original.__name__.lstrip("_")
             call = self.try_(self._clips, op, parameters, args, kwargs)
             self.log.pause()
-            self.clipping = True  # one of them calls another
+            here.clipping = True  # one of them calls another
             try:
                 result = original(parameters, *args, **kwargs)
             finally:
-                self.clipping = False
+                here.clipping = False
                 self.log.resume()
             if call is not None:
                 self.try_(self._outputs, call, result)
             return result
 
         return clip
-
-    clipping = False
 
     def _clips(
         self, op: str, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -114,12 +113,13 @@ class CallPart(Part):
         @functools.wraps(original)
         def check(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
-            if not self.on or self.checking:
+            here = self.here.now
+            if not self.on or here.checking:
                 return original(*args, **kwargs)
             call = self.try_(self._call, original.__name__, args, kwargs)
             if call is None:
                 return original(*args, **kwargs)
-            self.checking = True
+            here.checking = True
             self.log.pause()
             try:
                 if args:
@@ -127,11 +127,9 @@ class CallPart(Part):
                 return self._inside(call, original, args, kwargs)
             finally:
                 self.log.resume()
-                self.checking = False
+                here.checking = False
 
         return check
-
-    checking = False
 
     def _aloud(self, function: Any) -> Any:
         """Return a function whose calls are logged although what runs it is not."""

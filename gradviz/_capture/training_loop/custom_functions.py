@@ -44,12 +44,10 @@ class FunctionPart(Part):
 
     def install(self) -> None:
         self.on, self.known = True, False  # whether there is any of the user's
-        self.applying: Any = None  # the class whose apply runs, innermost
         self._kinds = weakref.WeakKeyDictionary[Any, _Kind | None]()
         self._waiting: list[tuple[Any, _Kind]] = []
         self._watched: dict[int, list[tuple[weakref.ref[Any], ContextTensor]]] = {}
         self._customs: dict[int, CustomFunction] = {}
-        self._dirty: list[Any] = []
         self._checking = False
         function = self.lib.autograd.function
         base, context = function.Function, function.FunctionCtx
@@ -76,8 +74,9 @@ class FunctionPart(Part):
                 self.try_(log_library_function, self.lib, log, cls, result)
                 return result
             call, versions = begun
-            outer, outside, dirty = here.now.within, self.applying, self._dirty
-            here.now.within, self.applying, self._dirty = call.index, cls, []
+            now = here.now
+            outer, outside, dirty = now.within, now.applying, now.dirty
+            now.within, now.applying, now.dirty = call.index, cls, []
             try:
                 result = original(cls, *args, **kwargs)
             except Exception as error:
@@ -87,7 +86,7 @@ class FunctionPart(Part):
                 self.try_(self._end, cls, call, args, versions, result)
                 return result
             finally:
-                here.now.within, self.applying, self._dirty = outer, outside, dirty
+                now.within, now.applying, now.dirty = outer, outside, dirty
 
         return apply
 
@@ -96,8 +95,8 @@ class FunctionPart(Part):
         @functools.wraps(original)
         def mark_dirty(ctx: Any, *args: Any) -> Any:
             __tracebackhide__ = True
-            if self.on and self.applying is not None:
-                self._dirty += args
+            if self.on and self.here.now.applying is not None:
+                self.here.now.dirty += args
             return original(ctx, *args)
 
         return mark_dirty
@@ -211,7 +210,7 @@ class FunctionPart(Part):
             inputs=call.arguments,
             needs_grad=tuple(needs),
             once_differentiable=row.once_differentiable,
-            dirty=tuple([self.log.tensor(each) for each in self._dirty]),
+            dirty=tuple([self.log.tensor(each) for each in self.here.now.dirty]),
             written=tuple(written),
             check=row.check,
         )

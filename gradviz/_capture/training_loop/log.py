@@ -45,7 +45,7 @@ class LoopLog:
       and :meth:`after_backward` when the pass is over or has raised;
     - logs no tensor call while ``log.muted``: a library's step, zero_grad, and what is
       computed here run so. Torch may leave the stack of modes in ``pause``/``resume``;
-    - logs no call of its own for such a Function; ``functions.applying`` is its class;
+    - logs no call of its own for such a Function; ``here.now.applying`` is its class;
     - leaves out calls while ``here.now.stepping is not None`` whose site is
       ``step_site``: a step that was given a closure runs unmuted;
     - fills ``Call.module`` from ``here.now.module`` and ``Call.within`` from

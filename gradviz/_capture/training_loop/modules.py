@@ -47,7 +47,6 @@ class ModulePart(Part):
         self.rows: dict[int, tuple[weakref.ref[Any], Module]] = {}
         self._count = 0
         self._gone = Gone(MOST_GONE)
-        self._changed: list[int] = []
         self.forwards: dict[type, CodeType] = {}  # of the library's own modules
         self._told: dict[tuple[int, bool], int] = {}  # by module and training
         nn = self.lib.nn
@@ -273,19 +272,19 @@ class ModulePart(Part):
             if here.now.switching:
                 self.try_(self._switches, module, mode)
                 return original(module, *args, **kwargs)
-            here.now.switching, self._changed = True, []
+            here.now.switching, here.now.changed = True, []
             self.try_(self._switches, module, mode)
             try:
                 return original(module, *args, **kwargs)
             finally:
                 here.now.switching = False
-                self.try_(self._switched, module, mode, tuple(self._changed))
+                self.try_(self._switched, module, mode, tuple(here.now.changed))
 
         return train
 
     def _switches(self, module: Any, mode: Any) -> None:
         if vars(module).get("training") is not mode:
-            self._changed.append(self.row(module).key)
+            self.here.now.changed.append(self.row(module).key)
 
     def _switched(self, module: Any, mode: Any, changed: tuple[int, ...]) -> None:
         log, row = self.log, self.row(module)

@@ -426,26 +426,24 @@ class UnwrappedSteps:
 
     def __init__(self, part: OptimizerPart) -> None:
         self._part = part
-        # What the end of the step that runs needs, and whether the log is paused.
-        self._running: list[tuple[Any, bool]] = []
 
     def install(self, patches: Patches) -> None:
         """Put the hooks on."""
         part = self._part
         optim = importlib.import_module(f"{part.lib.__package__}.optim.optimizer")
-        here, running = part.here, self._running
+        here = part.here
 
         # Each step of each optimizer comes by: those that are logged already go first.
         @unseen
         def before(optimizer: Any, args: Any, kwargs: Any) -> None:
-            if running:
+            if here.now.running:
                 self._unwind()
             if here.now.stepping is None and part.on:
                 self._before(optimizer, _is_given(args, kwargs))
 
         @unseen
         def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-            if running:
+            if here.now.running:
                 self._after()
 
         patches.hook(optim.register_optimizer_step_pre_hook, before)
@@ -453,19 +451,21 @@ class UnwrappedSteps:
 
     def end(self) -> None:
         """End a step that still runs as the hooks are taken off."""
-        if self._running:
+        if self._part.here.now.running:
             self._unwind()
 
     def _before(self, optimizer: Any, closure: bool) -> None:
         part = self._part
         part.log.pause()
-        self._running.append((part.try_(part.begin_step, optimizer, True), not closure))
+        begun = part.try_(part.begin_step, optimizer, True)
+        part.here.now.running.append((begun, not closure))
         if closure:  # which runs in between
             part.log.resume()
 
     def _after(self) -> None:
-        part, (begun, paused) = self._part, self._running.pop()
-        part.here.now.stepping = None
+        part, now = self._part, self._part.here.now
+        begun, paused = now.running.pop()
+        now.stepping = None
         if not paused:
             part.log.pause()
         if begun is not None:
@@ -474,8 +474,9 @@ class UnwrappedSteps:
 
     def _unwind(self) -> None:
         """End a step that raised: nobody said so."""
-        _, paused = self._running.pop()
-        self._part.here.now.stepping = None
+        now = self._part.here.now
+        _, paused = now.running.pop()
+        now.stepping = None
         if paused:
             self._part.log.resume()
 

@@ -37,7 +37,8 @@ class Place:
     """Where a thread is: indexes of the events it is inside of, or None."""
 
     __slots__ = (
-        *("forward", "module", "site", "stepping", "switching", "thread", "within"),
+        *("applying", "changed", "checking", "clipping", "dirty", "forward", "module"),
+        *("running", "scheduling", "site", "stepping", "switching", "thread", "within"),
     )
 
     def __init__(self) -> None:
@@ -46,7 +47,15 @@ class Place:
         self.forward: CodeType | None = None  # of its forward, where a library wrote it
         self.within: int | None = None  # the innermost apply, gradcheck or checkpoint
         self.stepping: int | None = None  # the OptimizerCall whose step is running
+        self.running: list[tuple[Any, bool]] = []  # steps that hooks tell of: what
+        # the end of each needs, and whether the log is paused meanwhile
         self.switching = False  # inside train()
+        self.changed: list[int] = []  # modules that it switched so far
+        self.scheduling = False  # inside the step of a scheduler, or its making
+        self.clipping = False
+        self.checking = False  # inside gradcheck
+        self.applying: Any = None  # the class whose apply runs, innermost
+        self.dirty: list[Any] = []  # what its forward said it wrote into
         self.thread = threading.get_ident()
 
 

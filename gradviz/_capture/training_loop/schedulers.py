@@ -27,7 +27,6 @@ class SchedulePart(Part):
 
     def install(self) -> None:
         self.on = True
-        self._inside = False  # a scheduler steps others, and once as it is made
         self._keys: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         name = f"{self.lib.__package__}.optim.lr_scheduler"
         waiting: list[Any] = [importlib.import_module(name).LRScheduler]
@@ -53,13 +52,14 @@ class SchedulePart(Part):
         @functools.wraps(original)
         def wrapper(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
-            if not self.on or self._inside:
+            here = self.here.now
+            if not self.on or here.scheduling:  # one steps others, and as it is made
                 return original(scheduler, *args, **kwargs)
-            self._inside = True
+            here.scheduling = True
             try:
                 result = original(scheduler, *args, **kwargs)
             finally:
-                self._inside = False
+                here.scheduling = False
             self.try_(self._noted, scheduler, what)
             return result
 

@@ -68,11 +68,19 @@ def _says(history: History, call: Call) -> bool:
         return True
     made = value.func if isinstance(value, ast.Call) else None
     named = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
-    layer = history.at(call.module)
-    if isinstance(layer, ModuleCall) and layer.site == call.site:
+    layer = _called(history, call)
+    if layer is not None:
         module = history.program.modules[layer.module]
         return not module.parameters and not module.children
     return plain(call.op) == plain(named)
+
+
+def _called(history: History, call: Call) -> ModuleCall | None:
+    """Return the module that the line of an operation calls, not one inside of it."""
+    found, around = None, history.at(call.module)
+    while isinstance(around, ModuleCall) and around.site == call.site:
+        found, around = around, history.at(around.parent)
+    return found
 
 
 def _operand(history: History, call: Call, roots: set[int]) -> Value | None:

@@ -47,7 +47,8 @@ def check(history: History) -> Iterator[Hit]:
             continue
         for again in (each for each in runs if each.op == "recompute"):
             second = inside.get(again.index, [])
-            pair = _difference(call, *_comparable(history, call, first, second))
+            both = (call, first), (again, second)
+            pair = _difference(call, *_comparable(history, *both))
             if pair is not None:
                 yield _hit(history, call, again, *pair, _is_new(pair[1], first))
                 break
@@ -70,16 +71,18 @@ def _is_whole(history: History, outer: Call) -> bool:
 
 
 def _comparable(
-    history: History, outer: Call, *runs: list[Call]
+    history: History, *runs: tuple[Call, list[Call]]
 ) -> Iterator[list[Call]]:
     """Yield the calls of both runs without those that a library makes beside the graph.
+
+    Each comes with the call that it is the run of: a library's have its line.
 
     FSDP gathers the parameters of a module in the first run, or before the second. Of a
     step that was looked at in brief, none beside the graph are sure to be there.
     """
-    all_made = all(any(call.nodes for call in run) for run in runs)
-    whole = _is_whole(history, outer)
-    for run in runs:
+    all_made = all(any(call.nodes for call in run) for _, run in runs)
+    whole = _is_whole(history, runs[0][0])
+    for outer, run in runs:
         yield [
             call
             for call in run

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._dispatch.declare import FUNCTIONS
 from ..._dtypes import bool_
 from ..._tensor.tensor import Tensor
 from .. import functional as F
@@ -34,7 +33,7 @@ class Sigmoid(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to each element."""
-        return FUNCTIONS["sigmoid"](input)
+        return F.sigmoid(input)
 
 
 class Tanh(Module):
@@ -42,7 +41,7 @@ class Tanh(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to each element."""
-        return FUNCTIONS["tanh"](input)
+        return F.tanh(input)
 
 
 class LogSigmoid(UnaryLayer):

@@ -14,6 +14,9 @@ from gradviz._capture.adapters.gradtape.runs import PassRuns
 from gradviz._capture.names.user_code import is_probing
 from gradviz.program.events import Call, HookRan
 
+_RUN_AS_WRITTEN = ("checkpoint", "recompute")
+"""What a call may be within while its ops are still the user's main line."""
+
 
 class Listener:
     """Fills in what happens within a pass, and ops behind nodes and beside calls."""
@@ -105,7 +108,8 @@ class Listener:
             log.details.op(event)
         if calling.now.depth or log.passes.runs is not None or log.muted:
             return
-        if log.loop.here.now.within is None:
+        around = log.program.event(log.loop.here.now.within)
+        if around is None or getattr(around, "op", "") in _RUN_AS_WRITTEN:
             self._unannounced(event)
 
     def _unannounced(self, event: events.OpCalled) -> None:
@@ -125,6 +129,7 @@ class Listener:
             grad_enabled=mode.now.grad,
             inference=mode.now.inference,
             module=log.loop.here.now.module,
+            within=log.loop.here.now.within,
         )
         log.add(call)
         if event.node is not None:

@@ -189,8 +189,9 @@ class Reader:
         if len(self.sizes) > 2 * self.storages.room:
             living = {number for number, _ in self.storages.alive()}
             oldest = storage - self.storages.room
-            for each in [n for n in self.sizes if n < oldest and n not in living]:
-                del self.sizes[each]
+            for each in list(self.sizes):  # other threads may add some meanwhile
+                if each < oldest and each not in living:
+                    self.sizes.pop(each, None)
 
     def _memory_of(self, array: Any) -> tuple[int, Any, Any, str, str]:
         """Return storage, shape, strides, dtype and device of an array."""

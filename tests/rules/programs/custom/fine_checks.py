@@ -131,4 +131,28 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "a_whole_model_runs_again_and_warms_up",
+        """
+        import torch
+        from torch import nn
+        from torch.utils import checkpoint
+
+        net = nn.Sequential(nn.Linear(6, 12), nn.BatchNorm1d(12), nn.Tanh())
+        head = nn.Linear(12, 2)
+        weights = [*net.parameters(), *head.parameters()]
+        optimizer = torch.optim.Adam(weights, lr=1e-2)
+        for _ in range(4):
+            net.train()
+            x, y = torch.randn(8, 6), torch.randint(0, 2, (8,))
+            hidden = checkpoint.checkpoint(net, x, use_reentrant=False)
+            loss = nn.functional.cross_entropy(head(hidden), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            net.eval()
+            with torch.no_grad():
+                net(x)
+        """,
+    ),
 ]
