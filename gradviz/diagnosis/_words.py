@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 
+from gradviz.diagnosis.edits.draft import parsed_expression
 from gradviz.program import History, Module, ModuleCall, Node, RawSite, Value
 
 _LONGEST = 90  # characters of code quoted in a sentence
+_OPERAND = 40  # characters of an operand in the code of a fix
 
 _LINE_FIRST = re.compile(r"(^|[.!?] )line(?= \d)")
 
@@ -38,6 +40,15 @@ def shortened(text: str) -> str:
     if len(text) <= _LONGEST:
         return text
     return f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 3 :]}"
+
+
+def in_code(text: str) -> str:
+    """Return an expression as code may call a method on it; "…" where it is long."""
+    node = parsed_expression(text) if 0 < len(text) <= _OPERAND else None
+    if node is None:
+        return "…"
+    whole = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return text if whole else f"({text})"
 
 
 def place(history: History, site: RawSite | None, inside: str = "") -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.edits.calls import operand_text
-from gradviz.diagnosis.edits.draft import parsed_expression
 from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import Kind, of_kind
@@ -17,7 +16,6 @@ from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
 from gradviz.program import Call, History, RawSite, Summary, Value
 from gradviz.text.places import package_of
 
-_LONG = 30  # characters of an operand
 _SEVERAL = 2  # passes, before it is told which one
 
 _NONFINITE = re.compile(r"\b(nan|inf)\b", re.IGNORECASE)
@@ -132,15 +130,10 @@ def _raised(history: History, birth: Birth) -> bool:
 
 
 def operand(history: History, birth: Birth) -> str:
-    """Return what an op computed from as it is written; "x" where that is long."""
+    """Return what an op computed from as it is written; "…" where that is long."""
     inputs = () if birth.call is None else birth.call.inputs
     named = history.name(inputs[0], "").strip("`") if inputs else ""
-    text = operand_text(history, birth.site) or named
-    node = parsed_expression(text) if 0 < len(text) <= _LONG else None
-    if node is None:
-        return "x"
-    whole = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
-    return text if whole else f"({text})"
+    return in_code(operand_text(history, birth.site) or named)
 
 
 # ---- parts of sentences -------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 
 from gradviz.diagnosis.edits.calls import call_at, operand_of
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
@@ -155,6 +156,14 @@ def divisor(history: History, call: Call, site: RawSite | None) -> Edit:
     return draft.replace(node, f"torch.where({text} == 0, 1.0, {text})").edit(
         safe=False
     )
+
+
+def divisor_text(history: History, site: RawSite | None) -> str:
+    """Return what a division divides by, as it is written; "" where it is not."""
+    with suppress(LookupError):
+        found = place(history, site)
+        return found.source.of(_divisor(found))
+    return ""
 
 
 def _divisor(found: Place) -> ast.expr:

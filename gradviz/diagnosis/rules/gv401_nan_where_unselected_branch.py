@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.edits.numbers import selected_before
+from gradviz.diagnosis._words import in_code
+from gradviz.diagnosis.edits.numbers import divisor_text, selected_before
 from gradviz.diagnosis.nonfinite_kinds import of_kind, selected_away
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
@@ -37,6 +38,9 @@ def check(history: History) -> Iterator[Hit]:
         selecting = history.node(selected_away(history, birth))
         name = selecting.name if selecting is not None else "a selection"
         site = selecting.site if selecting is not None else None
+        by = divisor_text(history, birth.site)
+        x = in_code(by) if by else words.operand(history, birth)
+        put = "1.0" if x == "…" else f"1.0 in place of `{x}`"
         found = words.hit(
             history,
             birth,
@@ -45,7 +49,7 @@ def check(history: History) -> Iterator[Hit]:
             f"select these elements, so their gradient is 0, but the derivative here "
             f"is infinite, and 0 * inf is NaN. The forward values hide it.",
             "Give the unselected elements a harmless operand before this op, such as "
-            "`torch.where(mask, x, 1.0)`, and select again afterwards.",
+            f"{put}, and select again afterwards.",
         )
         related = (Related("selected here", site), *found.related)
         yield replace(found, related=related, edit=selected_before(birth.site, site))

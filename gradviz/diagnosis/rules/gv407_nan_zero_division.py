@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from gradviz.dependence.op_families import numbers_in
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.edits.numbers import divisor, dtype_of, epsilon
+from gradviz.diagnosis._words import in_code
+from gradviz.diagnosis.edits.numbers import divisor, divisor_text, dtype_of, epsilon
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.program import History, Value
 
@@ -28,18 +29,30 @@ from gradviz.program import History, Value
 @words.birth_rule("GV407", "nan-zero-division", "division")
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the divisions by zero."""
-    small = epsilon(dtype_of(birth.call), "1e-8")
     by = _divisor(birth)
-    d = "d" if by is None else history.name(by, "d").strip("`")
     what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
     return words.Told(
         f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
         f"{words.how_many(birth)}: {_why(history, birth)}.",
-        f"Keep the divisor away from 0: `{d}.clamp(min={small})` where it is never "
-        f"below, `torch.where({d} == 0, 1.0, {d})` otherwise."
-        + (" Of a root, inside of it." if _is_root(history, by) else ""),
+        _fix(history, birth, by),
         None if birth.call is None else divisor(birth.call, birth.site),
     )
+
+
+def _fix(history: History, birth: Birth, by: Value | None) -> str:
+    if birth.call is not None and any(0 in each.shape for each in birth.call.inputs):
+        return "Leave the mean out where there is no element."
+    keep, dtype = "Keep the divisor away from 0", dtype_of(birth.call)
+    written = divisor_text(history, birth.site)
+    if not written:
+        return f"{keep}."
+    if _is_root(history, by):
+        return f"{keep}: add {epsilon(dtype)} inside of the root."
+    d, divided = in_code(written), None if birth.call is None else birth.call.inputs[-1]
+    if divided is None or divided.summary is None or (divided.summary.minimum or 0) < 0:
+        return f"{keep}: `torch.where({d} == 0, 1.0, {d})`."
+    small = epsilon(dtype, "1e-8") if "float" in divided.dtype else "1"
+    return f"{keep}: `{d}.clamp(min={small})`."
 
 
 def _divisor(birth: Birth) -> Value | None:
@@ -49,7 +62,7 @@ def _divisor(birth: Birth) -> Value | None:
 
 def _is_root(history: History, value: Value | None) -> bool:
     made = None if value is None else history.producer(value)
-    return made is not None and ("sqrt" in made.op or "norm" in made.op)
+    return made is not None and made.op.strip("_") in ("sqrt", "rsqrt", "pow")
 
 
 def _why(history: History, birth: Birth) -> str:

@@ -46,9 +46,8 @@ def told(history: History, birth: Birth) -> words.Told:
         )
     return words.Told(
         f"{what} ({detail}{dtype} holds exp up to {limit}).",
-        "Use the function that is safe by itself (torch.softmax, logsumexp, "
-        "sigmoid, softplus), or keep its operand small: subtract the maximum of "
-        "weights that are normalised afterwards, clamp a learned logarithm "
-        "(`log_scale.clamp(max=10)`).",
+        "If this is part of a softmax, logsumexp, sigmoid or softplus, use that "
+        "function of torch. If not, keep the operand small: "
+        f"`{words.operand(history, birth)}.clamp(max=10)`.",
         safe_exponential(birth.site),
     )

@@ -30,10 +30,7 @@ from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, OptimizerCall, Value
 
-_LOADED = (
-    "Clean or drop the row where the data is loaded, and skip a step whose loss is not "
-    "finite: `if not torch.isfinite(loss): continue`."
-)
+_LOADED = "Clean or drop the row where the data is loaded."
 _REWRITTEN = (
     "Look at what is written into it: of a mask of -inf, leave each row one element "
     "that is not masked, also the rows that the loss leaves out."

@@ -32,6 +32,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis._words import in_code
+from gradviz.diagnosis.edits.calls import operand_text
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
 
@@ -63,12 +65,13 @@ def _hit(history: History, call: Call, zeros: int) -> Hit:
     made = call.outputs[0]
     count = made.summary.count if made.summary is not None else zeros
     uses = history.uses(made.tensor, call.index)
+    x = in_code(operand_text(history, call.site, _PRODUCTS))
     return Hit(
         f"{zeros} of {count} results of `{history.text(call.site)}` are 0, though no "
         f"factor is: the product is too small for {made.dtype.removeprefix('torch.')}. "
         "Its gradient is 0 there, so nothing learns from it.",
         call.site,
-        "Add logarithms instead, `x.log().sum(…)`, or start from log-probabilities.",
+        f"Add logarithms instead: `{x}.log().sum(…)`.",
         symptom=uses[0].site if uses else call.site,
         related=(Related("used here", uses[0].site),) if uses else (),
         nodes=() if made.node is None else (made.node,),

@@ -216,6 +216,7 @@ def _lies_behind(
 
 def _mixed(history: History, scale: _Scale, square: Call, term: Term) -> Hit:
     name = history.name(scale.value, "What scales here")
+    x = history.name(scale.value, "").strip("`")
     added = f"`{history.text(term.site)}` ({history.line(term.site)})"
     divides = "div" in plain(scale.scaling.op)
     return Hit(
@@ -224,8 +225,7 @@ def _mixed(history: History, scale: _Scale, square: Call, term: Term) -> Hit:
         f"as the logarithm of one, next to the squares of {history.line(square.site)}: "
         "with its logarithm these would be the density of a normal distribution.",
         scale.scaling.site,
-        "Scale with its exponential, `torch.exp(...)`, or take its logarithm where it "
-        "is added up.",
+        f"Scale with its exponential{f', `{x}.exp()`' if x else ''}.",
         symptom=square.site,
         related=(
             Related("added up as a logarithm", term.site),
@@ -238,6 +238,7 @@ def _mixed(history: History, scale: _Scale, square: Call, term: Term) -> Hit:
 
 def _hit(history: History, call: Call, squared: Call, exponential: Call) -> Hit:
     name = history.name(squared.inputs[0], "One output")
+    x = history.name(squared.inputs[0], "").strip("`")
     taken = f"`{history.text(exponential.site)}` ({history.line(exponential.site)})"
     return Hit(
         f"{name} is the logarithm of a variance or scale in {taken}, and "
@@ -245,7 +246,9 @@ def _hit(history: History, call: Call, squared: Call, exponential: Call) -> Hit:
         f"if it were the scale itself; {history.line(call.site)} takes the logarithm "
         "of that.",
         squared.site,
-        "Write `logvar.exp()` for the variance, and `logvar` for its logarithm.",
+        f"Write `{x}.exp()` for the variance, and {name} for its logarithm."
+        if x
+        else "Take its exponential for the variance, and itself for the logarithm.",
         symptom=call.site,
         related=(
             Related("taken for a logarithm", exponential.site),

@@ -40,6 +40,7 @@ PROGRAMS: list[Case] = [
         sinc(x).sum().backward()
         """,
         "nan-where-unselected-branch",
+        says=["1.0 in place of `x`"],
     ),
     case(
         "root_masked_afterwards",

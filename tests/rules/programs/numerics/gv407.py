@@ -15,6 +15,7 @@ PROGRAMS: list[Case] = [
         loss.backward()
         """,
         "nan-zero-division",
+        says=["`mask.sum().clamp(min=1e-8)`"],
     ),
     case(
         "normalise_a_constant_column",
@@ -64,6 +65,7 @@ PROGRAMS: list[Case] = [
         loss.backward()
         """,
         "nan-zero-division",
+        says=["`d.clamp(min=1e-8)`"],
     ),
     case(
         "all_targets_ignored",

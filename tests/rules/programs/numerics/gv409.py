@@ -38,6 +38,7 @@ PROGRAMS: list[Case] = [
         p.pow(2).sum().backward()
         """,
         "nan-exp-overflow",
+        says=["`z.clamp(max=10)`"],
     ),
     case(
         "softplus_by_hand",

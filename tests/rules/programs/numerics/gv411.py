@@ -36,7 +36,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "nan-poisons-parameters",
-        says=["index [2, 1]", "step 1 of 2"],
+        says=["index [2, 1]", "step 1 of 2", "where the data is loaded."],
     ),
     case(
         "a_nan_in_a_list",

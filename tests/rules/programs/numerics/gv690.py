@@ -17,7 +17,7 @@ PROGRAMS: list[Case] = [
         (-torch.log(joint + 1e-30).mean()).backward()
         """,
         "product-underflows",
-        says=["4 of 4 results"],
+        says=["4 of 4 results", "`p.log().sum(…)`"],
     ),
     case(
         "product_with_a_factor_of_0_and_a_short_one",

@@ -100,6 +100,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "logarithm-taken-for-scale",
+        says=["`log_std.exp()`"],
     ),
     case(
         "gates_that_cost_and_a_potential",
