@@ -56,11 +56,14 @@ def _message(history: History, found: Overwrite) -> str:
 
 
 def _fix(history: History, found: Overwrite) -> str:
+    assert found.call is not None
+    assert found.write is not None
+    buffer = tensor_words(history, written_tensor(found.call, found.write))
+    copied = (
+        " Let the buffer be a copy, too." if _is_saved_whole(history, found) else ""
+    )
     return (
-        "Keep the steps in a list with an item for each slot, `list(buffer.unbind())`: "
-        "`states[i] = …` replaces an item and writes into no tensor, and `torch.stack` "
-        "makes one of all of them. Or compute with copies of what is read from the "
-        "buffer: `.clone()`."
+        f"Put `.clone()` behind each read of {buffer}, to compute with copies.{copied}"
     )
 
 

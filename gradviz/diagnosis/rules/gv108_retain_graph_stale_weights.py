@@ -30,6 +30,7 @@ References
 
 from __future__ import annotations
 
+from gradviz.dependence.learning import joined
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
     overwrite_rule,
@@ -37,10 +38,18 @@ from gradviz.diagnosis._saved_writes import (
     written_at,
 )
 from gradviz.diagnosis._words import place
+from gradviz.diagnosis.edits.training import carried_names
 from gradviz.diagnosis.rule import Related
-from gradviz.diagnosis.rules._freed import Crossing, built_at, made_again, reused_after
+from gradviz.diagnosis.rules._carried import carried_at
+from gradviz.diagnosis.rules._freed import (
+    Crossing,
+    built_at,
+    crossing_into,
+    made_again,
+    reused_after,
+)
 from gradviz.diagnosis.rules._lifetime import loop_site, repeats
-from gradviz.program import History, OptimizerCall, RawSite
+from gradviz.program import Backward, History, OptimizerCall, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -71,9 +80,10 @@ def _fix(history: History, found: Overwrite) -> str:
             "it under `torch.no_grad()` instead."
         )
     if _is_carried(history, found):
+        names = _carried(history, found)
         return (
-            "Detach the state that is carried from step to step, "
-            "`state = state.detach()`, and drop retain_graph=True."
+            f"Detach {joined([f'`{each}`' for each in names]) or 'what is carried'} "
+            "where one step ends, and drop retain_graph=True."
         )
     again = history.line(built_at(history, found.node, found.backward))
     return (
@@ -89,13 +99,28 @@ def _is_carried(history: History, found: Overwrite) -> bool:
     return step is not None and made_again(history, found.node, step, found.backward)
 
 
-def _built_once(history: History, found: Overwrite) -> RawSite | None:
-    """Return the line before a loop that built what its turns walk again."""
-    walked = [
+def _passes_before(history: History, found: Overwrite) -> list[Backward]:
+    """Return the passes that walked the old graph before this one."""
+    return [
         each
         for each in history.backwards
         if each.index < found.backward.index and found.node.key in each.nodes
     ]
+
+
+def _carried(history: History, found: Overwrite) -> list[str]:
+    """Return the names under which an old graph came into the pass."""
+    walked = _passes_before(history, found)
+    crossing = crossing_into(history, walked[-1], found.backward) if walked else None
+    if crossing is None:
+        return []
+    kept = carried_at(history, crossing, found.backward)
+    return carried_names(history, kept, crossing.bridge)
+
+
+def _built_once(history: History, found: Overwrite) -> RawSite | None:
+    """Return the line before a loop that built what its turns walk again."""
+    walked = _passes_before(history, found)
     looped = bool(walked) and repeats(walked[0], found.backward)
     if not looped or made_again(history, found.node, walked[0], found.backward):
         return None

@@ -50,8 +50,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{place(history, failure.site)} writes {subject(history, written)}"
             f"{of_base}{others}. Views that one call returned together cannot be "
             "written in place while gradients are recorded.",
-            f"{instead(history, failure.site)} Slices (`h[:2]`) can be written, and "
-            "so can clones.",
+            instead(history, failure.site),
             related=[Related("views made here", None if made is None else made.site)],
             written=written,
             edit=first_of(

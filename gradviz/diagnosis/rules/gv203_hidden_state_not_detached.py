@@ -117,13 +117,20 @@ def _of_sum(history: History, found: SecondPass, crossing: Crossing) -> Hit:
     assert crossing.bridge is not None
     second, added = found.second, crossing.bridge.site
     name = history.name(second.roots[0], "the sum")
+    terms = [e for e in crossing.bridge.inputs if e.node != crossing.node.key]
+    loss = history.name(terms[0], "").strip("`") if len(terms) == 1 else ""
+    fix = (
+        "Call `backward()` on the loss of this iteration alone, and add it to "
+        f"{name} as a number."
+    )
+    if loss:
+        fix = f"Call `{loss}.backward()` here, and add `{loss}.item()` to {name}."
     return Hit(
         f"`{history.text(second.site)}` starts at {name}, to which each iteration adds "
         f"its loss ({history.line(added)}): it walks on into the graphs of the "
         "iterations before, which their own passes have freed.",
         second.site,
-        "Call `backward()` on the loss of this iteration alone, and add that loss to "
-        "the sum as a number, `loss.item()`; or call it once, after the loop.",
+        fix,
         symptom=second.site,
         related=(
             Related("added up here", added),
@@ -139,6 +146,8 @@ def _of_dropped(
 ) -> Hit:
     """Tell of a state that was to be detached, by a call whose result nothing takes."""
     text, bridge = history.text(lost.site), crossing.bridge
+    name, site = text.rpartition(".")[0], lost.site
+    is_read = site is not None and reads(history, bridge, site, name)
     again = history.line(bridge.site if bridge else found.second.site)
     return Hit(
         f"`{text}` gives a new tensor, and nothing takes it: what it was called on "
@@ -146,8 +155,9 @@ def _of_dropped(
         f"had freed. {again.capitalize()} used it again, so this pass walked on into "
         f"{describe(history, found.freed)} of the iteration before.",
         lost.site,
-        f"Keep what `{text}` gives under the name that {again} reads: `state = "
-        "state.detach()`, of a tuple `tuple(h.detach() for h in state)`.",
+        f"Keep what it gives: `{name} = {text}`."
+        if is_read
+        else f"Keep what `{text}` gives under the name that {again} reads.",
         symptom=found.second.site,
         related=(
             Related("used in the next iteration", bridge and bridge.site),
@@ -156,9 +166,7 @@ def _of_dropped(
         ),
         nodes=(crossing.node.key, found.freed.key),
         explains=history.ended_by(found.second),
-        edit=bound_to_operand(lost.site)
-        if lost.site and reads(history, bridge, lost.site, text.rpartition(".")[0])
-        else None,
+        edit=bound_to_operand(site) if is_read else None,
     )
 
 
@@ -182,7 +190,7 @@ def _called(
 ) -> tuple[str, str]:
     """Return what the carried tensor is called, and what to write instead."""
     targets, maker = history.places.targets(culprit), history.maker(crossing.node)
-    name, code = "The carried tensor", "state"
+    name, code = "The carried tensor", ""
     if targets:
         name, code = f"`{targets[-1]}`", targets[-1]
     elif maker is not None and maker.writes:
@@ -199,11 +207,13 @@ def _called(
     if stored and (kept := kept_name(history, culprit, stored)):
         name, code = f"`{kept}`", kept
     if stored:
+        what = f"`{code}.detach()`" if code else "it detached"
         return name, (
-            f"Keep `{code}.detach()` in line {stored}: what is stored for later "
+            f"Keep {what} in line {stored}: what is stored for later "
             "iterations is to be without its graph (of several tensors, each of them)."
         )
+    cut = f"Cut the graph where one iteration ends: `{code} = {code}.detach()`"
     return name, (
-        f"Cut the graph where one iteration ends: `{code} = {code}.detach()`, before "
+        f"{cut if code else 'Detach it where one iteration ends'}, before "
         "the next iteration uses it (of a tuple, each tensor in it)."
     )

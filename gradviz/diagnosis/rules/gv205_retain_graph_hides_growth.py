@@ -70,8 +70,10 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
         return None
     culprit = carried_at(history, crossing, second)
     targets = history.places.targets(culprit)
-    name = f"`{targets[-1]}`" if targets else "a tensor made here"
-    code = targets[-1] if targets else "state"
+    name = f"`{targets[-1]}`" if targets else "A tensor made here"
+    cut = "Detach it where one iteration ends"
+    if targets:
+        cut += f", `{targets[-1]} = {targets[-1]}.detach()`"
     bridge = None if crossing.bridge is None else crossing.bridge.site
     shown = ", ".join(map(str, counts[:5])) + (", …" if len(counts) > 5 else "")
     return Hit(
@@ -79,8 +81,7 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
         "carries the graphs of all iterations along, and retain_graph=True in "
         f"{history.line(second.site)} keeps their saved tensors alive.",
         culprit,
-        f"Detach {code} where one iteration ends (`{code} = {code}.detach()`) and drop "
-        "`retain_graph=True`.",
+        f"{cut}, and drop `retain_graph=True`.",
         symptom=second.site,
         related=(
             Related("retained here", second.site),

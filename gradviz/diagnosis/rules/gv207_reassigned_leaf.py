@@ -94,11 +94,14 @@ def _fix(history: History, name: str, site: RawSite | None) -> str:
     several = statement is not None and any(
         isinstance(each, ast.comprehension) for each in ast.walk(statement)
     )
-    each = "p" if several else name
-    loop = f", for each p of {name}" if several else ""
+    if several:
+        return (
+            f"Update each tensor of `{name}` in place, under `torch.no_grad()`, and "
+            "set its `.grad` to None."
+        )
     return (
-        f"Update the leaf itself: `with torch.no_grad(): {each} -= step`{loop}; then "
-        f"{each}.grad = None. Or give {name} to an optimizer."
+        f"Update the leaf itself: `with torch.no_grad(): {name} -= …`; then "
+        f"`{name}.grad = None`."
     )
 
 

@@ -30,10 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis._words import in_code
+from gradviz.diagnosis.edits.calls import operand_text
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._origins import first_with, raised_with, suspects
-from gradviz.program import History, Value
+from gradviz.program import History, RawSite, Value
 
 
 @rule("GV215", "retain-grad-without-graph", "error")
@@ -54,14 +56,20 @@ def check(history: History) -> Iterator[Hit]:
     yield Hit(
         f"{name} does not require grad{where}. No gradient will reach it.",
         culprit,
-        "Ask only tensors that have a graph: `if x.requires_grad: x.retain_grad()`. If "
-        "it was to have one, keep the graph up to it; if it is where gradients begin, "
-        "call `requires_grad_()` on it.",
+        _fix(history, raised.site, cut),
         symptom=raised.site,
         related=(Related("asked to retain its gradient", raised.site),),
         tensors=() if value is None else (value.tensor,),
         explains=True,
     )
+
+
+def _fix(history: History, site: RawSite | None, cut: bool) -> str:
+    x = in_code(operand_text(history, site))
+    wanted = "Keep the graph up to it."
+    if not cut:
+        wanted = f"If gradients are to begin at it, call `{x}.requires_grad_()`."
+    return f"{wanted} If it is to have none, ask only `if {x}.requires_grad`."
 
 
 def _bare(value: Value) -> bool:

@@ -34,9 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis._words import code
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, rule
 from gradviz.diagnosis.rules._lifetime import name_of, none_ended_run
-from gradviz.program import History
+from gradviz.program import History, RawSite
 
 
 @rule("GV225", "gradient-before-backward", "error")
@@ -56,9 +57,15 @@ def check(history: History) -> Iterator[Hit]:
             f"The .grad of {name} is None in {history.line(read.site)}: no backward "
             "pass has reached it so far.",
             read.site,
-            "Read it after `backward()`. To clear it, `optimizer.zero_grad()` takes "
-            "None, too.",
+            _fix(history, read.site),
             tensors=(value.tensor,),
             explains=True,
             certainty=LAST_RESORT,
         )
+
+
+def _fix(history: History, site: RawSite | None) -> str:
+    text = history.text(site)
+    if text.endswith(".grad") and "zero_(" in code(history, site):
+        return f"Clear it with `{text} = None`, which works before the first pass, too."
+    return "Read it after `backward()`."

@@ -86,6 +86,25 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "hidden-state-not-detached",
-        says=["adds its loss"],
+        says=["adds its loss", "add it to `total` as a number"],
+    ),
+    case(
+        "each_pass_starts_at_the_sum_of_losses_with_a_name",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        total = torch.zeros(())
+        for step in range(3):
+            loss = model(torch.randn(8, 4)).pow(2).mean()
+            total = total + loss
+            opt.zero_grad()
+            total.backward()  # CULPRIT
+            opt.step()
+        """,
+        "hidden-state-not-detached",
+        says=["Call `loss.backward()` here, and add `loss.item()` to `total`."],
     ),
 ]

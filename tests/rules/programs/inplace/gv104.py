@@ -18,7 +18,7 @@ PROGRAMS: list[Case] = [
         h[3].backward()
         """,
         "inplace-recurrent-buffer",
-        says=["MulBackward0", "3 times"],
+        says=["MulBackward0", "3 times", "each read of `h`"],
     ),
     case(
         "rnn_fills_its_output",

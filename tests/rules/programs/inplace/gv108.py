@@ -140,6 +140,25 @@ PROGRAMS: list[Case] = [
         "graph-kept-past-a-step",
     ),
     case(
+        "kept_graph_of_a_state_that_two_lines_walk",
+        """
+        import torch
+        from torch import nn
+        cell, out = nn.Linear(4, 2), nn.Linear(2, 2)
+        opt = torch.optim.SGD([*cell.parameters(), *out.parameters()], lr=0.1)
+        h = torch.zeros(3, 2)
+        for step in range(3):
+            h = out(cell(torch.cat([torch.ones(3, 2), h], dim=1))).tanh()
+            if step == 0:
+                h.pow(2).mean().backward(retain_graph=True)
+            else:
+                h.pow(2).sum().backward(retain_graph=True)
+            opt.step()  # CULPRIT
+        """,
+        "retain-graph-stale-weights",
+        says=["Detach `h` where one step ends"],
+    ),
+    case(
         "features_made_before_the_loop",
         """
         import torch

@@ -67,7 +67,10 @@ PROGRAMS: list[Case] = [
             h.detach()  # CULPRIT
         """,
         "hidden-state-not-detached",
-        says=["`h.detach()` gives a new tensor"],
+        says=[
+            "`h.detach()` gives a new tensor",
+            "Keep what it gives: `h = h.detach()`",
+        ],
     ),
     case(
         "running_mean_that_the_pass_needs",

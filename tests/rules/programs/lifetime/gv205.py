@@ -55,5 +55,6 @@ PROGRAMS: list[Case] = [
             loss.backward(retain_graph=True)
         """,
         "retain-graph-hides-growth",
+        says=["Detach it where one iteration ends"],
     ),
 ]

@@ -20,6 +20,7 @@ PROGRAMS: list[Case] = [
             b = b - 0.1 * b.grad  # CULPRIT
         """,
         "reassigned-leaf",
+        says=["`with torch.no_grad(): w -= …`"],
     ),
     case(
         "list_of_parameters_rebuilt",
@@ -33,7 +34,7 @@ PROGRAMS: list[Case] = [
             params = [p - 0.1 * p.grad for p in params]  # CULPRIT
         """,
         "reassigned-leaf",
-        says=["`params`"],
+        says=["each tensor of `params`"],
     ),
     case(
         "attribute_rebuilt",

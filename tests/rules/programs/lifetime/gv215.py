@@ -14,5 +14,6 @@ PROGRAMS: list[Case] = [
         h.retain_grad()
         """,
         "retain-grad-without-graph",
+        says=["ask only `if h.requires_grad`"],
     ),
 ]

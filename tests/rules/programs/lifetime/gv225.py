@@ -16,5 +16,6 @@ PROGRAMS: list[Case] = [
             (a * t - 1).pow(2).mean().backward()
         """,
         "gradient-before-backward",
+        says=["`a.grad = None`"],
     ),
 ]
