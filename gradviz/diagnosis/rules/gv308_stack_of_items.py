@@ -41,7 +41,7 @@ from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
 _FIX = (
-    "Keep tensors: `torch.stack(values)` for a list of them. Use `.item()` only for "
+    "Keep tensors: `torch.stack` makes one of a list of them. Use `.item()` only for "
     "what is printed or logged."
 )
 _FIXES = {

@@ -53,7 +53,6 @@ def words(history: History, cut: Cut) -> Words:
     return Words(
         f"`{history.text(call.site)}` in {history.line(call.site)} is a yes or no "
         "without a gradient: the graph ends here.",
-        "Use a smooth gate (`torch.sigmoid`), a surrogate loss, or a straight-through "
-        "estimator: `soft + (hard - soft).detach()`.",
+        "Use a smooth gate in its place: `torch.sigmoid(…)` of what is compared there.",
         call.site,
     )

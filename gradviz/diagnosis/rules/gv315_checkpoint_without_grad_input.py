@@ -50,8 +50,7 @@ def words(history: History, cut: Cut) -> Words:
     return Words(
         f"`{history.text(site)}` runs its block without gradients, and none of its "
         "inputs requires grad: backward will not come back to it.",
-        f"Pass `{_HOW}=False`, or let an input require grad "
-        "(`model.enable_input_require_grads()` in transformers).",
+        f"Pass `{_HOW}=False`.",
         chosen.site,
         line=chosen.line,
         related=(ran, *called),

@@ -30,18 +30,31 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
+from gradviz.dependence.op_families import plain
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rules._report import Words, cut_rule
-from gradviz.program import History
+from gradviz.program import History, RawSite
+
+_DISCRETE = ("bernoulli", "binomial", "poisson", "multinomial")
 
 
 @cut_rule("GV317", "sample-cuts-gradient", "sample")
 def words(history: History, cut: Cut) -> Words:
     site = cut.place
+    is_discrete = plain(cut.call.op) in _DISCRETE  # what `rsample` refuses
     return Words(
         f"`{history.text(site)}` draws without gradients: what its distribution was "
         "made from is cut off.",
-        "Use `rsample()`, or a loss with `log_prob(sample)`.",
+        _scored(history, site) if is_discrete else "Use `rsample()`.",
         site,
-        edit=renamed(site, {"sample": "rsample"}),
+        edit=None if is_discrete else renamed(site, {"sample": "rsample"}),
     )
+
+
+def _scored(history: History, site: RawSite | None) -> str:
+    text, names = history.text(site), history.places.targets(site)
+    drawn, draws, _ = text.partition(".sample(")
+    if draws and len(names) == 1:
+        return f"Use a loss with `{in_code(drawn)}.log_prob({names[0]})`."
+    return "Use a loss with `log_prob` of what is drawn."

@@ -67,8 +67,8 @@ def check(history: History) -> Iterator[Hit]:
                 f"graph of the result ends there, and {passes} can reach {names}."
             )
             fix = (
-                "Compute with the result itself: `F.linear(x, weight)`, or "
-                '`torch.func.functional_call(layer, {"weight": weight}, x)`.'
+                f"Compute with the result itself, not with {name}: "
+                "`torch.func.functional_call` runs a layer with other weights."
             )
         yield Hit(
             what,

@@ -103,13 +103,13 @@ def _lost(
 def _hit(history: History, site: RawSite, how: Lost, behind: set[int]) -> Hit:
     root = history.backwards[-1]
     what = _WORDS[how.fate].format(name=how.name, line=how.line)
+    named = f"`{how.name}`" if how.name else "its result"
     fixes = {
-        "last iteration": f"Add up over the iterations, `total = total + {how.name}`, "
-        "or call `backward()` in the loop.",
-        "overwritten": f"Add to it: `{how.name} = {how.name} + …`, or give the two "
-        "losses two names and add them; if it was a trial, take the line out.",
+        "last iteration": f"Add `{how.name}` up over the iterations, and call "
+        "`backward()` on the sum.",
+        "overwritten": f"Add to it: `{how.name} = {how.name} + …`.",
     }
-    fix = fixes.get(how.fate, "Add it to the loss, or leave it out.")
+    fix = fixes.get(how.fate, f"Add {named} to the loss.")
     at = None if how.line is None else history.places.at_line(site[0], how.line)
     kept = None if how.bound is None else history.places.at_line(site[0], how.bound)
     over = how.fate == "overwritten"  # there it is lost, and that line is the odd one

@@ -34,7 +34,9 @@ from collections.abc import Iterator
 
 from gradviz.dependence.cuts import sampled
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.decisions.sites import same_line
+from gradviz.diagnosis.edits.calls import operand_text
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, Value
 
@@ -87,13 +89,14 @@ def _hit(
     history: History, backward: Backward, mean: Call, given: Value, use: Call
 ) -> Hit:
     count, by = mean.inputs[0].shape[0], history.name(given, "its input")
+    y = in_code(operand_text(history, mean.site, ("mean",)))
     return Hit(
         f"`{history.text(mean.site)}` ({history.line(mean.site)}) is a mean over "
         f"{count} samples, so its derivative by {by} has for each sample only "
         f"1/{count} of that sample's derivative. `{history.text(use.site)}` "
         f"({history.line(use.site)}) computes with it.",
         backward.site,
-        "Differentiate the sum, `y.sum()`, or give `grad_outputs=torch.ones_like(y)`.",
+        f"Differentiate the sum, `{y}.sum()`, not the mean.",
         symptom=use.site,
         related=(Related("used here", use.site),),
         tensors=(given.tensor,),

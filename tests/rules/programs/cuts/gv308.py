@@ -54,6 +54,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "stack-of-items",
+        says=["makes one of a list"],
         related=["comes back as a constant"],
     ),
     case(

@@ -45,7 +45,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "threshold-cuts-gradient",
-        says=["gate.weight"],
+        says=["gate.weight", "of what is compared there"],
     ),
     case(
         "learned_threshold",

@@ -24,6 +24,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "checkpoint-without-grad-input",
+        says=["Pass `use_reentrant=False`."],
     ),
     case(
         "checkpoints_of_a_configured_kind",

@@ -22,7 +22,27 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "sample-cuts-gradient",
-        says=["bias"],
+        says=["bias", "Use `rsample()`."],
+    ),
+    case(
+        "sampled_switches",
+        """
+        import torch
+        from torch import nn
+
+        encoder, decoder = nn.Linear(4, 3), nn.Linear(3, 4)
+        opt = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()])
+        for step in range(2):
+            x = torch.randn(5, 4)
+            switches = torch.distributions.Bernoulli(logits=encoder(x))
+            on = switches.sample()  # CULPRIT
+            loss = (decoder(on) - x).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "sample-cuts-gradient",
+        says=["Use a loss with `switches.log_prob(on)`."],
     ),
     case(
         "actor_that_learns_from_its_entropy_alone",

@@ -45,7 +45,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "parameter-from-result",
-        says=["functional_call"],
+        says=["functional_call", "not with `main.weight`"],
     ),
     case(
         "generated_weights_copied",

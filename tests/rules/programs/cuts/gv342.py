@@ -90,7 +90,7 @@ PROGRAMS: list[Case] = [
             print(f"epoch {epoch}: {loss.item():.3f}")
         """,
         "loss-left-out",
-        says=["nothing reads `weighted`"],
+        says=["nothing reads `weighted`", "Add `weighted` to the loss"],
     ),
     case(
         "only_the_last_step_of_a_sequence",
@@ -125,7 +125,10 @@ PROGRAMS: list[Case] = [
             print(epoch, loss.item())
         """,
         "loss-left-out",
-        says=["at most the loss of the last iteration is left"],
+        says=[
+            "at most the loss of the last iteration is left",
+            "Add `loss` up over the iterations",
+        ],
         related=["the loop"],
     ),
     case(

@@ -25,7 +25,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "derivative-of-a-mean",
-        says=["1/20"],
+        says=["1/20", "`y.sum()`, not the mean"],
     ),
     case(
         "derivative_of_a_sum_and_of_a_mean_by_weights",
