@@ -186,9 +186,10 @@ def _hit(
     late: bool,
 ) -> Hit:
     name = f"`{first.name}`" if first.name else f"the {first.kind} optimizer"
-    fix = "Create the optimizer after the layer, or call `optimizer.add_param_group`."
+    fix = "Create the optimizer after the layer."
     if late:
-        fix = "Give the optimizer what is new: `optimizer.add_param_group`."
+        told = f"{first.name}.add_param_group" if first.name else "add_param_group"
+        fix = f"Give the optimizer what is new: `{told}(…)`."
     names, made = learning.listed(history, tensors), history.at(first.made)
     around = () if made is None or site is None else made.frames
     taken = next((each for each in around if site and each[0] is site[0]), first.site)

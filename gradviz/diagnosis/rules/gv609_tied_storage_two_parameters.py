@@ -97,7 +97,7 @@ def _drag(history: History, tie: Call, step: Call, moved: Value, dragged: Value)
         f"first: the step in {history.line(step.site)}, which was given only "
         f"{names[1]}, moves both, and running the line again changes nothing.",
         tie.site,
-        "Copy the values: `target.data.copy_(source.data)`, or load_state_dict().",
+        "Copy the values instead, with `copy_()`.",
         related=(Related("moves both", step.site),),
         edit=values_copied(tie.site),
         tensors=(moved.tensor, dragged.tensor),
@@ -123,7 +123,7 @@ def _hit(history: History, one: Value, other: Value) -> Hit:
         f"{names} are two parameters over one memory: a step updates it once for each "
         "of them.",
         tie.site if tie is not None else made,
-        "Share the parameter itself: `b.weight = a.weight`.",
+        "Share the parameter itself, not its memory alone.",
         edit=shared_parameter(tie.site if tie is not None else made),
         related=(Related("constructed here", made),) if tie is not None else (),
         tensors=(one.tensor, other.tensor),

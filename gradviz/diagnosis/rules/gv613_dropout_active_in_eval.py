@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of, words
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -108,13 +109,13 @@ def _unreached(
     owner = history.program.modules.get(around.module)
     kind = owner.kind if owner is not None else "the module around it"
     site = module.site or call.site
+    made = in_code(history.text(module.site))
     return Hit(
         f"`{history.text(site)}` ({history.line(site)}) is in training mode while "
         f"`{kind}`, which calls it, is in evaluation mode: it is no part of that "
         "module, so eval() does not reach it, and it draws a new mask in every call.",
         site,
-        "Make it in `__init__`, as `self.drop = nn.Dropout(p)`, or call "
-        "`F.dropout(x, p, training=self.training)`.",
+        f"Make it once, in `__init__` of `{kind}`: `self.… = {made}`.",
         symptom=call.site,
         certainty=0.8,
     )
@@ -176,7 +177,7 @@ def _functions(history: History) -> Iterator[Hit]:
                 f"`{history.text(call.site)}` drops elements although {name} is in "
                 "evaluation mode: the function does not know the mode of the module.",
                 call.site,
-                "Pass `training=self.training`, or use an `nn.Dropout` layer.",
+                "Pass `training=self.training`.",
                 symptom=outermost(history, around).site,
                 edit=with_keyword(call.site, "training", "self.training"),
             )

@@ -30,7 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.edits.leaves import method_in, value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import origin, origin_call
@@ -93,6 +95,10 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
         for place, each in enumerate(operands, 1)
     )
     fix = _fix(odd, others, integers)
+    if odd.dtype == "bool" and not others and not integers:
+        x = in_code(history.name(odd, "").strip("`"))
+        inverts = plain(call.op) in ("sub", "rsub")
+        fix = f"Invert it with `~{x}`." if inverts else f"Compute with `{x}.float()`."
     needs = f"`{call.op}` needs one dtype, but {listed}"
     if integers:
         needs = f"`{call.op}` needs integers here"
@@ -145,8 +151,6 @@ def _fix(odd: Value, others: list[Value], integers: bool) -> str:
             "Make it integers where it is created: `.long()`, or `dtype=torch.int64`."
         )
     wanted = others[0].dtype if others else "float32"
-    if odd.dtype == "bool" and not others:
-        return "Invert a mask with `~mask`; to compute with it, use `mask.float()`."
     if "int" in odd.dtype and "float" in wanted:
         return "Make it a float where it is created: `1.0` for `1`, or `.float()`."
     return f"Give both one dtype: `.to(torch.{wanted})`, or `dtype=` on creation."

@@ -39,6 +39,7 @@ from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.decisions.numbers import of_size
 from gradviz.diagnosis.edits.shapes import first_size
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -105,7 +106,8 @@ def _hit(history: History, call: Call) -> Hit:
             f" The layer takes the {flat} numbers of dimensions 1 to "
             f"{len(operands[0].shape) - 1} as one: its input was not flattened so far."
         )
-        fix = "Flatten all but the first dimension: `x.flatten(1)`."
+        x = in_code(history.name(operands[0], "").strip("`"))
+        fix = f"Flatten all but the first dimension: `{x}.flatten(1)`."
     if lost is not None:
         culprit, fix = lost.call.site, _FIXES[lost.is_first]
         what = "samples" if lost.is_first else "elements"

@@ -63,7 +63,7 @@ def _hit(history: History, key: int, steps: list[OptimizerCall]) -> Hit:
         f"{name} steps {times}, and no backward pass ever ran: no parameter has a "
         f"gradient, and the steps change nothing.{slip}",
         site,
-        "Call `loss.backward()` before `step()`.",
+        "Call `backward()` on the loss before `step()`.",
         severity="warning" if several else "info",
         symptom=steps[0].site,
         line=line,

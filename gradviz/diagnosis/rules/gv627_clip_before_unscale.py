@@ -50,16 +50,18 @@ def check(history: History) -> Iterator[Hit]:
             continue
         if inf in (*call.arguments[1:], *call.keywords.values()):
             continue
+        scaler, scales, _ = history.text(met.scale.site).partition(".scale(")
+        optimizer = only_optimizer(history)
         yield Hit(
             f"`{history.text(call.site)}` clips gradients that are still {met.times} "
             f"too large: the loss was scaled in {history.line(met.scale.site)}. Once "
             "they are unscaled, they are far below the limit.",
             call.site,
-            "Call `scaler.unscale_(optimizer)` before clipping.",
+            f"Call `{scaler}.unscale_({optimizer or '…'})` before clipping."
+            if scales
+            else "Unscale the gradients before clipping, with `unscale_()`.",
             symptom=call.site,
             related=(Related("loss scaled here", met.scale.site),),
-            edit=unscaled(
-                call.site, met.scale.site, only_optimizer(history), step=False
-            ),
+            edit=unscaled(call.site, met.scale.site, optimizer, step=False),
         )
         return

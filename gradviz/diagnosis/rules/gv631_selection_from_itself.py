@@ -106,8 +106,8 @@ def _hit(history: History, site: RawSite, calls: list[Call]) -> Hit:
         f"{list(picked.shape)}: from the second call on it picks from what the last "
         "call has picked. What was there at first is gone.",
         site,
-        f"Give what was picked a name of its own, and leave {name} as it is: "
-        "`picked = …`, and `picked` below.",
+        "Give what was picked a name of its own, read that one below, and leave "
+        f"{name} as it is.",
         symptom=calls[1].site,
         related=(Related("made here", made.site),) if made is not None else (),
         tensors=(table.tensor,),

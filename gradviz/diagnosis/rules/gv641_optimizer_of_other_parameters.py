@@ -107,8 +107,8 @@ def _of_copies(
         "nothing.",
         site,
         "Give the optimizer the parameters that the loss is computed from. If the "
-        "copies are made anew for each step, hand their gradients on instead, "
-        "`own.grad = copy.grad.clone()` for each pair.",
+        "copies are made anew for each step, copy their gradients to the parameters "
+        "instead.",
         symptom=step,
         tensors=tuple(copied),
         certainty=0.9,

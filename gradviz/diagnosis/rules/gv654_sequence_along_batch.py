@@ -163,13 +163,11 @@ def _hit(
     call = scan.call
     along = axes_in(scan.along)[0].size
     does = "compares the elements of" if scan.attends else "goes along"
-    said = "batch_first" in history.text(site)
+    is_fixed = "batch_first" in history.text(site) and scan.attends
     first = not scan.batch_first
-    fix = (
-        "Say `batch_first=True`, or give it `x.transpose(0, 1)`."
-        if first
-        else "Give it `x.transpose(0, 1)`, or leave `batch_first=True` out."
-    )
+    fix = "Say `batch_first=True`." if first else "Leave `batch_first=True` out."
+    if is_fixed or not any(each in history.text(site) for each in _LAYERS):
+        fix = "Give it its input transposed: `.transpose(0, 1)`."
     return Hit(
         f"`{history.text(call.site)}` ({history.line(call.site)}) {does} a dimension "
         f"of {along}, and these are the samples: {_why(history, loss, scan, reason)} "
@@ -186,7 +184,7 @@ def _hit(
             ),
         ),
         edit=None
-        if said and scan.attends
+        if is_fixed
         else with_keyword(site, "batch_first", str(first), of=_LAYERS),
         certainty=0.75 if reason == "dropped" else 0.85,
     )

@@ -198,10 +198,12 @@ def _hit(
             f"`{loss.op}` ({where}) compares the two: each sample is trained towards "
             "the target of another."
         )
-        fix = (
-            "Make one permutation and index both with it: `order = "
-            "torch.randperm(len(x)); x, y = x[order], y[order]`."
-        )
+        fix = "Put the other side in the same order, with the same index."
+        if also is not None:
+            fix = (
+                f"Make one permutation, `torch.randperm({axis.root.size})`, and index "
+                "both with it."
+            )
     return Hit(
         message,
         _decided(history, meeting, call, kept),

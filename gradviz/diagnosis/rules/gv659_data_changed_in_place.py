@@ -39,6 +39,7 @@ from math import prod
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import CONSTANTS, plain
+from gradviz.diagnosis._rewrites import out_of_place as rewritten
 from gradviz.diagnosis._words import variable
 from gradviz.diagnosis.edits.writes import out_of_place, receiver
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -55,6 +56,7 @@ _LAYERS = words(
 _NORMS = words("batch_norm instance_norm")
 """What takes running statistics beside its data."""
 
+_LONG = 60  # characters of a line in a fix
 _MOST = 4  # writes of a line that are looked into
 
 
@@ -203,14 +205,16 @@ def _hit(history: History, first: Call) -> Hit:
     )
     of = history.name(source, "") if source is not None else ""
     what = f"`{name}`" if name else "a tensor that comes by again"
+    new = rewritten(history, first.site)
     view = f"It is a view of {of}, so this" if of and of != what else "This"
     return Hit(
         f"`{history.text(first.site)}` changes {what} in place. {view} "
         "writes into the data itself: after the next backward pass the same elements "
         "come by again, and are changed once more, from epoch to epoch.",
         first.site,
-        "Make a new tensor and leave the data as it is: `x = x + …` instead of "
-        "`x += …`, or change a `.clone()`.",
+        f"Make a new tensor: `{new}`."
+        if new and len(new) <= _LONG
+        else "Change a copy of it, a `.clone()`, and leave the data as it is.",
         symptom=first.site,
         related=(
             *([Related("view made here", base.site)] if base is not None else []),

@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from gradviz.dependence.alike import alike
 from gradviz.dependence.flow import name_of as name_of_op
 from gradviz.dependence.terms import cancels
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import aliased_at
 from gradviz.diagnosis.rules._lifetime import name_of
@@ -184,7 +185,7 @@ def _kept(history: History, call: Call, alias: Call) -> Hit:
         "kept is no copy, it has the same memory and changes with it. The difference "
         "is 0.",
         alias.site,
-        "Keep a copy: `p.detach().clone()`.",
+        f"Keep a copy: `{in_code(history.text(alias.site))}.clone()`.",
         symptom=call.site,
         related=(Related("subtracted here", call.site),),
         nodes=call.nodes,
@@ -205,7 +206,7 @@ def _difference(history: History, call: Call) -> Hit:
     name = name_of(history, one, "one tensor")
     if one.tensor == other.tensor:
         what = f"both sides are {name}, the same tensor"
-        fix = "Keep a copy with memory of its own: `[p.detach().clone() for p in …]`."
+        fix = "Keep a copy with memory of its own: `.detach().clone()` of each tensor."
     elif again is not None:
         what = (
             f"both sides are computed in the same way from the same values, the second "
@@ -279,7 +280,8 @@ def _hit(history: History, call: Call, one: Value, other: Value) -> Hit:
         f"prediction and target are one memory.{wrote} The loss is 0 and so is its "
         "gradient, whatever the model computes.",
         culprit.site,
-        "Write into a copy of its own: `target = prediction.detach().clone()`.",
+        "Make the target a copy with memory of its own: "
+        f"`{in_code(name.strip('`'))}.detach().clone()`.",
         symptom=call.site,
         related=(
             *(() if alias is None else (Related("made an alias here", alias.site),)),

@@ -65,7 +65,7 @@ def check(history: History) -> Iterator[Hit]:
 def _hit(history: History, clip: Call, step: OptimizerCall) -> Hit:
     made = _made(history, clip)
     how = (
-        "An iterator such as `model.parameters()` is"
+        "An iterator such as `parameters()` gives is"
         if made is None
         else f"The iterator that {history.line(made)} makes is"
     )
@@ -74,7 +74,7 @@ def _hit(history: History, clip: Call, step: OptimizerCall) -> Hit:
         f"clipped, and {history.line(step.site)} applies the gradients as they are. "
         f"{how} empty once an optimizer or a loop has walked it.",
         made or clip.site,
-        "Make a list of it, which can be walked again; or pass `model.parameters()`.",
+        "Make a list of it, which can be walked again.",
         symptom=clip.site if made is not None else step.site,
         edit=walked_again(made, safe=True),
         related=(Related("applied here, unclipped", step.site),),

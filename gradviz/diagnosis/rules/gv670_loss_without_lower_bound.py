@@ -180,7 +180,7 @@ def _hit(history: History, backward: Backward, root: Value) -> Hit:
         "gives, and has no least value: the optimizer makes it fall without end, which "
         "makes the model worse in each step.",
         site,
-        "Turn its sign round, `loss = -loss`, or let the optimizer `maximize=True`.",
+        "Turn its sign round.",
         symptom=backward.site,
         related=(Related("minimised here", backward.site),),
         tensors=(root.tensor,),
@@ -197,7 +197,7 @@ def _term_hit(
         f"term {account.name(term)}: it counts negatively and may grow without end, so "
         "the optimizer makes it large instead of small.",
         term.site,
-        "Turn the sign of this term round, or bound it.",
+        "Turn the sign of this term round.",
         symptom=backward.site,
         related=(Related("minimised here", backward.site),),
         tensors=() if term.value is None else (term.value.tensor,),

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import prod
 
 from gradviz.diagnosis.custom_functions import (
     named,
@@ -60,9 +61,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{index} of {name}.forward, which has the shape {match[4]}.",
             culprit=site,
             line=line,
-            fix="Give each gradient the shape of its input: undo broadcasting with "
-            "`g.sum_to_size(x.shape)`, undo reductions with `g.expand(x.shape)`, and "
-            "check the order of the returned gradients.",
+            fix=_fix(match[3], match[4], exchanged),
             symptom=event.site,
             related=(
                 Related("forward takes its inputs here", forward),
@@ -70,6 +69,18 @@ def check(history: History) -> Iterator[Hit]:
             ),
             explains=True,
         )
+
+
+def _fix(got: str, wanted: str, exchanged: bool) -> str:
+    """Return what brings a gradient to the shape of its input."""
+    if exchanged:
+        return "Return the gradients in the order of the inputs of forward."
+    has, needs = (prod(map(int, re.findall(r"\d+", each))) for each in (got, wanted))
+    if has > needs:
+        return "Undo the broadcasting: `sum_to_size` gives it the shape of its input."
+    if has < needs:
+        return "Undo the reduction: `expand` the gradient to the shape of its input."
+    return "Give it the shape of its input."
 
 
 def _bound_at(history: History, custom: CustomFunction, index: int) -> int | None:

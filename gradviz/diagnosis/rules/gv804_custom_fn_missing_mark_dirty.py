@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.leaves import marked_dirty
+from gradviz.diagnosis.edits.writes import receiver
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, CustomFunction, History, Value
 
@@ -47,13 +48,14 @@ def check(history: History) -> Iterator[Hit]:
 def _hit(
     history: History, custom: CustomFunction, outer: Call, write: Call, value: Value
 ) -> Hit:
+    x = receiver(history, write.site).partition("[")[0]
+    x, what = (x, f"`{x}`") if x.isidentifier() else ("…", "that input")
     return Hit(
         f"{custom.name}.forward changes its input {history.name(value, 'tensor')} in "
         f"place (`{history.text(write.site)}`, {history.line(write.site)}), but does "
         f"not call ctx.mark_dirty: autograd does not know of the change.",
         culprit=write.site,
-        fix="Call `ctx.mark_dirty(x)` in forward and return x, or compute into a new "
-        "tensor.",
+        fix=f"Call `ctx.mark_dirty({x})` in forward, and return {what}.",
         symptom=outer.site,
         related=(Related("applied here", outer.site),),
         nodes=outer.nodes,

@@ -41,7 +41,9 @@ from types import CodeType
 
 from gradviz.dependence import learning
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.custom_functions import return_place
+from gradviz.diagnosis.edits.writes import receiver
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.program import Backward, Call, History, Node, NodeRun
@@ -89,7 +91,7 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
             f" `{history.text(site)}` writes into a copy, as an index that is no slice "
             "makes one, and the zeros stay."
         )
-        fix = "Assign to the index instead: `x[mask] = …`."
+        fix = f"Assign to the index instead: `{in_code(receiver(history, site))} = …`."
     return Hit(
         f"{custom.name}.backward gives zeros for every gradient that it gets: "
         f"{learning.listed(history, lost)} behind it cannot learn.{why}",

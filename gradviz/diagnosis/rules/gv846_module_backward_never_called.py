@@ -199,7 +199,7 @@ def _computed(layer: Layer) -> str:
 
 def _fix(layer: Layer) -> str:
     """Return how the same is written as a Function."""
-    given = parameters(layer.forward)[1:] if layer.forward is not None else ["x"]
+    given = parameters(layer.forward)[1:] if layer.forward is not None else ["…"]
     own, made = _own(layer)
     keeps = f", keeps {joined(f'`ctx.{each} = {each}`' for each in own)}" if own else ""
     if made:
@@ -207,7 +207,7 @@ def _fix(layer: Layer) -> str:
             f", puts {joined(f'`{each}`' for each in made)} on `ctx`, not on `self`"
         )
     nones = f", and None for {joined(f'`{each}`' for each in own)}" if own else ""
-    takes = parameters(layer.backward)[1:] or ["grad"]
+    takes = parameters(layer.backward)[1:] or ["…"]
     applied = ", ".join([*given, *(f"self.{each}" for each in own)])
     return (
         "Make it a `torch.autograd.Function` with two static methods: "

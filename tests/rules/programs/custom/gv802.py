@@ -21,6 +21,7 @@ PROGRAMS: list[Case] = [
         Total.apply(x).sum().backward()
         """,
         "custom-fn-wrong-shape",
+        says=["Undo the reduction"],
     ),
     case(
         "gradients_swapped",
@@ -40,7 +41,7 @@ PROGRAMS: list[Case] = [
         Linear.apply(x, w).sum().backward()
         """,
         "custom-fn-wrong-shape",
-        says=["input 0", "[4, 3]"],
+        says=["input 0", "[4, 3]", "in the order of the inputs"],
     ),
     case(
         "gradient_with_a_name_in_a_wrong_shape",

@@ -41,5 +41,6 @@ PROGRAMS: list[Case] = [
         Clip.apply(w * 3).sum().backward()
         """,
         "custom-fn-missing-mark-dirty",
+        says=["and return `x`"],
     ),
 ]

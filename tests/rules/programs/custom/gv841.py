@@ -71,6 +71,6 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "custom-fn-zero-gradient",
-        says=["writes into a copy"],
+        says=["writes into a copy", "`result[inside] = …`"],
     ),
 ]

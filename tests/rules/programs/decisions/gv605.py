@@ -71,7 +71,7 @@ PROGRAMS: list[Case] = [
             learner.learn(task)
         """,
         "optimizer-stale-params",
-        says=["`learner.opt`"],
+        says=["`learner.opt.add_param_group(…)`"],
     ),
     case(
         "an_optimizer_made_anew_just_before_the_head",

@@ -25,6 +25,6 @@ PROGRAMS: list[Case] = [
         net(torch.randn(2, 1, 28, 28)).sum().backward()
         """,
         "shape-mismatch",
-        says=["not flattened"],
+        says=["not flattened", "….flatten(1)"],
     ),
 ]

@@ -44,7 +44,7 @@ for x, y in batches:
             opt.step()
         """,
         "tied-storage-two-parameters",
-        says=["dec.weight", "enc.weight"],
+        says=["dec.weight", "enc.weight", "not its memory alone"],
     ),
     case(
         "weights_tied_by_a_second_parameter",
@@ -87,6 +87,6 @@ for x, y in batches:
             opt.step()
         """,
         "tied-storage-two-parameters",
-        says=["target.weight", "online.weight", "copy_"],
+        says=["target.weight", "online.weight", "copy_", "Copy the values instead"],
     ),
 ]

@@ -100,6 +100,6 @@ PROGRAMS: list[Case] = [
                 print(net(torch.randn(8, 4)).argmax(1))
         """,
         "dropout-active-in-eval",
-        says=["eval() does not reach it"],
+        says=["eval() does not reach it", "`self.… = nn.Dropout(p=0.5)`"],
     ),
 ]

@@ -48,7 +48,7 @@ PROGRAMS: list[Case] = [
         (w * (1 - mask)).sum().backward()
         """,
         "dtype-mismatch",
-        says=["bool"],
+        says=["bool", "Invert it with `~mask`."],
     ),
     case(
         "integers_for_a_loss_of_floats",

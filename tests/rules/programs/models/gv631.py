@@ -33,7 +33,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "selection-from-itself",
-        says=["`self.alpha`", "[3]", "[8]"],
+        says=["`self.alpha`", "[3]", "[8]", "leave `self.alpha` as it is."],
     ),
     case(
         "class_weights_of_a_batch_under_a_name_of_their_own",

@@ -31,7 +31,7 @@ PROGRAMS: list[Case] = [
                 opt.step()
         """,
         "sequence-along-batch",
-        says=["dimension of 8"],
+        says=["dimension of 8", "Say `batch_first=True`."],
     ),
     case(
         "gru_averaged_over_its_batch",
@@ -106,7 +106,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "sequence-along-batch",
-        says=["transpose(0, 1)"],
+        says=["Leave `batch_first=True` out."],
     ),
     case(
         "batches_of_a_loader_into_time",

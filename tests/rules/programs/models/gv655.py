@@ -23,7 +23,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "moved-apart",
-        says=["40 samples"],
+        says=["40 samples", "`torch.randperm(40)`, and index both"],
     ),
     case(
         "inputs_shuffled_alone",
@@ -46,7 +46,7 @@ PROGRAMS: list[Case] = [
                 opt.step()
         """,
         "moved-apart",
-        says=["keeps the order"],
+        says=["keeps the order", "with the same index"],
     ),
     case(
         "images_flipped_without_masks",

@@ -33,6 +33,7 @@ PROGRAMS: list[Case] = [
                 opt.step()
         """,
         "data-changed-in-place",
+        says=["`x = x / 255`"],
     ),
     case(
         "standardised_batches_of_a_list",

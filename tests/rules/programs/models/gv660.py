@@ -19,7 +19,7 @@ for state, _ in batches:
     optimizer.step()
 """),
         "loss-of-itself",
-        says=("`q`", "clone()"),
+        says=["`q.detach().clone()`"],
     ),
     case(
         "target_is_a_detached_view",
@@ -68,6 +68,7 @@ for state, _ in batches:
             print(turn, train_client(client, batches))
         """,
         "loss-of-itself",
+        says=["of each tensor"],
         related=("subtracted here",),
     ),
     case(

@@ -24,7 +24,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "loss-without-lower-bound",
-        says=["never above 0"],
+        says=["never above 0", "Turn its sign round."],
     ),
     case(
         "error_negated",

@@ -20,7 +20,7 @@ PROGRAMS: list[Case] = [
         history = [train_step(torch.randn(4, 3)) for _ in range(3)]
         """,
         "step-without-backward",
-        says=["3 times"],
+        says=["3 times", "on the loss before `step()`"],
     ),
     case(
         "backward_uncalled",

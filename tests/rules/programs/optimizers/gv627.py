@@ -22,6 +22,7 @@ PROGRAMS: list[Case] = [
             scaler.update()
         """,
         "clip-before-unscale",
+        says=["`scaler.unscale_(opt)`"],
     ),
     case(
         "clipped_by_an_object_without_the_scaler",

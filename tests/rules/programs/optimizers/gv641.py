@@ -90,7 +90,11 @@ PROGRAMS: list[Case] = [
             outer.step()
         """,
         "optimizer-of-other-parameters",
-        says=["`outer` (line 6)", "`learner.0.bias`, `learner.0.weight`"],
+        says=[
+            "`outer` (line 6)",
+            "`learner.0.bias`, `learner.0.weight`",
+            "copy their gradients to the parameters",
+        ],
     ),
     case(
         "inner_loop_that_makes_new_leaves",

@@ -18,6 +18,7 @@ for x, y in batches:
     optimizer.step()
 """),
         "clip-of-nothing",
+        says=["which can be walked again."],
     ),
     case(
         "generator_kept_by_a_trainer",
