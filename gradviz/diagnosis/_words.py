@@ -43,7 +43,11 @@ def shortened(text: str) -> str:
 
 
 def in_code(text: str) -> str:
-    """Return an expression as code may call a method on it; "…" where it is long."""
+    """Return an expression as code may call a method on it; "…" where it is long.
+
+    >>> in_code("a + b"), in_code("x[0]"), in_code("")
+    ('(a + b)', 'x[0]', '…')
+    """
     node = parsed_expression(text) if 0 < len(text) <= _OPERAND else None
     if node is None:
         return "…"

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
 from gradviz.dependence.op_families import plain
-from gradviz.diagnosis._words import in_code
+from gradviz.diagnosis._words import code, in_code
 from gradviz.diagnosis.edits.calls import renamed
 from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History, RawSite
@@ -55,6 +55,6 @@ def words(history: History, cut: Cut) -> Words:
 def _scored(history: History, site: RawSite | None) -> str:
     text, names = history.text(site), history.places.targets(site)
     drawn, draws, _ = text.partition(".sample(")
-    if draws and len(names) == 1:
+    if draws and len(names) == 1 and code(history, site) == f"{names[0]} = {text}":
         return f"Use a loss with `{in_code(drawn)}.log_prob({names[0]})`."
     return "Use a loss with `log_prob` of what is drawn."

@@ -109,7 +109,7 @@ def _hit(history: History, site: RawSite, how: Lost, behind: set[int]) -> Hit:
         "`backward()` on the sum.",
         "overwritten": f"Add to it: `{how.name} = {how.name} + …`.",
     }
-    fix = fixes.get(how.fate, f"Add {named} to the loss.")
+    fix = fixes.get(how.fate, f"Add {named} to the loss of {history.line(root.site)}.")
     at = None if how.line is None else history.places.at_line(site[0], how.line)
     kept = None if how.bound is None else history.places.at_line(site[0], how.bound)
     over = how.fate == "overwritten"  # there it is lost, and that line is the odd one

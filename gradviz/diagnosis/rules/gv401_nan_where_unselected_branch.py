@@ -38,7 +38,8 @@ def check(history: History) -> Iterator[Hit]:
         selecting = history.node(selected_away(history, birth))
         name = selecting.name if selecting is not None else "a selection"
         site = selecting.site if selecting is not None else None
-        by = divisor_text(history, birth.site)
+        divides = birth.node.name.startswith("Div")
+        by = divisor_text(history, birth.site) if divides else ""
         x = in_code(by) if by else words.operand(history, birth)
         put = "1.0" if x == "…" else f"1.0 in place of `{x}`"
         found = words.hit(

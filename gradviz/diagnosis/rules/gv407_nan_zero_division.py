@@ -23,33 +23,35 @@ from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.edits.numbers import divisor, divisor_text, dtype_of, epsilon
 from gradviz.diagnosis.nonfinite import Birth
-from gradviz.program import History, Value
+from gradviz.program import Call, History, Value
 
 
 @words.birth_rule("GV407", "nan-zero-division", "division")
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the divisions by zero."""
-    by = _divisor(birth)
     what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
     return words.Told(
         f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
         f"{words.how_many(birth)}: {_why(history, birth)}.",
-        _fix(history, birth, by),
-        None if birth.call is None else divisor(birth.call, birth.site),
+        _fix(history, birth),
+        None
+        if birth.call is None or _is_number(birth.call)
+        else divisor(birth.call, birth.site),
     )
 
 
-def _fix(history: History, birth: Birth, by: Value | None) -> str:
+def _fix(history: History, birth: Birth) -> str:
     if birth.call is not None and any(0 in each.shape for each in birth.call.inputs):
         return "Leave the mean out where there is no element."
     keep, dtype = "Keep the divisor away from 0", dtype_of(birth.call)
     written = divisor_text(history, birth.site)
-    if not written:
+    if not written or birth.call is None or _is_number(birth.call):
         return f"{keep}."
-    if _is_root(history, by):
+    divided, d = birth.call.inputs[-1], in_code(written)
+    if _is_root(history, divided):
         return f"{keep}: add {epsilon(dtype)} inside of the root."
-    d, divided = in_code(written), None if birth.call is None else birth.call.inputs[-1]
-    if divided is None or divided.summary is None or (divided.summary.minimum or 0) < 0:
+    low = None if divided.summary is None else divided.summary.minimum
+    if low is None or low < 0:
         return f"{keep}: `torch.where({d} == 0, 1.0, {d})`."
     small = epsilon(dtype, "1e-8") if "float" in divided.dtype else "1"
     return f"{keep}: `{d}.clamp(min={small})`."
@@ -60,9 +62,17 @@ def _divisor(birth: Birth) -> Value | None:
     return None if birth.call is None else next(iter(birth.call.inputs[1:2]), None)
 
 
-def _is_root(history: History, value: Value | None) -> bool:
-    made = None if value is None else history.producer(value)
-    return made is not None and made.op.strip("_") in ("sqrt", "rsqrt", "pow")
+def _is_number(call: Call) -> bool:
+    """Tell whether it is the number 0 that a call divides by."""
+    return len(call.inputs) == 1 and 0 in numbers_in(call)
+
+
+def _is_root(history: History, value: Value) -> bool:
+    made = history.producer(value)
+    if made is None:
+        return False
+    op = made.op.strip("_")
+    return op == "sqrt" or (op == "pow" and 0.5 in numbers_in(made))
 
 
 def _why(history: History, birth: Birth) -> str:
@@ -70,7 +80,7 @@ def _why(history: History, birth: Birth) -> str:
     if call is not None and any(0 in value.shape for value in call.inputs):
         return "there is no element to take the mean of"
     by = _divisor(birth)
-    if call is not None and by is None and 0 in numbers_in(call):
+    if call is not None and _is_number(call):
         return "it divides by the number 0"
     if by is not None:
         name = history.name(by, "the divisor")

@@ -198,7 +198,7 @@ def _hit(
             f"`{loss.op}` ({where}) compares the two: each sample is trained towards "
             "the target of another."
         )
-        fix = "Put the other side in the same order, with the same index."
+        fix = "Put the other side in the same order."
         if also is not None:
             fix = (
                 f"Make one permutation, `torch.randperm({axis.root.size})`, and index "

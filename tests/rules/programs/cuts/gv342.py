@@ -90,7 +90,7 @@ PROGRAMS: list[Case] = [
             print(f"epoch {epoch}: {loss.item():.3f}")
         """,
         "loss-left-out",
-        says=["nothing reads `weighted`", "Add `weighted` to the loss"],
+        says=["nothing reads `weighted`", "Add `weighted` to the loss of line"],
     ),
     case(
         "only_the_last_step_of_a_sequence",

@@ -261,6 +261,7 @@ PROGRAMS: list[Case] = [
             loss.backward()
         """,
         "hidden-state-not-detached",
+        says=["Detach it where one iteration ends"],
     ),
     case(
         "state_under_another_name",

@@ -46,7 +46,7 @@ PROGRAMS: list[Case] = [
                 opt.step()
         """,
         "moved-apart",
-        says=["keeps the order", "with the same index"],
+        says=["keeps the order", "in the same order."],
     ),
     case(
         "images_flipped_without_masks",

@@ -68,6 +68,30 @@ PROGRAMS: list[Case] = [
         says=["`d.clamp(min=1e-8)`"],
     ),
     case(
+        "count_of_nothing_as_a_number",
+        """
+        import torch
+        x = torch.ones(3, requires_grad=True)
+        n = 0
+        y = (x / n).sum()  # CULPRIT
+        y.backward()
+        """,
+        "nan-zero-division",
+        says=["Keep the divisor away from 0."],
+    ),
+    case(
+        "root_of_zero_as_a_divisor",
+        """
+        import torch
+        x = torch.zeros(3, requires_grad=True)
+        n = (x * x).sum().sqrt()
+        y = (x / n).sum()  # CULPRIT
+        y.backward()
+        """,
+        "nan-zero-division",
+        says=["add 1e-12 inside of the root"],
+    ),
+    case(
         "all_targets_ignored",
         """
         import torch
