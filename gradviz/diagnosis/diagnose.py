@@ -34,7 +34,8 @@ class LookedAt:
     def __str__(self) -> str:
         passes = counted(self.passes, "backward pass")
         if self.of_passes > self.passes:
-            passes = f"{self.passes:,} of {counted(self.of_passes, 'backward pass')}"
+            whole = counted(self.of_passes, "backward pass")
+            passes = f"the {self.passes:,} recorded of {whole}"
         parts = [
             *([passes] if self.passes else []),
             counted(self.operations, "operation"),

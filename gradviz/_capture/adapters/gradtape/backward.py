@@ -228,11 +228,11 @@ class Passes:
             runs,
             log.passes_over + sum(map(len, self._running.values())) + 1,
         )
-        begun = _Running(index, given, numbers if told else (), runs)
-        self._running.setdefault(get_ident(), []).append(begun)
         if hand_over:
             mode.now.collected = collected
         log.loop.before_backward(number + 1 for number in numbers)
+        begun = _Running(index, given, numbers if told else (), runs)
+        self._running.setdefault(get_ident(), []).append(begun)
         return begun
 
     def _folded(self, collected: Collected) -> Folded[Node] | None:
