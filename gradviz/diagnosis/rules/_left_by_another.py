@@ -184,14 +184,14 @@ def _hit(history: History, optimizer: Optimizer, rows: list[_Left]) -> Hit:
     if cleared is not None:
         when = (
             f" `{history.text(cleared.site)}` in {history.line(cleared.site)} clears "
-            "them before that pass, and not behind it."
+            "them too early, before the pass that leaves them."
         )
     return Hit(
         f"The pass of {history.line(first.foreign.site)} that {other} steps with goes "
         f"through the parameters of {name}, and leaves gradients in "
         f"{learning.listed(history, first.tensors)}. Nothing clears them before {own} "
-        f"adds those of their own loss: in {len(rows):,} steps "
-        f"{history.line(first.step.site)} applies the sum, and so pushes them to what "
+        f"adds those of their own loss: at least {len(rows):,} times, "
+        f"{history.line(first.step.site)} applied the sum, and so pushed them to what "
         f"the other optimizer's loss wants, too.{when}",
         first.own.site if cleared is None else cleared.site,
         f"Clear these gradients right before their own pass: "

@@ -85,12 +85,11 @@ def _fix(history: History, found: Overwrite) -> str:
             f"Detach {joined([f'`{each}`' for each in names]) or 'what is carried'} "
             "where one step ends, and drop retain_graph=True."
         )
-    again = history.line(built_at(history, found.node, found.backward))
-    return (
-        f"Compute {again}, and what this pass takes from it, again after the step. "
-        "Where the pass before is not to train what comes earlier (a generator), give "
-        "that one a detached input: then retain_graph=True can go."
-    )
+    root = next(iter(found.backward.roots), None)
+    loss = None if root is None else history.producer(root, found.backward.index)
+    sites = built_at(history, found.node, found.backward), loss and loss.site
+    lines = dict.fromkeys(history.line(each) for each in sites if each)
+    return f"Compute {' and '.join(lines)} again after this step."
 
 
 def _is_carried(history: History, found: Overwrite) -> bool:

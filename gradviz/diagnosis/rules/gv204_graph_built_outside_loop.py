@@ -218,8 +218,12 @@ def _anew(
     rest = f"{drop}. If it is to stay what it is, `.detach()` it."
     if made is None or second.site is None or made[0] is second.site[0]:
         return f"Compute it again for every pass: move this line into the loop{rest}"
+    if name.startswith("`self."):
+        return (
+            f"Make {name} a property, which computes it whenever it is read, in the "
+            f"place of {history.line(made)}{rest}"
+        )
     lines = {line_of(each): each for one in alike for each in used_in(history, one)}
     used = [history.line(lines[each]) for each in sorted(lines)]
     where = f" ({learning.joined(used)})" if used else ""
-    where += " or in a property" if name.startswith("`self.") else ""
     return f"Compute {name or 'it'} anew in each forward, where it is used{where}{rest}"

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.learning import joined
 from gradviz.diagnosis._saved_writes import Overwrite, overwrites
 from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.edits.training import carried_cut, carried_names
@@ -61,9 +62,10 @@ def check(history: History) -> Iterator[Hit]:
             continue
         kept, why, fix, edit = keeping
         yield Hit(
-            f"{history.line(found.backward.site).capitalize()} walks on into the graph "
-            f"of `{history.text(kept)}` ({history.line(kept)}), {why}. An earlier pass "
-            "has walked it, and a step has changed the weights that it saved.",
+            f"`{history.text(found.backward.site)}` "
+            f"({history.line(found.backward.site)}) goes back through the graph of "
+            f"`{history.text(kept)}` ({history.line(kept)}) as well, {why}. Since then "
+            "a step has changed the weights that it needs.",
             kept,
             fix,
             symptom=found.backward.site,
@@ -92,7 +94,7 @@ def _kept(
             "made of it there, and drop retain_graph=True. Here it may stay for what "
             "else needs it."
         )
-        return built and (built, "which ran before the loop", fix, None)
+        return built and (built, "which ran once, before the loop", fix, None)
     crossing = crossing_into(history, walked[-1], second)
     if crossing is None:
         return None
@@ -100,7 +102,10 @@ def _kept(
     if kept is None:
         return None
     edit = carried_cut(history, kept, second, crossing.bridge, retained=True)
-    return kept, "of an earlier iteration", _cut(history, crossing, kept), edit
+    names = carried_names(history, kept, crossing.bridge)
+    carried = joined([f"`{each}`" for each in names]) or "what it gave"
+    why = f"of the iteration before, from which {carried} came"
+    return kept, why, _cut(history, crossing, kept), edit
 
 
 def _cut(history: History, crossing: Crossing, kept: RawSite | None) -> str:

@@ -115,9 +115,10 @@ def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
     if term.site and cut.site and term.site[0] is cut.site[0]:
         taken += f": {own}"
     return Words(
-        f"`{history.text(term.site)}` compares what comes out of a straight-through "
-        f"estimator ({there}) with the detached {passed}: its gradient goes to "
-        f"{passed} and none to {shown}.",
+        f"`{history.text(cut.site)}` ({there}) is a straight-through estimator: its "
+        f"result hands its gradient to {passed} alone. `{history.text(term.site)}` "
+        f"compares that result with the detached {passed}, so {shown} gets no gradient "
+        "from it.",
         f"{taken}.",
         term.site,
         related=(Related("the gradient goes past here", cut.site),),

@@ -109,11 +109,16 @@ def _is_flat(node: Node) -> bool:
     return node.custom is None and node.name.split("Backward")[0] in _FLAT
 
 
+def _said(history: History, node: Node) -> str:
+    text = history.text(node.site)
+    return f"`{text}` ({node.name})" if text else node.name
+
+
 def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:
     names = learning.listed(history, lost)
     return Hit(
-        f"{node.name} has derivative 0 everywhere: the gradient of {names} is exactly "
-        "zero, although the graph is connected.",
+        f"{_said(history, node)} has derivative 0 everywhere: the gradient of {names} "
+        "is exactly zero, although the graph is connected.",
         node.site,
         _fix(history, node),
         edit=_edit(history, node),
@@ -127,7 +132,7 @@ def _beside(
     history: History, account: Account, term: Term, node: Node, lost: set[int]
 ) -> Hit:
     return Hit(
-        f"{node.name} has derivative 0 everywhere: through it, "
+        f"{_said(history, node)} has derivative 0 everywhere: through it, "
         f"{words(history, account, term)} gives {learning.listed(history, lost)} "
         "nothing but zeros. They learn from the other terms of the loss alone.",
         node.site,

@@ -56,6 +56,12 @@ def _asks_to_learn(history: History, site: RawSite | None) -> bool:
     return isinstance(value, ast.Constant) and value.value is True
 
 
+def _value(history: History, site: RawSite | None) -> str:
+    """Return what the assignment sets, where it is written out."""
+    statement = history.places.statement(site)
+    return ast.unparse(statement.value) if isinstance(statement, ast.Assign) else ""
+
+
 def _written(history: History, site: RawSite | None) -> str:
     """Return the module as the assignment calls it."""
     statement = history.places.statement(site)
@@ -84,7 +90,7 @@ def _hit(
             edit=attribute_named(culprit or site, "requires_grad", line),
         )
     culprit = site or made_at(history, min(inside))
-    wanted = _asks_to_learn(history, site)
+    wanted, value = _asks_to_learn(history, site), _value(history, site)
     return Hit(
         f"A module has no switch `{attribute}`: what is assigned to it is a plain "
         f"attribute of {owner} ({module.kind}), and its {len(inside)} parameters keep "
@@ -92,6 +98,6 @@ def _hit(
         culprit,
         edit=switched_by_call(culprit),
         fix=f"Call the method: `{_written(history, site) or module.name or 'module'}"
-        f".requires_grad_({wanted})`.",
+        f".requires_grad_({value or wanted})`.",
         tensors=tuple(sorted(inside)),
     )

@@ -43,7 +43,7 @@ _PROBABILITIES = words("softmax sigmoid softmin")
 _LAYERS = words("Softmax Softmin Sigmoid")
 _CRITERIA = words("NLLLoss NLLLoss2d KLDivLoss CTCLoss")
 _ROUNDING = 1e-3
-_SO = "what it gives is no likelihood then, and neither is its gradient one's"
+_SO = "so its loss is no negative log-likelihood, and its gradient is wrong"
 _ORDERING = words("argmax max topk sort argsort detach cpu")
 
 
@@ -81,7 +81,7 @@ def _of_loss(history: History, call: Call, made: Call) -> Hit:
     return Hit(
         f"`{history.text(call.site)}` needs log-probabilities, which are never above "
         f"0, but `{given}` holds probabilities, of `{history.text(made.site)}` "
-        f"({history.line(made.site)}): {_SO}. Elsewhere the program needs the "
+        f"({history.line(made.site)}), {_SO}. Elsewhere the program needs the "
         "probabilities.",
         call.site,
         f"Give it the logarithm: `{given}.clamp_min(1e-8).log()`, or `log_softmax` of "
@@ -98,7 +98,7 @@ def _of_scores(history: History, call: Call, reason: str) -> Hit:
     dim = "-1" if "ctc" in call.op or len(call.inputs[0].shape) < 3 else "1"
     return Hit(
         f"`{history.text(call.site)}` needs log-probabilities, which are never above "
-        f"0, {reason}: {_SO}.",
+        f"0, {reason}, {_SO}.",
         call.site,
         f"Give it `{name}.log_softmax({dim})`.",
         tensors=(call.inputs[0].tensor,),
@@ -127,7 +127,7 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
     other = "`log_softmax` in place of `softmax`" if made else "`log_softmax` first"
     return Hit(
         f"`{history.text(call.site)}` needs log-probabilities, which are never above "
-        f"0, {reason}: {_SO}.{chosen.words(history)}",
+        f"0, {reason}, {_SO}.{chosen.words(history)}",
         chosen.site,
         f"Use {other}" + (f", or `{instead}`." if "nll" in call.op else "."),
         line=chosen.line,

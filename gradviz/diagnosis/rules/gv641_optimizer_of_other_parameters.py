@@ -131,11 +131,11 @@ def _of_new_leaves(
     if own.isdisjoint({*leaves, *told}) and _are_made_of(history, made, own):
         site = made[0].site
         yield Hit(
-            f"{optimizer_words(history, optimizer.key)} steps parameters that never "
-            f"have a gradient then: {history.line(site)} makes new leaves of them, and "
-            f"the pass in {history.line(passes[-1].site)} ends there. It reaches "
-            f"{len(leaves)} such leaves and none of the parameters, so the steps "
-            "change nothing.",
+            f"{history.line(site).capitalize()} makes new leaves of the parameters "
+            f"that {optimizer_words(history, optimizer.key)} steps, and the graph ends "
+            f"there: the pass in {history.line(passes[-1].site)} reaches {len(leaves)} "
+            "such leaves and none of the parameters. These never have a gradient, and "
+            "the steps change nothing.",
             site,
             "Compute what this line makes with its graph: without `nn.Parameter`, "
             "`.data` and `.detach()`.",

@@ -83,8 +83,9 @@ _REBUILD = (
     "before it is made."
 )
 _REPLACED = (
-    "This line reads `{0}` and binds its result to it: an earlier run of it has left "
-    "that in the place of what `{0}` was at first. Give the result a name of its own."
+    "This line puts its result in the place of `{0}`, so when it runs again it reads "
+    "that, and not what `{0}` was at first. Give the result a name of its own, and use "
+    "that name below."
 )
 _UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state = …`."
 

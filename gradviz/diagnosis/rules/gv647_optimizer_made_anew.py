@@ -48,7 +48,6 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import (
     made_anew_at,
     moves,
-    optimizer_words,
 )
 from gradviz.program import Event, History, Optimizer, OptimizerCall, RawSite
 
@@ -120,12 +119,12 @@ def _after_a_load(history: History) -> Iterator[Hit]:
         culprit = made_anew_at(history, loaded, made)
         yield Hit(
             f"`{history.text(culprit)}` ({history.line(culprit)}) makes another "
-            f"{made.kind} of the parameters of {optimizer_words(history, loaded.key)}, "
-            f"which was given a saved state in {history.line(load.site)} and never "
-            "steps: all steps begin without that state.",
+            f"{made.kind}, and that one does all the steps. The saved state went into "
+            f"the one before, in {history.line(load.site)}, which never steps: the "
+            "training goes on without it.",
             culprit,
-            "Load the state into the optimizer that steps: make it first, then call "
-            "`load_state_dict()` on it.",
+            f"Run this line before {history.line(load.site)}, so that the state is "
+            "loaded into the optimizer that steps.",
             symptom=stepped[made.key][0].site,
             related=(Related("the state is loaded here", load.site),),
             tensors=made.tensors,

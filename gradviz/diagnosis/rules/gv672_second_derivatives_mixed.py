@@ -66,12 +66,12 @@ def check(history: History) -> Iterator[Hit]:
             continue
         gradient = _summed(history, outer)
         inner = None if gradient is None else _pass_of(history, gradient, outer)
-        use = _taken_apart(history, outer)
-        if gradient is None or use is None:
+        uses = _taken_apart(history, outer)
+        if gradient is None or not uses:
             continue
         if inner is not None or _is_divergence(history, outer, gradient):
             told.add(outer.site)
-            yield _hit(history, outer, inner, gradient, use)
+            yield _hit(history, outer, inner, gradient, uses)
 
 
 def _summed(history: History, outer: Backward) -> Value | None:
@@ -118,16 +118,21 @@ def _is_divergence(history: History, outer: Backward, columns: Value) -> bool:
     return any(each is not None and plain(each.op) in _MIXING for each in made)
 
 
-def _taken_apart(history: History, outer: Backward) -> Call | None:
-    """Return a call that takes columns of the result, or adds them up."""
+def _taken_apart(history: History, outer: Backward) -> list[Call]:
+    """Return the calls that take columns of the result, or add them up."""
     result = outer.results[0] if outer.results else None
     uses = [] if result is None else history.uses(result.tensor, outer.index)
-    return next((use for use in uses if plain(use.op) in _APART), None)
+    return [use for use in uses if plain(use.op) in _APART]
 
 
 def _hit(
-    history: History, outer: Backward, inner: Backward | None, columns: Value, use: Call
+    history: History,
+    outer: Backward,
+    inner: Backward | None,
+    columns: Value,
+    uses: list[Call],
 ) -> Hit:
+    use = uses[0]
     asked = _asked_at(outer, inner)
     whole, given = _written(history, asked, outer)
     name = history.name(columns, f"`{whole}`" if whole else "A tensor")
@@ -146,8 +151,7 @@ def _hit(
         f"`{history.text(use.site)}` ({history.line(use.site)}) takes the columns for "
         f"{derivatives} one coordinate each.",
         asked,
-        f"Differentiate each column in a call of its own{_each(columns, whole, given)}"
-        ": of what column i gives, column i is the one by that coordinate.",
+        _fix(columns, set(map(_column, uses)), whole, given),
         symptom=use.site,
         related=(
             Related("computed here" if inner is None else "derived here", made),
@@ -176,15 +180,35 @@ def _written(
     return texts[0], texts[1]
 
 
-def _each(columns: Value, whole: str, given: str) -> str:
-    """Return such calls as the program would write them."""
+def _fix(columns: Value, taken: set[int | None], whole: str, given: str) -> str:
+    """Return the calls to make as the program would write them."""
+    alone = next(iter(taken)) if len(taken) == 1 else None
+    rows = ":, " * (len(columns.shape) - 1)
+    part = f"{whole}[{rows}{'i' if alone is None else alone}]"
+    call = f"torch.autograd.grad({part}, {given}, torch.ones_like({part}), "
+    if whole and given and alone is not None:
+        return f"Differentiate that column alone: `{call}create_graph=True)`."
     if not whole or not given:
-        return ""
-    part = f"{whole}[{':, ' * (len(columns.shape) - 1)}i]"
+        return (
+            "Differentiate each column in a call of its own, and take the same column "
+            "of what it gives."
+        )
+    last = f"[{', '.join([':'] * (len(columns.shape) - 1))}, i]"
     return (
-        f", `[torch.autograd.grad({part}, {given}, torch.ones_like({part}), "
-        f"create_graph=True)[0] for i in range({columns.shape[-1]})]`"
+        "Differentiate each column in a call of its own: `torch.stack(["
+        f"{call}create_graph=True)[0]{last} for i in range({columns.shape[-1]})], -1)` "
+        "has the shape of what this call gives."
     )
+
+
+def _column(use: Call) -> int | None:
+    """Return the one column that a call takes: 0 of `[:, 0]` and of `[:, 0:1]`."""
+    index = use.arguments[1] if plain(use.op) == "getitem" else None
+    last = index[-1] if isinstance(index, tuple) and index else None
+    if isinstance(last, slice):
+        first = last.start or 0
+        return first if last.stop == first + 1 else None
+    return last if isinstance(last, int) and not isinstance(last, bool) else None
 
 
 def _asked_at(outer: Backward, inner: Backward | None) -> RawSite | None:

@@ -26,12 +26,14 @@ from collections.abc import Iterator
 from gradviz.dependence.draws import draws
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.custom_functions import (
     custom_nodes,
     has_failed,
     place,
     return_place,
     returned,
+    returns,
 )
 from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -118,10 +120,12 @@ def _not_a_formula(
     site, line = return_place(
         history, custom.backward, lambda each: last < len(returned(each))
     )
+    name, answer = _given(custom), _answer(history, custom, first)
+    given = f"`{name}`, the gradient that it is given" if name else "its gradient"
     message = (
-        f"What {custom.name}.backward returns for input {first} does not depend on the "
-        "gradient that it is given: all that comes after the Function in the graph has "
-        "no say in it."
+        f"What {custom.name}.backward returns for input {first} does not depend on "
+        f"{given}: whatever the result is multiplied by later, a weight or the scale "
+        "of a scaled loss, has no effect on it."
         if second is None
         else f"{custom.name}.backward returns the gradients of its inputs {first} and "
         f"{second} in the wrong order: each gets the one that belongs to the other, "
@@ -131,8 +135,9 @@ def _not_a_formula(
         message,
         culprit=site,
         line=line,
-        fix="Multiply the derivative by the gradient that backward is given: "
-        "`return grad_output * …`."
+        fix=f"Multiply by it: `{name} * {answer}`."
+        if second is None and name
+        else "Multiply by the gradient that it is given."
         if second is None
         else f"Return them in the order of the inputs of {custom.name}.forward.",
         symptom=applied,
@@ -140,6 +145,20 @@ def _not_a_formula(
         explains=any(failed_checks(history)),
         certainty=0.95,
     )
+
+
+def _given(custom: CustomFunction) -> str:
+    """Return the name of the one gradient that a backward is given."""
+    code = custom.backward
+    plain_one = code is not None and code.co_argcount == 2 and not code.co_flags & 4
+    return code.co_varnames[1] if code and plain_one else ""
+
+
+def _answer(history: History, custom: CustomFunction, number: int) -> str:
+    """Return what a backward returns for an input, as it is written."""
+    given = [returned(each) for each in returns(history, custom.backward)]
+    nodes = [each[number] for each in given if number < len(each)]
+    return in_code(ast.unparse(nodes[0])) if len(nodes) == 1 else "…"
 
 
 def _inner(history: History) -> dict[str, list[Call]]:

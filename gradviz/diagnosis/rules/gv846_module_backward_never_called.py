@@ -210,7 +210,7 @@ def _fix(layer: Layer) -> str:
     takes = parameters(layer.backward)[1:] or ["…"]
     applied = ", ".join([*given, *(f"self.{each}" for each in own)])
     return (
-        "Make it a `torch.autograd.Function` with two static methods: "
+        "Write a `torch.autograd.Function` of its own, with two static methods: "
         f"`forward(ctx, {', '.join([*given, *own])})` computes what `forward` does here"
         f"{keeps}; `backward(ctx, {', '.join(takes)})` returns what `backward` does "
         f"here{', from `ctx`' if own or made else ''}{nones}. Then let `forward` of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -22,6 +23,9 @@ __all__ += ["MultiheadAttention", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Si
 __all__ += ["Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign"]
 __all__ += ["Tanh", "Tanhshrink", "Threshold"]
 
+_library: Any = sys.modules[__name__.partition(".")[0]]
+"""Whose functions announce their calls."""
+
 _RENAMED = "keyword argument `{old}` is deprecated and renamed to `{new}`"
 
 
@@ -33,7 +37,7 @@ class Sigmoid(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to each element."""
-        return F.sigmoid(input)
+        return _library.sigmoid(input)
 
 
 class Tanh(Module):
@@ -41,7 +45,7 @@ class Tanh(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to each element."""
-        return F.tanh(input)
+        return _library.tanh(input)
 
 
 class LogSigmoid(UnaryLayer):

@@ -118,7 +118,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "graph-kept-past-a-step",
-        says=["retain_graph=True", "which ran before the loop"],
+        says=["retain_graph=True", "which ran once, before the loop"],
     ),
     case(
         "kept_graph_of_a_hidden_state",

@@ -254,7 +254,7 @@ PROGRAMS += [
             "`first.rho` and `second.rho`",
             "4 backward passes in line 29 walked that graph",
             "line 30 changed them in between",
-            "where it is used (line 9 and line 11) or in a property, and drop",
+            "whenever it is read, in the place of line 7, and drop",
         ],
         related=["walks the old graph", "parameters changed here"],
     ),
@@ -308,7 +308,8 @@ PROGRAMS += [
         "graph-built-outside-loop",
         says=[
             "`self.rows`",
-            "anew in each forward, where it is used (line 10) or in a property. If",
+            "a property, which computes it whenever it is read",
+            "of line 8. If",
         ],
     ),
 ]

@@ -118,6 +118,6 @@ PROGRAMS: list[Case] = [
             outer.step()
         """,
         "optimizer-of-other-parameters",
-        says=["`outer` (line 6)", "line 14 makes new leaves"],
+        says=["`outer` (line 6)", "Line 14 makes new leaves"],
     ),
 ]

@@ -52,7 +52,7 @@ PROGRAMS: list[Case] = [
         resume(copy.deepcopy(first.optimizer.state_dict())).fit(3)
         """,
         "optimizer-made-anew",
-        says=["given a saved state in line 20"],
+        says=["The saved state went into the one before, in line 20"],
     ),
     case(
         "a_loaded_optimizer_goes_on",
