@@ -135,6 +135,8 @@ def _hit(
     use = uses[0]
     asked = _asked_at(outer, inner)
     whole, given = _written(history, asked, outer)
+    targets = history.places.targets(asked)
+    bound = f"{targets[0]} = " if len(targets) == 1 else ""
     name = history.name(columns, f"`{whole}`" if whole else "A tensor")
     by = history.name(outer.inputs[0], f"`{given}`" if given else "its input")
     first = history.producer(columns, before=outer.index) if inner is None else inner
@@ -151,7 +153,7 @@ def _hit(
         f"`{history.text(use.site)}` ({history.line(use.site)}) takes the columns for "
         f"{derivatives} one coordinate each.",
         asked,
-        _fix(columns, set(map(_column, uses)), whole, given),
+        _fix(columns, set(map(_column, uses)), bound, whole, given),
         symptom=use.site,
         related=(
             Related("computed here" if inner is None else "derived here", made),
@@ -180,7 +182,9 @@ def _written(
     return texts[0], texts[1]
 
 
-def _fix(columns: Value, taken: set[int | None], whole: str, given: str) -> str:
+def _fix(
+    columns: Value, taken: set[int | None], bound: str, whole: str, given: str
+) -> str:
     """Return the calls to make as the program would write them."""
     alone = next(iter(taken)) if len(taken) == 1 else None
     rows = ":, " * (len(columns.shape) - 1)
@@ -195,9 +199,9 @@ def _fix(columns: Value, taken: set[int | None], whole: str, given: str) -> str:
         )
     last = f"[{', '.join([':'] * (len(columns.shape) - 1))}, i]"
     return (
-        "Differentiate each column in a call of its own: `torch.stack(["
+        f"Differentiate each column in a call of its own: `{bound}torch.stack(["
         f"{call}create_graph=True)[0]{last} for i in range({columns.shape[-1]})], -1)` "
-        "has the shape of what this call gives."
+        "has the shape of what was here."
     )
 
 

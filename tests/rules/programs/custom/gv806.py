@@ -115,7 +115,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "custom-fn-wrong-formula",
-        says=["the gradient that it is given: whatever"],
+        says=["the gradient that it is given: whatever", "Multiply by it: `grad"],
     ),
     case(
         "rounding_by_the_largest_weight",
@@ -159,6 +159,6 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "custom-fn-wrong-formula",
-        says=["the gradient that it is given: whatever"],
+        says=["the gradient that it is given: whatever", "Multiply by it: `grad"],
     ),
 ]

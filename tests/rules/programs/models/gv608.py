@@ -32,6 +32,25 @@ PROGRAMS: list[Case] = [
         says=["`body`"],
     ),
     case(
+        "stages_that_are_frozen_in_a_loop",
+        """
+        import torch
+        from torch import nn
+
+        body = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+        head = nn.Linear(8, 1)
+        for part, frozen in ((body, True), (head, False)):
+            part.requires_grad = not frozen  # CULPRIT
+        opt = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+        for step in range(2):
+            opt.zero_grad()
+            head(body(torch.randn(5, 4))).pow(2).mean().backward()
+            opt.step()
+        """,
+        "freeze-attribute-typo",
+        says=["`part.requires_grad_(not frozen)`"],
+    ),
+    case(
         "unfreezing_by_an_attribute",
         """
         import torch

@@ -25,7 +25,29 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "second-derivatives-mixed",
-        says=["`g`", "2 columns"],
+        says=["`g`", "2 columns", "`h = torch.stack([torch.autograd.grad(g[:, i], x"],
+    ),
+    case(
+        "curvature_along_one_coordinate",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.Adam(net.parameters())
+        for step in range(3):
+            x = torch.rand(12, 2, requires_grad=True)
+            u = net(x)
+            g = torch.autograd.grad(u, x, torch.ones_like(u), create_graph=True)[0]
+            ones = torch.ones_like(g)
+            h, = torch.autograd.grad(g, x, ones, create_graph=True)  # CULPRIT
+            loss = (g[:, 1] - h[:, 0:1].squeeze(1)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "second-derivatives-mixed",
+        says=["that column alone: `torch.autograd.grad(g[:, 0], x, torch.ones_like(g["],
     ),
     case(
         "laplacian_by_the_sum_of_a_gradient",
