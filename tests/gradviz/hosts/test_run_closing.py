@@ -48,7 +48,9 @@ def test_the_verdict_comes_first_and_the_files_last():
 
 def test_what_a_log_has_dropped_is_not_called_looked_at():
     found = Diagnosis((), (), (), looked_at=LookedAt(900, 40_000, 0, of_passes=9_000))
-    words = "no findings in the 900 recorded of 9,000 backward passes, 40,000 operations"
+    words = (
+        "no findings in the 900 recorded of 9,000 backward passes, 40,000 operations"
+    )
     assert found.verdict == words
     assert repr(found) == f"N{words[1:]}."
 

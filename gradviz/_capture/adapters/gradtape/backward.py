@@ -78,14 +78,22 @@ class Passes:
     @property
     def index(self) -> int:
         """The index of the innermost pass that this thread runs."""
-        running = self._running.get(get_ident())
-        return running[-1].index if running else -1
+        innermost = self._innermost()
+        return -1 if innermost is None else innermost.index
 
     @property
     def runs(self) -> PassRuns | None:
         """What is known of the innermost pass that this thread runs."""
+        innermost = self._innermost()
+        return None if innermost is None else innermost.runs
+
+    def _innermost(self) -> _Running | None:
         running = self._running.get(get_ident())
-        return running[-1].runs if running else None
+        if running:
+            return running[-1]
+        # Where passes are deep in one another, the engine goes on in a new thread.
+        latest = (each[-1] for each in self._running.values())
+        return max(latest, key=lambda each: each.index, default=None)
 
     def _event(self, index: int) -> Backward | None:
         event = self.log.program.event(index)

@@ -265,6 +265,29 @@ def test_passes_of_two_threads_keep_their_nodes_apart() -> None:
         assert [leaf for leaf, _ in each.at_leaves()] == [ran[-1]]
 
 
+def test_passes_deep_in_one_another_keep_their_nodes() -> None:
+    def nested(depth: int) -> Callable[[Any], Any]:
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                if depth:
+                    with torch.enable_grad():
+                        y = torch.ones(2, requires_grad=True)
+                        nested(depth - 1)(y).sum().backward()
+                return grad * 2
+
+        return Twice.apply
+
+    with GradtapeLog() as log:  # the engine takes a new thread at each 20th
+        nested(45)(torch.ones(2, requires_grad=True)).sum().backward()
+    passes = [each for each in log.program.events if isinstance(each, Backward)]
+    assert [len(each.runs) for each in passes] == [3] * 46
+
+
 def test_a_function_held_since_before_is_seen_where_values_are() -> None:
     exp: Callable[..., Any] = torch.exp
     with GradtapeLog() as log:
