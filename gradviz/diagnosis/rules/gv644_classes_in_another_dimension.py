@@ -79,8 +79,7 @@ def _hit(history: History, loss: Call, layer: Call) -> Hit:
         f"`{loss.op}` takes the classes from dimension 1{same}. So the positions "
         "compete with each other, not the classes.",
         loss.site,
-        f"Put the classes second: `{name}.transpose(1, {last})`; or flatten both: "
-        f"`{name}.flatten(0, -2)` and `target.flatten()`.",
+        f"Put the classes second: `{name}.transpose(1, {last})`.",
         related=(Related("scores made here", layer.site),),
         tensors=(scores.tensor,),
         edit=operand_followed_by(loss.site, 0, f".transpose(1, {last})"),

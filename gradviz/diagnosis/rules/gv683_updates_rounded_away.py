@@ -83,10 +83,13 @@ def _hit(
     made = _narrowed(history, tensors)
     steps = moves(history).get(optimizer.key, [])
     step = steps[0].site if steps else optimizer.site
+    cast = "" if made is None else history.text(made.site)
+    moves_too = "device" in cast or "cuda" in cast
+    keep = f"Leave `{cast}` out: keep" if cast and not moves_too else "Keep"
     return Hit(
         message,
         optimizer.site if made is None else made.site,
-        "Keep the weights in float32, and let `torch.autocast` compute in "
+        f"{keep} the weights in float32, and let `torch.autocast` compute in "
         f"{_dtype(history, tensors)}.",
         symptom=step,
         related=(Related("steps without effect", step),),

@@ -22,7 +22,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "updates-rounded-away",
-        says=["bfloat16", "torch.autocast"],
+        says=["bfloat16", "Leave `net.to(torch.bfloat16)` out", "torch.autocast"],
     ),
     case(
         "norms_in_bfloat16_stand_still_beside_layers_that_move",
