@@ -45,6 +45,12 @@ def moves(history: History) -> dict[int, list[Event]]:
 
 
 @learning.once
+def ever_stepped(history: History) -> set[int]:
+    """Return the optimizers that stepped, also where the log has lost all of it."""
+    return moves(history).keys() | history.program.stepped
+
+
+@learning.once
 def schedules(history: History) -> dict[int, list[ScheduleCall]]:
     """Return what each scheduler did, in order."""
     found: dict[int, list[ScheduleCall]] = {}
@@ -156,7 +162,7 @@ def misplaced(history: History) -> dict[RawSite, int]:
     By line, with that optimizer. Each follows a pass for the other's parameters, and
     the stepping one has a line of its own, behind passes that are not for these.
     """
-    stepped, last = moves(history).keys() | history.program.stepped, None
+    stepped, last = ever_stepped(history), None
     idle = [o for o in history.program.optimizers.values() if o.key not in stepped]
     behind: dict[int, dict[RawSite, list[Backward | None]]] = {}
     for event in history.events if idle else ():

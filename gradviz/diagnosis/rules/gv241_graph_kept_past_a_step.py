@@ -45,7 +45,6 @@ from gradviz.diagnosis.edits.training import carried_cut, carried_names
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at
 from gradviz.diagnosis.rules._freed import (
-    Crossing,
     built_at,
     crossing_into,
     made_again,
@@ -105,12 +104,11 @@ def _kept(
     names = carried_names(history, kept, crossing.bridge)
     carried = joined([f"`{each}`" for each in names]) or "what it gave"
     why = f"of the iteration before, from which {carried} came"
-    return kept, why, _cut(history, crossing, kept), edit
+    return kept, why, _cut(names or ["state"]), edit
 
 
-def _cut(history: History, crossing: Crossing, kept: RawSite | None) -> str:
+def _cut(names: list[str]) -> str:
     """Return what to write where an iteration ends."""
-    names = carried_names(history, kept, crossing.bridge) or ["state"]
     detached = ", ".join(f"{each}.detach()" for each in names)
     return (
         f"Cut the graph where one iteration ends: `{', '.join(names)} = {detached}`, "

@@ -51,9 +51,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _asks_to_learn(history: History, site: RawSite | None) -> bool:
     """Return whether the assignment says True; most say False."""
-    statement = history.places.statement(site)
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    return isinstance(value, ast.Constant) and value.value is True
+    return _value(history, site) == "True"
 
 
 def _value(history: History, site: RawSite | None) -> str:

@@ -94,11 +94,7 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
         f"{history.name(each, f'operand {place}')} is {each.dtype}"
         for place, each in enumerate(operands, 1)
     )
-    fix = _fix(odd, others, integers)
-    if odd.dtype == "bool" and not others and not integers:
-        x = in_code(history.name(odd, "").strip("`"))
-        inverts = plain(call.op) in ("sub", "rsub")
-        fix = f"Invert it with `~{x}`." if inverts else f"Compute with `{x}.float()`."
+    fix = _fix(history, call, odd, others, integers)
     needs = f"`{call.op}` needs one dtype, but {listed}"
     if integers:
         needs = f"`{call.op}` needs integers here"
@@ -145,11 +141,17 @@ def _wants_integers(error: str) -> bool:
     return any(word in error for word in _INTEGERS) and "be cast" not in error
 
 
-def _fix(odd: Value, others: list[Value], integers: bool) -> str:
+def _fix(
+    history: History, call: Call, odd: Value, others: list[Value], integers: bool
+) -> str:
     if integers:
         return (
             "Make it integers where it is created: `.long()`, or `dtype=torch.int64`."
         )
+    if odd.dtype == "bool" and not others:
+        x = in_code(history.name(odd, "").strip("`"))
+        inverts = plain(call.op) in ("sub", "rsub")
+        return f"Invert it with `~{x}`." if inverts else f"Compute with `{x}.float()`."
     wanted = others[0].dtype if others else "float32"
     if "int" in odd.dtype and "float" in wanted:
         return "Make it a float where it is created: `1.0` for `1`, or `.float()`."

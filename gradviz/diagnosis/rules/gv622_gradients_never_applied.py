@@ -45,7 +45,7 @@ from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import (
-    moves,
+    ever_stepped,
     or_uncalled,
     read_gradients,
     wasted_passes,
@@ -55,7 +55,7 @@ from gradviz.program import Backward, History, Optimizer, ScheduleCall
 
 @rule("GV622", "gradients-never-applied", "warning")
 def check(history: History) -> Iterator[Hit]:
-    if moves(history) or history.program.stepped or not history.backwards:
+    if ever_stepped(history) or not history.backwards:
         return
     read = read_gradients(history)
     for optimizer in history.program.optimizers.values():

@@ -48,6 +48,7 @@ from gradviz.diagnosis.edits.training import beside_pass, of_another
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import by_hand, is_failed
 from gradviz.diagnosis.rules._loop_helpers import (
+    ever_stepped,
     misplaced,
     moves,
     optimizer_words,
@@ -65,12 +66,12 @@ def check(history: History) -> Iterator[Hit]:
         len(made) > 1 for made in stepped.values()
     ):
         return
-    optimizers, gone = history.program.optimizers, history.program.stepped
+    optimizers = history.program.optimizers
     busy = {t for key in stepped if key in optimizers for t in optimizers[key].tensors}
     used = busy | by_hand(history) | read_gradients(history)
     for optimizer in optimizers.values():
         mine = set(optimizer.tensors)
-        if optimizer.key in gone or optimizer.key in stepped or mine & used:
+        if optimizer.key in ever_stepped(history) or mine & used:
             continue
         passes = wasted_passes(history, optimizer, (optimizer.key,))
         if len(passes) < 2:

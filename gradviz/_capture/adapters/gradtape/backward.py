@@ -88,6 +88,8 @@ class Passes:
         return None if innermost is None else innermost.runs
 
     def _innermost(self) -> _Running | None:
+        if not self._running:  # so it is in forward, at each operation
+            return None
         running = self._running.get(get_ident())
         if running:
             return running[-1]
