@@ -118,8 +118,8 @@ def _find(history: History) -> Iterator[Cut]:
         groups: dict[object, list[tuple[Crossing, _Found]]] = defaultdict(list)
         for root in backward.roots:
             for crossing in flow.crossings(root, backward.index):
-                site = crossing.call.site
-                if site is not None and site[0] in derivatives:
+                frames = crossing.call.frames
+                if any(code in derivatives for code, _ in frames):
                     continue  # a custom backward has a rule of its own, GV808
                 found = _kind(history, crossing)
                 where = found.switch.index if found.switch else found.place

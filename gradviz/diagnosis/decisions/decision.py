@@ -90,6 +90,16 @@ def of_keyword(history: History, call: Call, name: str) -> Decision:
     return of_given(history, call.site, call.stack, None, (name,))
 
 
+def of_unpacked(history: History, call: Call) -> Decision:
+    """Return the line that put together what a call is given as ``*values``."""
+    where = spot(history, call.site, call.stack)
+    given = getattr(where and where.node, "args", ())
+    unpacked = [each.value for each in given if isinstance(each, ast.Starred)]
+    if where is None or len(unpacked) != 1:
+        return Decision(call.site)
+    return decided(history, path(where.at(unpacked[0]))[-1], call.site)
+
+
 def of_option(history: History, call: Call, name: str) -> Decision:
     """Return the line that chose an option of a call, or that could have, and did not.
 

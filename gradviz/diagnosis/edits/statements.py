@@ -160,7 +160,9 @@ def _first_operand(node: ast.expr | None) -> ast.expr | None:
         if isinstance(node, ast.BinOp):
             node = node.left
         elif isinstance(node.func, ast.Attribute) and not (
-            is_module_name(node.func.value) or dotted(node.func.value) == "self"
+            is_module_name(node.func.value)
+            or dotted(node.func.value) == "self"
+            or node.func.attr == "apply"  # of a Function
         ):
             node = node.func.value
         else:

@@ -26,7 +26,7 @@ _LEAST = 3  # results, each from between two other passes
 
 
 def kept_by_half(history: History) -> list[list[Call]]:
-    """Return, for each line, what was alive with a graph in the middle of the run.
+    """Return, by expression, what was alive with a graph in the middle of the run.
 
     The list that held it may be gone at the end, with its function. Only what no pass
     trained until the end, and where at least half of it was alive: what lets go of the
@@ -61,9 +61,9 @@ def kept_by_half(history: History) -> list[list[Call]]:
 
 
 def _line(history: History, call: Call) -> object:
-    """Return the line of a call, and the one that ran the model it is in."""
+    """Return the line that ran the model a call is in, and the call's expression."""
     around = loop_site(history, call)
-    return None if around is None else (line_of(around), line_of(call.site or around))
+    return None if around is None else (line_of(around), call.site or around)
 
 
 def holds_values(history: History, calls: list[Call]) -> bool:

@@ -1,4 +1,4 @@
-"""Parameters that a custom Function uses, and that ``apply`` was not given."""
+"""Values with a graph that a custom Function uses, and ``apply`` was not given."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import is_dead
-from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.flow import Flow, name_of, words
 from gradviz.diagnosis.rules._gradients import is_failed
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program import Backward, Call, History, Value
@@ -25,14 +25,15 @@ class Unseen:
     """One ``apply``, and the leaves that its forward gets by another way."""
 
     apply: Call
-    uses: tuple[Call, ...]  # in forward, the first of each leaf
-    lost: tuple[int, ...]
+    uses: tuple[Call, ...]  # in forward, the first of each value
+    values: tuple[Value, ...]  # that forward gets by another way
+    lost: tuple[int, ...]  # the leaves among or behind them
     backward: Backward  # a pass that went through the Function
 
 
 @learning.once
 def unseen_inputs(history: History) -> list[Unseen]:
-    """Return, for each Function, the first call whose hidden leaves never learn."""
+    """Return, for each Function, the first call that hides what never learns."""
     names = {each.name for each in history.program.functions}
     applied = {
         call.index: call
@@ -53,10 +54,14 @@ def unseen_inputs(history: History) -> list[Unseen]:
         keys = [value.tensor for value in apply.outputs if not value.requires_grad]
         passes = [through[key] for key in apply.nodes if key in through]
         passes += [dead[key] for key in keys if key in dead]
-        uses = dict(_hidden(history, apply, calls, passes[0])) if passes else {}
-        if uses:
-            first = tuple({each.index: each for each in uses.values()}.values())
-            found[apply.op] = Unseen(apply, first, tuple(uses), passes[0])
+        hidden = list(_hidden(history, apply, calls, passes[0])) if passes else []
+        if hidden:
+            uses = {each.index: each for _, each, _ in hidden}
+            lost = dict.fromkeys(leaf for *_, leaves in hidden for leaf in leaves)
+            values = tuple(value for value, *_ in hidden)
+            found[apply.op] = Unseen(
+                apply, tuple(uses.values()), values, tuple(lost), passes[0]
+            )
     return list(found.values())
 
 
@@ -83,24 +88,39 @@ def _dead(history: History) -> dict[int, Backward]:
 
 def _hidden(
     history: History, apply: Call, calls: list[Call], backward: Backward
-) -> Iterator[tuple[int, Call]]:
-    """Yield the leaves whose values reach the result of a forward, and their use."""
+) -> Iterator[tuple[Value, Call, set[int]]]:
+    """Yield what reaches the result of a forward, its use, and the leaves behind it.
+
+    A leaf, or a result that was computed before.
+    """
     given = {value.storage for value in apply.inputs}
+    own = {value.tensor for call in calls for value in call.outputs}
     behind: set[int] | None = None
     met = set[int]()
     for call in calls:
         if name_of(call) in _NO_VALUES or call.op in _CONSTANT:
             continue
         for value in call.inputs:
-            if value.tensor in met or not value.requires_grad or not value.is_leaf:
+            if value.tensor in met | own or not value.requires_grad:
                 continue
-            if value.storage in given or not _never_learns(history, value, backward):
+            if value.storage in given:
+                continue
+            met.add(value.tensor)
+            leaves = _leaves(history, value, apply)
+            if not _never_learn(history, leaves, backward):
                 continue
             if behind is None:
                 behind = _inside_behind(apply, calls)
             if behind & {each.tensor for each in call.outputs}:
-                met.add(value.tensor)
-                yield value.tensor, call
+                yield value, call, leaves
+            else:
+                met.discard(value.tensor)
+
+
+def _leaves(history: History, value: Value, apply: Call) -> set[int]:
+    if value.is_leaf:
+        return {value.tensor}
+    return history.once(Flow).leaves(value, apply.index)
 
 
 def _inside_behind(apply: Call, calls: list[Call]) -> set[int]:
@@ -114,15 +134,17 @@ def _inside_behind(apply: Call, calls: list[Call]) -> set[int]:
     return behind
 
 
-def _never_learns(history: History, value: Value, backward: Backward) -> bool:
-    """Return whether nothing gives a leaf a gradient or changes it by other means."""
-    key = value.tensor
-    if key in learning.given_gradients(history) | learning.copies(history):
+def _never_learn(history: History, leaves: set[int], backward: Backward) -> bool:
+    """Return whether nothing gives leaves a gradient or changes them otherwise."""
+    if not leaves.isdisjoint(learning.given_gradients(history)):
+        return False
+    if not leaves or not leaves.isdisjoint(learning.copies(history)):
         return False
     if is_failed(backward):
         return True
     trains = learning.starved if history.program.optimizers else read_gradients
-    if key not in trains(history):
+    if not leaves <= trains(history):
         return False  # the gradient of an input may be all that is wanted
-    last = learning.last_seen(history).get(key, value)
-    return last.requires_grad and value.storage not in learning.kept_up(history)
+    last, kept_up = learning.last_seen(history), learning.kept_up(history)
+    seen = [last[key] for key in leaves if key in last]
+    return all(each.requires_grad and each.storage not in kept_up for each in seen)

@@ -105,11 +105,12 @@ def _updated(
 ) -> Iterator[Value]:
     """Yield the leaves that a statement computes with, and with gradients of."""
     last = history.calls[number]
+    shapes = {each.shape for each in last.outputs}
     for call in history.calls[max(0, number - _NEAR) : number + 1]:
         if not same_line(call.site, last.site):
             continue
         for value in call.inputs if call.outputs and call.op != "grad.get" else ():
-            learns = value.is_leaf and value.requires_grad
+            learns = value.is_leaf and value.requires_grad and value.shape in shapes
             mine = gradients.get(value.tensor) if learns else None
             looped = value.is_parameter and line.is_loop_variable
             if looped or (

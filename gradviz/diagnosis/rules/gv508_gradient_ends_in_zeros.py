@@ -28,7 +28,8 @@ When it stays quiet
     In any pass the parameter had another gradient; no optimizer steps it; a factor of 0
     that was given, not rounded, such as a weight that is still switched off, while
     others of the optimizer learn. A mask, a factor that follows from data (rewards may
-    all be 0), and two opposite ways, are an information only.
+    all be 0), and two opposite ways, are an information only; these are a warning where
+    one of them sums over a dimension of one element.
 
 References
     https://pytorch.org/docs/stable/generated/torch.floor_divide.html
@@ -38,6 +39,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 
 from gradviz.dependence import learning
@@ -50,6 +52,7 @@ from gradviz.diagnosis.edits.numbers import divided_exactly
 from gradviz.diagnosis.gradient_flow import all_zero, leaf_norms, without_gradient
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
+from gradviz.diagnosis.rules._origins import origin_call
 from gradviz.diagnosis.rules._terms import in_all_passes
 from gradviz.diagnosis.rules._terms import words as words_of
 from gradviz.diagnosis.rules._zeros import Stop, Zero, filled_up, zero_at
@@ -57,6 +60,7 @@ from gradviz.program import Backward, Call, History, Node, NodeRun, RawSite, Val
 
 _ROUNDING = words("floordiv floor_divide floor round trunc ceil fix long int short")
 _MASKS = words("where masked_fill maximum minimum")
+_SUMS = words("sum mean")
 _FAR = 20  # calls from a factor back to the one that made it 0
 
 
@@ -201,7 +205,7 @@ def _cancelled(
         f"`{history.text(each.site)}` ({history.line(each.site)})"
         for each in (first, last)
     )
-    yield Hit(
+    hit = Hit(
         f"The gradients through {here} and {there} cancel each other out: that of "
         f"{learning.listed(history, leaves)} is exactly 0 in every pass.",
         first.site,
@@ -213,6 +217,36 @@ def _cancelled(
         tensors=tuple(sorted(leaves)),
         severity="info",
         certainty=0.8,
+    )
+    lone = next(filter(None, (_sum_of_one(history, each) for each in nodes)), None)
+    yield hit if lone is None else _over_one(history, hit, *lone)
+
+
+def _sum_of_one(history: History, node: Node) -> tuple[Call, Call] | None:
+    """Return a sum or mean over a dimension of one element, and what made that."""
+    call = history.maker(node)
+    if call is None or plain(call.op) not in _SUMS or not call.inputs:
+        return None
+    value, place = call.inputs[0], dimension(call)
+    if place is None or not value.shape or value.shape[place] != 1:
+        return None
+    made = origin_call(history, value, lambda each: each.shape)
+    return None if made is None else (call, made)
+
+
+def _over_one(history: History, hit: Hit, call: Call, made: Call) -> Hit:
+    """Tell of a sum that has nothing to add up, with the line that left it one."""
+    shape, text = call.inputs[0].shape, f"`{history.text(call.site)}`"
+    return replace(
+        hit,
+        message=f"{text} ({history.line(call.site)}) runs over dimension "
+        f"{dimension(call)} of {shape}, which has one element: it gives back what it "
+        f"was given. {hit.message}",
+        culprit=made.site,
+        fix="Stack what is to be added up in a dimension of its own (`torch.stack(…, "
+        "dim=1)`), or give the sum the dimension that holds it.",
+        related=(Related("runs here", call.site), *hit.related),
+        severity=None,
     )
 
 

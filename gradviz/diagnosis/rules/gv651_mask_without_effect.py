@@ -1,14 +1,17 @@
-"""Scores are masked with a number that a softmax does not take for minus infinity.
+"""Scores are masked for a softmax in a way that leaves nothing out.
 
 What it does
     Finds ``masked_fill``, ``where`` and ``scores[mask] = …`` whose result goes to a
     softmax, and that fill in a number next to 0, such as ``1e-9``, or one above all
-    scores, such as ``1e9``. The line that chose the number is to blame.
+    scores, such as ``1e9``: the line that chose the number is to blame. Or whose mask
+    has one element along the dimension that the softmax runs over: the line that gave
+    it that shape. And products of scores with a mask of large negative numbers.
 
 Why is this bad
     A softmax takes differences: a score of ``1e-9`` gets as much weight as any other,
-    and one of ``1e9`` gets all of it. Nothing fails, and what should be left out, often
-    padding, is looked at.
+    and one of ``1e9`` gets all of it; a row that is filled as a whole keeps equal
+    weights for all of it; ``-1e6`` times a negative score is above all others. Nothing
+    fails, and what should be left out, often padding, is looked at.
 
 Example
     ::
@@ -22,7 +25,7 @@ Use instead
 
 When it stays quiet
     The number is below all scores, or 0: weights may be masked once more after the
-    softmax. Scores without a graph.
+    softmax. Scores without a graph; whole rows, where single scores are masked as well.
 
 References
     https://pytorch.org/docs/stable/generated/torch.Tensor.masked_fill_.html
@@ -32,14 +35,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.axis_walk import over
 from gradviz.dependence.op_families import numbers_in, of_op, plain
 from gradviz.diagnosis.decisions.numbers import of_number
 from gradviz.diagnosis.edits.numbers import masked
 from gradviz.diagnosis.gradient_flow import origin
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite
+from gradviz.diagnosis.rules._origins import origin_call
+from gradviz.program import Call, History, RawSite, Value
 
 _TWO = 2  # the scores and the mask
+_LARGE = -1e3
 _SMALL = 1e-2  # nearer to 0 than scores that mean something
 
 
@@ -51,10 +57,19 @@ def check(history: History) -> Iterator[Hit]:
         if of_op(call.op) != "softmax" or not call.inputs[:1]:
             continue
         fill = origin(history, call.inputs[0], call.index)
-        number = None if fill is None or fill.site in told else _filled(fill)
-        if fill is not None and number is not None:
-            told.add(fill.site)
-            yield _hit(history, fill, call, number)
+        if fill is None or fill.site in told:
+            continue
+        number, mask = _filled(fill), _mask_of_rows(history, fill, over(call))
+        if number is not None:
+            hit = _hit(history, fill, call, number)
+        elif mask is not None:
+            hit = _of_rows(history, fill, call, mask)
+        elif _turns_round(fill):
+            hit = _of_product(history, fill, call)
+        else:
+            continue
+        told.add(fill.site)
+        yield hit
 
 
 def _filled(call: Call) -> float | None:
@@ -72,6 +87,72 @@ def _filled(call: Call) -> float | None:
     small = 0 < abs(number) < _SMALL and number > scan.minimum
     above = number > max(scan.maximum, 1)
     return number if small or above else None
+
+
+def _mask_of_rows(history: History, fill: Call, place: int) -> Value | None:
+    """Return the mask of a fill, if it says nothing along a softmax's dimension."""
+    masks = [each for each in fill.inputs if each.dtype == "bool"]
+    scores = fill.inputs[:1] if plain(fill.op) == "masked_fill" else fill.outputs
+    if len(masks) != 1 or not scores or not scores[0].requires_grad:
+        return None
+    behind = place - len(scores[0].shape) if place >= 0 else place
+    if scores[0].shape[behind] == 1 or _length(masks[0], behind) != 1:
+        return None
+    earlier = history.producer(fill.inputs[0], fill.index)
+    both = earlier is not None and any(
+        _length(each, behind) != 1 for each in earlier.inputs if each.dtype == "bool"
+    )
+    return None if both else masks[0]
+
+
+def _length(mask: Value, behind: int) -> int:
+    """Return the size of a mask in a dimension, counted from the last."""
+    return mask.shape[behind] if len(mask.shape) >= -behind else 1
+
+
+def _turns_round(call: Call) -> bool:
+    """Tell whether scores are multiplied with large negative numbers and others."""
+    if plain(call.op) not in ("mul", "rmul", "multiply"):
+        return False
+    scans = [e.summary for e in call.inputs if not e.requires_grad and e.summary]
+    learns = any(each.requires_grad for each in call.inputs)
+    return learns and any(
+        scan.minimum is not None
+        and scan.maximum is not None
+        and scan.minimum <= _LARGE
+        and 0 <= scan.maximum <= 1
+        for scan in scans
+    )
+
+
+def _of_rows(history: History, fill: Call, softmax: Call, mask: Value) -> Hit:
+    made = origin_call(history, mask, lambda each: each.shape)
+    site = fill.site if made is None else made.site
+    return Hit(
+        f"The mask of `{history.text(fill.site)}` ({history.line(fill.site)}) is of "
+        f"shape {mask.shape}, with one element along dimension {over(softmax)}, which "
+        f"the softmax of {history.line(softmax.site)} runs over: it fills whole rows "
+        "or nothing of them, and what should be left out of a row keeps its weight.",
+        site,
+        "Give the mask its elements along the dimension that the softmax runs over, "
+        "and the 1 where all rows are to share it.",
+        symptom=softmax.site,
+        related=(Related("filled in here", fill.site),) if site != fill.site else (),
+        certainty=0.85,
+    )
+
+
+def _of_product(history: History, product: Call, softmax: Call) -> Hit:
+    return Hit(
+        f"`{history.text(product.site)}` multiplies scores with a mask of large "
+        "negative numbers: of a negative score they make one far above all others, "
+        f"and the softmax of {history.line(softmax.site)} gives that place all weight.",
+        product.site,
+        "Write the number instead of the score (`masked_fill`, `torch.where`), or add "
+        "a mask of 0 and a large negative number.",
+        symptom=softmax.site,
+        certainty=0.9,
+    )
 
 
 def _hit(history: History, fill: Call, softmax: Call, number: float) -> Hit:

@@ -67,6 +67,8 @@ def _says(history: History, call: Call) -> bool:
     if isinstance(value, ast.BinOp | ast.UnaryOp):
         return True
     made = value.func if isinstance(value, ast.Call) else None
+    if isinstance(made, ast.Attribute) and made.attr == "apply":
+        made = made.value  # of a Function, whose name the operation has
     named = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
     layer = _called(history, call)
     if layer is not None:
@@ -102,8 +104,8 @@ def _operand(history: History, call: Call, roots: set[int]) -> Value | None:
 
 
 def _hit(history: History, call: Call, operand: Value) -> Hit:
-    name = name_of(history, operand, "its operand")
     text, (receiver, turns) = history.text(call.site), _receiver(history, call)
+    name = name_of(history, operand, f"`{receiver}`" if receiver else "its operand")
     return Hit(
         f"`{text}` gives a new tensor, and nothing takes it: {name} stays as it was, "
         "and the program goes on with that.",
@@ -123,11 +125,14 @@ def _hit(history: History, call: Call, operand: Value) -> Hit:
 def _receiver(history: History, call: Call) -> tuple[str, str]:
     """Return whose method a statement calls, and the loop of which that is a variable.
 
-    "h" and "h in states" of ``h.detach()`` in ``for h in states``.
+    "h" and "h in states" of ``h.detach()`` in ``for h in states``; of a Function, what
+    it is applied to.
     """
     where = spot(history, call.site)
     statement = None if where is None else where.source.statement(where.node)
     match statement:
+        case ast.Expr(ast.Call(ast.Attribute(attr="apply"), [receiver, *_])):
+            name = ast.unparse(receiver)
         case ast.Expr(ast.Call(ast.Attribute(receiver), given)) if (
             len(call.inputs) > len(given)  # else a function of a module: torch.relu(h)
         ):

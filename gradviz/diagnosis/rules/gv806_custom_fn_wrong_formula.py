@@ -11,8 +11,8 @@ Use instead
     ``return g * 3 * x ** 2``; and ``torch.autograd.gradcheck`` in a test.
 When it stays quiet
     The forward function has no derivative (it rounds, as for a straight-through
-    estimator), returns its input (a gradient reversal), draws random numbers, or the
-    two agree.
+    estimator), returns its input (a gradient reversal), draws random numbers, attaches
+    a loss that it does not compute with, or the two agree.
 References
     pytorch/pytorch#8659.
 """
@@ -59,6 +59,8 @@ def check(history: History) -> Iterator[Hit]:
         failed = has_failed(custom) or (deaf and custom.name in history.once(_weighted))
         if checked is None or not failed or custom.name in random:
             continue
+        if deaf and checked.flat and not checked.index:
+            continue  # a loss that is attached to a result: its own gradient is 1
         if custom.name in stepped and checked.swapped is None and not checked.unmoved:
             continue
         if custom.backward not in seen:

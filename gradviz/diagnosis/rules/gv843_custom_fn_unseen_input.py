@@ -44,6 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.decision import of_unpacked
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
 from gradviz.program import History
@@ -54,28 +55,34 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per Function."""
     for each in unseen_inputs(history):
         apply, use = each.apply, each.uses[0]
-        names = learning.listed(history, each.lost)
-        count = len(each.lost)
+        chosen = of_unpacked(history, apply)
+        used = learning.listed(history, [value.tensor for value in each.values])
+        lost = learning.listed(history, each.lost)
         yield Hit(
-            f"{apply.op}.forward uses {names} (`{history.text(use.site)}`, "
-            f"{history.line(use.site)}), which `{history.text(apply.site)}` is not "
-            "given. Autograd knows the inputs of `apply` only: "
+            f"{apply.op}.forward uses {used} "
+            f"(`{history.text(use.site)}`, {history.line(use.site)}), which "
+            f"`{history.text(apply.site)}` is not given. Autograd knows the inputs of "
+            "`apply` only: "
             + learning.plural(
-                count,
-                "it gets no gradient, and never learns.",
-                "they get no gradient, and never learn.",
+                len(each.lost),
+                f"{lost} gets no gradient, and never learns.",
+                f"{lost} get no gradient, and never learn.",
             ),
-            apply.site,
+            chosen.site,
             "Give `apply` "
             + learning.plural(
-                count,
+                len(each.values),
                 "this tensor, too, and return a gradient for it from backward.",
                 "these tensors, too, and return a gradient for each from backward.",
             ),
             symptom=each.backward.site,
-            related=(Related("used here", use.site),),
+            related=(
+                Related("used here", use.site),
+                *([Related("given here", chosen.made)] if chosen.made else []),
+            ),
             nodes=apply.nodes,
             tensors=tuple(sorted(each.lost)),
             explains=history.ended_by(each.backward),
+            line=chosen.line,
             certainty=0.8,
         )

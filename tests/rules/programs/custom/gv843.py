@@ -209,4 +209,57 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-unseen-input",
     ),
+    case(
+        "a_result_that_only_the_module_has",
+        """
+        import torch
+        from torch import nn
+
+        class Solve(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, field, y, *params):
+                ctx.field = field
+                ctx.save_for_backward(y, *params)
+                return y + 0.1 * field(y)
+
+            @staticmethod
+            def backward(ctx, grad):
+                y, *params = ctx.saved_tensors
+                with torch.enable_grad():
+                    y = y.detach().requires_grad_(True)
+                    after = y + 0.1 * ctx.field(y)
+                    grads = torch.autograd.grad(after, (y, *params), grad)
+                return (None, *grads)
+
+
+        class Field(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net, self.rate = nn.Linear(2, 2), None
+
+            def forward(self, y):
+                return self.rate * self.net(y)
+
+
+        def solve(field, y):
+            params = tuple(field.parameters())  # CULPRIT
+            return Solve.apply(field, y, *params)
+
+
+        torch.manual_seed(0)
+        encoder, field = nn.Linear(2, 1), Field()
+        both = [*encoder.parameters(), *field.parameters()]
+        optimizer = torch.optim.Adam(both, lr=0.01)
+        for _ in range(4):
+            x = torch.randn(8, 2)
+            field.rate = encoder(x).sigmoid()
+            loss = (solve(field, x) - x.flip(1)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "custom-fn-unseen-input",
+        says=["`encoder.bias` and `encoder.weight`"],
+        related=["given here"],
+    ),
 ]

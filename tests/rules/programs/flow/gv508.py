@@ -275,4 +275,34 @@ PROGRAMS: list[Case] = [
         """,
         "gradient-ends-in-zeros",
     ),
+    case(
+        "a_sum_over_a_dimension_of_one",
+        """
+        import torch
+
+        torch.manual_seed(0)
+        fields = torch.nn.ModuleList(torch.nn.Embedding(5, 4) for _ in range(3))
+        linear = torch.nn.Linear(3, 1)
+        both = [*fields.parameters(), *linear.parameters()]
+        optimizer = torch.optim.SGD(both, lr=0.1)
+
+        def crossed(found):
+            of_sum = found.sum(dim=1).pow(2)
+            of_each = found.pow(2).sum(dim=1)
+            return 0.5 * (of_sum - of_each).sum(dim=-1)
+
+        for step in range(4):
+            ids = torch.randint(0, 5, (8, 3))
+            found = [field(ids[:, i]) for i, field in enumerate(fields)]
+            joined = torch.cat(found, dim=1).unsqueeze(1)  # CULPRIT
+            score = linear(ids.float()).squeeze(-1) + crossed(joined)
+            loss = (score - ids[:, 0] * ids[:, 1]).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "gradient-ends-in-zeros",
+        says=["has one element", "cancel each other out"],
+        related=["runs here", "the other way"],
+    ),
 ]

@@ -471,4 +471,24 @@ PROGRAMS: list[Case] = [
         fit(net, torch.optim.SGD(net.parameters(), 0.01))
         """,
     ),
+    case(
+        "a_power_iteration_that_keeps_a_vector",
+        """
+        import torch
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        weight = torch.nn.Parameter(torch.randn(6, 6))
+        u = F.normalize(torch.randn(6), dim=0)
+        optimizer = torch.optim.SGD([weight], lr=0.01)
+        for _ in range(14):
+            v = F.normalize(torch.mv(weight.t(), u), dim=0)
+            u = F.normalize(torch.mv(weight, v), dim=0).detach()
+            sigma = torch.dot(u, torch.mv(weight, v.detach()))
+            x = torch.randn(8, 6)
+            optimizer.zero_grad()
+            (F.linear(x, weight / sigma) - x).pow(2).mean().backward()
+            optimizer.step()
+        """,
+    ),
 ]

@@ -200,4 +200,39 @@ PROGRAMS: list[Case] = [
         "eval-without-no-grad",
         says=["derivatives", "`.detach()` of each tensor"],
     ),
+    case(
+        "a_metric_of_several_terms_in_a_table",
+        """
+        import torch
+
+        torch.manual_seed(0)
+
+        def run(epochs):
+            net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh())
+            head = torch.nn.Linear(8, 1)
+            both = [*net.parameters(), *head.parameters()]
+            optimizer = torch.optim.SGD(both, lr=0.1)
+            history = {"dev": []}
+            data, dev = torch.randn(16, 3), torch.randn(16, 3)
+
+            def loss_of(x):
+                x = x.clone().requires_grad_(True)
+                out = head(net(x))
+                (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+                off = out - x.sum(1, keepdim=True)
+                return off.pow(2).mean() + 0.1 * off.abs().mean() + slope.pow(2).mean()
+
+            for _ in range(epochs):
+                for rows in data.split(8):
+                    optimizer.zero_grad()
+                    loss_of(rows).backward()
+                    optimizer.step()
+                history["dev"].append(loss_of(dev))  # CULPRIT
+            return [each.item() for each in history["dev"]]
+
+        run(16)
+        """,
+        "eval-without-no-grad",
+        says=["They are made of derivatives"],
+    ),
 ]

@@ -200,4 +200,20 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "rows_and_keys_are_both_masked",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        tokens = torch.tensor([[3, 1, 2, 0, 0], [2, 2, 1, 3, 0]])
+        embed, to_q, to_k = nn.Embedding(4, 6), nn.Linear(6, 6), nn.Linear(6, 6)
+        x, real = embed(tokens), tokens != 0
+        scores = to_q(x) @ to_k(x).transpose(1, 2)
+        scores = scores.masked_fill(~real.unsqueeze(1), -1e4)
+        scores = scores.masked_fill(~real.unsqueeze(2), -1e4)
+        (scores.softmax(-1) @ x)[real].square().sum().backward()
+        """,
+    ),
 ]

@@ -72,4 +72,45 @@ PROGRAMS: list[Case] = [
         """,
         "mask-without-effect",
     ),
+    case(
+        "a_mask_of_queries_instead_of_keys",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        tokens = torch.tensor([[3, 1, 2, 0, 0], [2, 2, 1, 3, 0]])
+        embed, to_q, to_k = nn.Embedding(4, 6), nn.Linear(6, 6), nn.Linear(6, 6)
+
+        def mask_of(tokens):
+            return (tokens != 0).unsqueeze(2)  # CULPRIT
+
+        x = embed(tokens)
+        scores = to_q(x) @ to_k(x).transpose(1, 2)
+        scores = scores.masked_fill(mask_of(tokens) == 0, -1e4)
+        (scores.softmax(-1) @ x)[:, 0].square().sum().backward()
+        """,
+        "mask-without-effect",
+        says=["whole rows"],
+        related=["filled in here"],
+    ),
+    case(
+        "scores_times_a_large_negative_mask",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        to_q, to_k = nn.Linear(6, 6), nn.Linear(6, 6)
+        x = torch.randn(7, 6)
+        same = torch.full((7, 7), -1e6)
+        same[:3, :3] = 1
+        same[3:, 3:] = 1
+        scores = to_q(x) @ to_k(x).t()
+        scores = scores * same  # CULPRIT
+        (torch.softmax(scores, dim=-1) @ x).square().sum().backward()
+        """,
+        "mask-without-effect",
+        says=["far above all others"],
+    ),
 ]

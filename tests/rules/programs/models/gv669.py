@@ -124,4 +124,38 @@ PROGRAMS: list[Case] = [
         "result-not-kept",
         says=["`[out.clamp(min=0) for out in outs]`"],
     ),
+    case(
+        "a_function_that_is_applied_for_nothing",
+        """
+        import torch
+
+        class Attach(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, output, loss):
+                ctx.save_for_backward(loss)
+                return output.view_as(output)
+
+            @staticmethod
+            def backward(ctx, grad):
+                (loss,) = ctx.saved_tensors
+                return grad, torch.ones_like(loss)
+
+        torch.manual_seed(0)
+        gate, head = torch.nn.Linear(4, 3), torch.nn.Linear(3, 1)
+        both = [*gate.parameters(), *head.parameters()]
+        optimizer = torch.optim.SGD(both, lr=0.1)
+        for _ in range(4):
+            x = torch.randn(8, 4)
+            weights = gate(x).softmax(-1)
+            balance = weights.mean(0).pow(2).sum()
+            Attach.apply(weights, balance)  # CULPRIT
+            loss = (head(weights) - x[:, :1]).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(balance.item())
+        """,
+        "result-not-kept",
+        says=["`weights = Attach.apply(weights, balance)`"],
+    ),
 ]

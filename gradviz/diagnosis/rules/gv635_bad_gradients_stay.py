@@ -1,0 +1,84 @@
+"""A step that NaN gradients forbid is left out, and the gradients are not cleared.
+
+What it does
+    Finds trainings in which ``zero_grad`` runs only with a step: from a pass that gave
+    NaN or infinite gradients on, no optimizer steps, and nothing clears them, in at
+    least three times as many passes as lay between two steps.
+
+Why is this bad
+    ``backward`` adds to ``.grad``. NaN plus anything is NaN: every later pass finds the
+    NaN of the one bad batch, every later step is left out, and the model stays what it
+    was, while the loss is printed on and on.
+
+Example
+    ::
+
+        if torch.isfinite(norm):
+            optimizer.step()
+            optimizer.zero_grad()
+
+Use instead
+    ::
+
+        if torch.isfinite(norm):
+            optimizer.step()
+        optimizer.zero_grad()
+
+When it stays quiet
+    Where gradients are cleared although the step is left out, where steps go on, and in
+    the last passes of a run.
+
+References
+    https://pytorch.org/docs/stable/notes/amp_examples.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.dependence import learning
+from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.program import Backward, History, OptimizerCall
+from gradviz.text.words import counted
+
+_LEAST = 3  # steps before, and as many that are missing after
+_PASSES = 8
+
+
+@rule("GV635", "bad-gradients-stay", "error")
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit where a run has stopped learning like this."""
+    steps = learning.steps(history)
+    cleared = [each for each in history.of(OptimizerCall) if each.what == "zero_grad"]
+    if len(steps) < _LEAST or not cleared:
+        return
+    last, clear = steps[-1], cleared[-1]
+    end = max(last.index, clear.index)
+    if any(gap > end for gap in history.program.gaps):
+        return
+    after = [e for e in history.backwards if e.index > end and e.api == "backward"]
+    before = [e for e in history.backwards if steps[-2].index < e.index < last.index]
+    bad = next((place for place, e in enumerate(after) if _gives_bad(e)), None)
+    if bad is None:
+        return
+    count = len(after) - bad - 1
+    if count < max(_PASSES, _LEAST * len(before)):
+        return
+    source = after[bad]
+    yield Hit(
+        f"The backward pass in {history.line(source.site)} gave NaN or infinite "
+        f"gradients, the step was left out, and so was "
+        f"`{history.text(clear.site)}` ({history.line(clear.site)}): "
+        f"{counted(count, 'later pass')} added to them, and no optimizer has stepped "
+        "since.",
+        clear.site,
+        f"Call `{history.text(clear.site)}` whether or not the step is taken: after "
+        "the `if` and its `else`.",
+        symptom=source.site,
+        related=(Related("steps only here", last.site),),
+        certainty=1.0,  # the batch that began it was to be left out
+    )
+
+
+def _gives_bad(backward: Backward) -> bool:
+    return any(summary.bad for _, summary in backward.at_leaves())

@@ -1,0 +1,44 @@
+"""Derivatives that are taken more than once, each another one or elsewhere."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+PROGRAMS: list[Case] = [
+    case(
+        "columns_of_a_jacobian_and_two_helpers",
+        """
+        import torch
+
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(
+            torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 2)
+        )
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+        x = torch.rand(32, 2, requires_grad=True)
+
+        def divergence(u):
+            first = torch.zeros_like(u)
+            first[:, 0] = 1
+            second = torch.zeros_like(u)
+            second[:, 1] = 1
+            left = torch.autograd.grad(u, x, first, create_graph=True)[0]
+            right = torch.autograd.grad(u, x, second, create_graph=True)[0]
+            return left[:, 0] + right[:, 1]
+
+        def slope(u):
+            return torch.autograd.grad(u.sum(), x, create_graph=True)[0]
+
+        def bound(u):
+            return torch.autograd.grad(u.sum(), x, create_graph=True)[0]
+
+        for _ in range(6):
+            u = net(x)
+            loss = divergence(u).pow(2).mean() + slope(u).pow(2).mean()
+            loss = loss + 0.1 * bound(u).abs().mean() + (u - x).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
+]
