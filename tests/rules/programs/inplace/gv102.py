@@ -251,4 +251,33 @@ PROGRAMS: list[Case] = [
         "inplace-saved-input",
         says=["Make it a copy"],
     ),
+    case(
+        "a_buffer_that_two_forwards_keep_up",
+        """
+        import torch
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+
+        class Bounded(torch.nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.randn(n, n))
+                self.register_buffer("u", F.normalize(torch.randn(n), dim=0))
+
+            def forward(self, x):
+                with torch.no_grad():
+                    v = F.normalize(self.weight.t() @ self.u, dim=0)
+                    self.u.copy_(F.normalize(self.weight @ v, dim=0))
+                u = self.u  # CULPRIT
+                sigma = torch.dot(u, torch.mv(self.weight, v))
+                return F.linear(x, self.weight / sigma)
+
+        net = Bounded(4)
+        real, fake = net(torch.randn(8, 4)), net(torch.randn(8, 4))
+        (fake.pow(2).mean() - real.mean()).backward()
+        """,
+        "inplace-saved-input",
+        says=["`.clone()` where it is read"],
+    ),
 ]
