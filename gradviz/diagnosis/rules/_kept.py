@@ -51,7 +51,7 @@ def kept_by_half(history: History) -> list[list[Call]]:
             inner |= behind
             if trained.isdisjoint(behind):
                 kept[line].append(call)
-    ends = [each.index for each in _training(history)]
+    ends = [each.index for each in training_passes(history)]
     return [
         calls[::-1]
         for line, calls in kept.items()
@@ -83,13 +83,14 @@ def trained_nodes(history: History) -> set[int]:
     A derivative whose graph is kept to go on with is part of a forward pass.
     """
     found = set[int]()
-    for each in _training(history):
+    for each in training_passes(history):
         roots = (value.node for value in each.roots if value.node is not None)
         found.update(each.nodes or history.reach(roots))
     return {key for key in found if key > 0}
 
 
-def _training(history: History) -> list[Backward]:
+def training_passes(history: History) -> list[Backward]:
+    """Return the passes that train something, not those of a forward pass."""
     return [
         each
         for each in history.backwards

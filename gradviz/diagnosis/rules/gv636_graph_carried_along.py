@@ -42,7 +42,7 @@ from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at, kept_name, stored_at
 from gradviz.diagnosis.rules._freed import Crossing
-from gradviz.diagnosis.rules._kept import trained_nodes
+from gradviz.diagnosis.rules._kept import trained_nodes, training_passes
 from gradviz.program import Call, History, RawSite, Value
 
 _LEAST = 8  # steps
@@ -78,10 +78,11 @@ def check(history: History) -> Iterator[Hit]:
 def _chains(history: History) -> Iterator[_Chain]:
     """Yield the chain of each result that no pass needs and that has one."""
     trained = history.once(trained_nodes)
-    passes = [each.index for each in history.backwards]
+    passes = [each.index for each in training_passes(history)]
+    known = max(history.program.gaps, default=-1)  # a pass before it may be missing
     found: dict[int, _Chain] = {}
     for call in history.calls if len(passes) >= _LEAST else ():
-        if not call.nodes or not trained.isdisjoint(call.nodes):
+        if call.index < known or not call.nodes or not trained.isdisjoint(call.nodes):
             continue
         turn, longest = bisect_left(passes, call.index), _Chain(0, 0)
         for value in call.inputs:
