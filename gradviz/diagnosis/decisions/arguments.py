@@ -11,9 +11,9 @@ from gradviz.diagnosis.decisions.frames import (
     Spot,
     argument,
     last_name,
-    names_in,
     parameters,
 )
+from gradviz.diagnosis.edits.syntax import names_in
 
 
 def given(where: Spot, place: int | None, names: Collection[str]) -> Spot | None:

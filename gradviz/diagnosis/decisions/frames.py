@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gradviz.diagnosis.edits.syntax import Source, place
+from gradviz.diagnosis.edits.syntax import Loop, Source, place
 from gradviz.program import History, RawSite
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -98,18 +98,9 @@ def spots(
             yield site, where
 
 
-def loops_around(where: Spot) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
-    """Yield the loops around a spot in its function, from the inside out."""
-    for each in where.source.around(where.node):
-        if isinstance(each, Function):
-            return
-        if isinstance(each, ast.For | ast.AsyncFor | ast.While):
-            yield each
-
-
-def names_in(node: ast.AST) -> list[str]:
-    """Return the names that stand in an expression."""
-    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+def loops_around(where: Spot) -> Iterator[Loop]:
+    """Return the loops around a spot in its function, from the inside out."""
+    return where.source.loops(where.node)
 
 
 def call_in(where: Spot) -> ast.Call | None:

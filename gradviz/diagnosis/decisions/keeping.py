@@ -19,10 +19,10 @@ from gradviz.diagnosis.decisions.frames import (
     Frame,
     Spot,
     last_name,
-    names_in,
     spot,
     spots,
 )
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.program import History, RawSite
 
 

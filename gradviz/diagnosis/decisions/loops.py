@@ -12,10 +12,10 @@ from gradviz.diagnosis.decisions.frames import (
     Function,
     Spot,
     loops_around,
-    names_in,
     spot,
     spots,
 )
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.program import History, RawSite
 
 

@@ -6,9 +6,19 @@ import ast
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
+from gradviz.dependence.flow import words
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
 from gradviz.diagnosis.edits.remedy import remedy
-from gradviz.diagnosis.edits.syntax import Place, called, dotted, keyword, place
+from gradviz.diagnosis.edits.syntax import (
+    Place,
+    called,
+    calls_in,
+    dotted,
+    is_module_name,
+    keyword,
+    names_in,
+    place,
+)
 from gradviz.program import History, RawSite
 
 
@@ -17,23 +27,13 @@ def call_at(found: Place, names: Collection[str] = ()) -> ast.Call:
     node = found.node
     if isinstance(node, ast.Call) and (not names or called(node) in names):
         return node
-    inside = [
-        each
-        for each in ast.walk(node)
-        if isinstance(each, ast.Call) and (not names or called(each) in names)
-    ]
-    if not inside and node is not found.statement:
-        inside = [
-            each
-            for each in ast.walk(found.statement)
-            if isinstance(each, ast.Call) and called(each) in names
-        ]
-    if names and len(inside) == 1:
-        return inside[0]
+    if names:
+        inside = calls_in(node, names) or calls_in(found.statement, names)
+        return only(inside, "there is not exactly one such call")
     value = getattr(node, "value", None) if isinstance(node, ast.stmt) else None
-    if isinstance(value, ast.Call) and not names:
+    if isinstance(value, ast.Call):
         return value
-    raise NoEditError("there is not exactly one such call")
+    raise NoEditError("no call is written here")
 
 
 @remedy
@@ -50,29 +50,23 @@ def with_keyword(
     """Give a call a keyword argument, in the place of others: ``create_graph=True``."""
     found = place(history, site)
     call, draft = call_at(found, of), Draft(found.source)
-    known = keyword(call, name)
     others = [each for each in call.keywords if each.arg in instead_of]
     if any(each.arg is None for each in call.keywords):
         raise NoEditError("it takes keywords from elsewhere")
-    if known is not None:
-        draft.replace(known.value, value)
-    elif others:
+    if others and keyword(call, name) is None:
         draft.put(found.source.range(others[0]), f"{name}={value}")
     else:
-        draft.add_argument(call, f"{name}={value}")
+        draft.set_keyword(call, name, value)
     return draft.edit(safe=safe)
 
 
 @remedy
-def without_keyword(
-    history: History, site: RawSite | None, name: str, *, safe: bool = True
-) -> Edit:
+def without_keyword(history: History, site: RawSite | None, name: str) -> Edit:
     """Leave a keyword argument out."""
     found = place(history, site)
-    calls = [each for each in ast.walk(found.node) if isinstance(each, ast.Call)]
-    for call in calls:
+    for call in calls_in(found.node):
         if (gone := keyword(call, name)) is not None:
-            return Draft(found.source).drop_argument(call, gone).edit(safe=safe)
+            return Draft(found.source).drop_argument(call, gone).edit(safe=True)
     raise NoEditError(f"no call is given {name}")
 
 
@@ -82,18 +76,14 @@ def renamed(
     site: RawSite | None,
     names: Mapping[str, str],
     *,
-    line: int | None = None,
     safe: bool = False,
 ) -> Edit:
     """Call another function with the same arguments: ``reshape`` for ``view``."""
-    found = place(history, site, line)
+    found = place(history, site)
     call = call_at(found, names)
-    function = call.func
-    assert isinstance(function, ast.Name | ast.Attribute)
-    new = names[called(call)]
-    if isinstance(function, ast.Name):
+    if not isinstance(call.func, ast.Attribute):
         raise NoEditError("the other name may not be imported")
-    return Draft(found.source).rename(function, new).edit(safe=safe)
+    return Draft(found.source).rename(call.func, names[called(call)]).edit(safe=safe)
 
 
 @remedy
@@ -120,11 +110,7 @@ def followed_by(
 
 @remedy
 def without_method(
-    history: History,
-    site: RawSite | None,
-    names: Collection[str],
-    *,
-    safe: bool = False,
+    history: History, site: RawSite | None, names: Collection[str]
 ) -> Edit:
     """Leave out ``.detach()``, ``.data``, ``.item()`` where a site marks it."""
     found = place(history, site)
@@ -133,11 +119,10 @@ def without_method(
     if isinstance(parent, ast.Attribute) and parent.attr in ("numpy", "requires_grad_"):
         raise NoEditError("what follows needs a tensor without a graph")
     draft = Draft(found.source)
-    if _gives_itself(found.statement, method) and found.source.is_alone(
-        found.statement
-    ):
-        return draft.remove(found.statement).edit(safe=safe)
-    return draft.drop_method(method).edit(safe=safe)
+    whole = found.statement
+    if _gives_itself(whole, method) and found.source.is_alone(whole):
+        return draft.remove(whole).edit(safe=False)
+    return draft.drop_method(method).edit(safe=False)
 
 
 def _gives_itself(statement: ast.AST, method: ast.expr) -> bool:
@@ -163,20 +148,14 @@ def _method(found: Place, names: Collection[str]) -> ast.expr:
     if is_one(found.node):
         assert isinstance(found.node, ast.expr)
         return found.node
-    inside = [each for each in ast.walk(found.statement) if is_one(each)]
-    if len(inside) != 1 or not isinstance(inside[0], ast.expr):
-        raise NoEditError("there is not exactly one of them")
-    return inside[0]
+    inside = [e for e in ast.walk(found.statement) if is_one(e)]
+    one = only(inside, "there is not exactly one of them")
+    assert isinstance(one, ast.expr)
+    return one
 
 
 @remedy
-def unwrapped(
-    history: History,
-    site: RawSite | None,
-    names: Collection[str],
-    *,
-    safe: bool = False,
-) -> Edit:
+def unwrapped(history: History, site: RawSite | None, names: Collection[str]) -> Edit:
     """Put a call's operand in its place: ``scores`` for ``F.softmax(scores, dim=1)``.
 
     Of a method that is what it is called on; of a layer in a list, the list without it.
@@ -185,21 +164,19 @@ def unwrapped(
     call, draft = call_at(found, names), Draft(found.source)
     function, parent = call.func, found.source.parent(call)
     if called(call)[:1].isupper() and "Parameter" not in called(call):
-        if not (isinstance(parent, ast.Call) and len(parent.args) > 1):
-            if isinstance(parent, ast.Assign):
-                return draft.replace(call, "torch.nn.Identity()").edit(safe=safe)
+        if isinstance(parent, ast.Call) and len(parent.args) > 1:
+            draft.drop_argument(parent, call)
+        elif isinstance(parent, ast.Assign):
+            draft.replace(call, "torch.nn.Identity()")
+        else:
             raise NoEditError("the layer is no part of a list")
-        return draft.drop_argument(parent, call).edit(safe=safe)
-    if isinstance(function, ast.Attribute) and not _is_namespace(function.value):
-        return draft.drop_method(call).edit(safe=safe)
-    if not call.args:
+    elif isinstance(function, ast.Attribute) and not is_module_name(function.value):
+        draft.drop_method(call)
+    elif call.args:
+        draft.replace(call, found.source.of(call.args[0]))
+    else:
         raise NoEditError("it has no operand")
-    return draft.replace(call, found.source.of(call.args[0])).edit(safe=safe)
-
-
-def _is_namespace(node: ast.expr) -> bool:
-    name = dotted(node)
-    return name.split(".")[0] in ("torch", "nn", "F", "functional")
+    return draft.edit(safe=False)
 
 
 def operand_of(found: Place, names: Collection[str] = ()) -> ast.expr:
@@ -209,7 +186,7 @@ def operand_of(found: Place, names: Collection[str] = ()) -> ast.expr:
         return node.left
     call = call_at(found, names)
     function = call.func
-    if isinstance(function, ast.Attribute) and not _is_namespace(function.value):
+    if isinstance(function, ast.Attribute) and not is_module_name(function.value):
         return function.value
     if not call.args or isinstance(call.args[0], ast.Starred):
         raise NoEditError("its operand is not written here")
@@ -232,8 +209,8 @@ def straight_through(history: History, site: RawSite | None) -> Edit:
     found = place(history, site)
     names = ("round", "floor", "ceil", "trunc", "sign", "frac", "fix")
     call = call_at(found, names)
-    node = operand_of(Place(found.source, call, found.statement), names)
-    if any(isinstance(each, ast.Call) for each in ast.walk(node)):
+    node = operand_of(found.at(call), names)
+    if calls_in(node):
         raise NoEditError("the operand would be computed twice")
     draft = Draft(found.source)
     x = draft.operand(node)
@@ -246,32 +223,13 @@ def detached_first(history: History, site: RawSite | None) -> Edit:
     """Detach what is handed to NumPy: ``h.detach().numpy()``."""
     found = place(history, site)
     call = call_at(found, ("numpy", "asarray", "array"))
-    node = operand_of(Place(found.source, call, found.statement), (called(call),))
+    node = operand_of(found.at(call), (called(call),))
     return Draft(found.source).append(node, ".detach()").edit(safe=True)
 
 
-_SAME = frozenset(
-    [
-        "sin",
-        "cos",
-        "tan",
-        "exp",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "expm1",
-        "sqrt",
-        "tanh",
-        "sinh",
-        "cosh",
-        "atan",
-        "asin",
-        "acos",
-        "floor",
-        "ceil",
-        "erf",
-    ]
+_SAME = words(
+    "sin cos tan exp log log2 log10 log1p expm1 sqrt tanh sinh cosh atan asin acos "
+    "floor ceil erf"
 )
 
 
@@ -280,14 +238,10 @@ def of_tensors(history: History, site: RawSite | None) -> Edit:
     """Use the function of tensors: ``torch.sin(x)`` for ``math.sin(x)``."""
     found = place(history, site)
     call = call_at(found, _SAME)
-    function = call.func
-    if not isinstance(function, ast.Attribute) or dotted(function.value) not in (
-        "math",
-        "np",
-        "numpy",
-    ):
+    of = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if of is None or dotted(of) not in ("math", "np", "numpy"):
         raise NoEditError("it is no function of Python's")
-    return Draft(found.source).replace(function.value, "torch").edit(safe=False)
+    return Draft(found.source).replace(of, "torch").edit(safe=False)
 
 
 @remedy
@@ -333,17 +287,10 @@ def bound_now(history: History, site: RawSite | None, name: str) -> Edit:
     made = [
         each.args
         for each in ast.walk(found.statement)
-        if isinstance(each, ast.Lambda | ast.FunctionDef) and _reads(each, name)
+        if isinstance(each, ast.Lambda | ast.FunctionDef) and name in names_in(each)
     ]
-    if len(made) != 1:
-        raise NoEditError("there is not exactly one such function")
-    args, draft = made[0], Draft(found.source)
+    args = only(made, "there is not exactly one such function")
     if args.vararg or args.kwonlyargs or args.kwarg or not args.args:
         raise NoEditError("its parameters are not a plain list")
-    where = found.source.range((args.defaults or args.args)[-1])
-    end = where._replace(line=where.end_line, column=where.end_column)
-    return draft.put(end, f", {name}={name}").edit(safe=True)
-
-
-def _reads(function: ast.AST, name: str) -> bool:
-    return any(isinstance(e, ast.Name) and e.id == name for e in ast.walk(function))
+    end = found.source.range((args.defaults or args.args)[-1]).end
+    return Draft(found.source).put(end, f", {name}={name}").edit(safe=True)

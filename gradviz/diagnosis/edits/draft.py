@@ -9,9 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePath
+from typing import TypeVar
 
 from gradviz import ir
-from gradviz.diagnosis.edits.syntax import Range, Source
+from gradviz.diagnosis.edits.syntax import Range, Source, keyword, names_in
+from gradviz.program.places import first_line
 from gradviz.program.sources import parsed
 
 _ATOMS = (
@@ -19,6 +21,8 @@ _ATOMS = (
     ast.ListComp, ast.SetComp, ast.DictComp, ast.JoinedStr,
 )  # fmt: skip
 _BINDING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Await, ast.IfExp)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,13 @@ class Edit:
 
 class NoEditError(LookupError):
     """What is written there cannot be changed by a certain edit."""
+
+
+def only(found: Sequence[T], why: str) -> T:
+    """Return what was found, if it is one; NoEditError says why not."""
+    if len(found) != 1:
+        raise NoEditError(why)
+    return found[0]
 
 
 class Draft:
@@ -86,36 +97,24 @@ class Draft:
 
     def append(self, node: ast.expr, suffix: str) -> Draft:
         """Let a method follow an expression: ``x + y`` → ``(x + y).mean()``."""
-        where = self.source.range(node)
-        end = _after(where)
-        if isinstance(node, _ATOMS):
-            self._rows.append((end, suffix))
-        else:
-            start = _before(where)
-            self._rows += [(start, "("), (end, f"){suffix}")]
-        return self
+        if not isinstance(node, _ATOMS):
+            return self.wrap(node, "(", f"){suffix}")
+        return self.put(self.source.range(node).end, suffix)
 
     def wrap(self, node: ast.expr, before: str, after: str) -> Draft:
         """Put text around an expression, ``before`` ending in an open bracket."""
         where = self.source.range(node)
-        start = _before(where)
-        end = _after(where)
-        self._rows += [(start, before), (end, after)]
-        return self
+        return self.put(where.begin, before).put(where.end, after)
 
     def rename(self, node: ast.Name | ast.Attribute, name: str) -> Draft:
         """Put another name in a name's place, or behind the last dot."""
         where = self.source.range(node)
         if isinstance(node, ast.Attribute):
             start = where.end_column - len(node.attr)
-            if (
-                self.source.between(where._replace(line=where.end_line, column=start))
-                != node.attr
-            ):
-                raise NoEditError("the name is not written out")
             where = where._replace(line=where.end_line, column=start)
-        self._rows.append((where, name))
-        return self
+            if self.source.between(where) != node.attr:
+                raise NoEditError("the name is not written out")
+        return self.put(where, name)
 
     def drop_method(self, call: ast.expr) -> Draft:
         """Leave out the last call or attribute: ``x.f().detach()`` → ``x.f()``."""
@@ -123,78 +122,69 @@ class Draft:
         if not isinstance(function, ast.Attribute):
             raise NoEditError("it is no method")
         value, where = function.value, self.source.range(call)
-        kept = self._closing(self.source.range(value), where)
-        self._rows.append((kept, ""))
-        return self
+        return self.put(self._closing(self.source.range(value), where), "")
 
     def _closing(self, inner: Range, outer: Range) -> Range:
         """Return the rest of an expression behind its first part's own brackets."""
-        line, column = inner.end_line, inner.end_column
-        rest = self.source.between(
-            Range(line, column, outer.end_line, outer.end_column)
-        )
+        behind = inner.end.upto(outer)
+        rest = self.source.between(behind)
         place = _of_dot(rest)
         passed = rest[:place].split("\n")
+        line, column = behind.line, behind.column + place
         if len(passed) > 1:
             line, column = line + len(passed) - 1, len(passed[-1]) + 1
-        else:
-            column += place
-        return Range(line, column, outer.end_line, outer.end_column)
+        return behind._replace(line=line, column=column)
 
     def add_argument(self, call: ast.Call, text: str) -> Draft:
         """Add an argument, positional or ``name=value``, behind the others."""
         where = self.source.range(call)
         given = [*call.args, *(each.value for each in call.keywords)]
-        close = _after(where, -1)
+        close = where._replace(end_column=where.end_column - 1).end
         if not given:
-            self._rows.append((close, text))
-            return self
+            return self.put(close, text)
         last = max(map(self.source.range, given), key=lambda each: each[2:])
-        rest = Range(last.end_line, last.end_column, close.line, close.column)
-        tail = self.source.between(rest)
+        tail = self.source.between(last.end.upto(close))
         if len(given) == 1 and isinstance(given[0], ast.GeneratorExp):
             raise NoEditError("a bare generator takes no argument beside it")
         code = "".join(line.partition("#")[0] for line in tail.split("\n"))
         if "," in code and "\n" in tail:  # the last of several lines ends in a comma
-            first = tail.split("\n")[0]
-            at = _after(last, len(first))
             line = self.source.lines[last.line - 1]
             space = line[: len(line) - len(line.lstrip())]
-            self._rows.append((at, f"\n{space}{text},"))
-            return self
+            return self.put(self._line_end(last.end_line), f"\n{space}{text},")
         text = f" {text}" if code.rstrip().endswith(",") else f", {text}"
-        at = _after(last)
+        at = last.end
         if "," in code:
             at = close
         elif ")" in code:  # brackets of the last argument's own
             place = tail.rindex(")") + 1
             if "\n" in tail:
                 raise NoEditError("the brackets are spread over lines")
-            at = Range(at.line, at.column + place, at.line, at.column + place)
-        self._rows.append((at, text))
-        return self
+            at = at._replace(end_column=at.column + place).end
+        return self.put(at, text)
+
+    def set_keyword(self, call: ast.Call, name: str, text: str) -> Draft:
+        """Give a keyword argument another value, or add it behind the others."""
+        known = keyword(call, name)
+        if known is not None:
+            return self.replace(known.value, text)
+        return self.add_argument(call, f"{name}={text}")
 
     def drop_argument(self, call: ast.Call, gone: ast.expr | ast.keyword) -> Draft:
         """Leave an argument out, with the comma that set it apart."""
         given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
         given.sort(key=lambda each: (each.lineno, each.col_offset))
         at = given.index(gone)
-        own = self.source.range(gone)
-        if at + 1 < len(given) and at == 0:
-            after = self.source.range(given[1])
-            where = own._replace(end_line=after.line, end_column=after.column)
-        elif at > 0:
-            before = self.source.range(given[at - 1])
-            where = own._replace(line=before.end_line, column=before.end_column)
-            gap = where._replace(end_line=own.line, end_column=own.column)
-            if ")" in self.source.between(gap):
+        where = self.source.range(gone)
+        if at > 0:
+            before = self.source.range(given[at - 1]).end
+            if ")" in self.source.between(before.upto(where.begin)):
                 raise NoEditError(
                     "the argument before it stands in brackets of its own"
                 )
-        else:
-            where = own
-        self._rows.append((where, ""))
-        return self
+            where = before.upto(where)
+        elif len(given) > 1:
+            where = where.upto(self.source.range(given[1]).begin)
+        return self.put(where, "")
 
     # ---- statements ---------------------------------------------------------------
 
@@ -205,36 +195,23 @@ class Draft:
 
     def before(self, statement: ast.stmt, *lines: str) -> Draft:
         """Put statements on lines of their own before one."""
-        first = min(
-            [
-                statement.lineno,
-                *(d.lineno for d in getattr(statement, "decorator_list", ())),
-            ]
-        )
-        if not self._begins_line(statement):
-            where = self.source.range(statement)
-            if self._follows_colon(statement) and any(":" in each for each in lines):
+        where = self.source.range(statement)
+        ahead = self.source.lines[where.line - 1][: where.column - 1]
+        if ahead.strip():
+            if ":" in ahead and any(":" in each for each in lines):
                 raise NoEditError("a block cannot stand there")
-            at = _before(where)
-            self._rows.append((at, "".join(f"{each}; " for each in lines)))
-            return self
-        space = self.source.indent(statement)
+            return self.put(where.begin, "".join(f"{each}; " for each in lines))
+        first, space = first_line(statement), self.source.indent(statement)
         text = "".join(f"{space}{each}\n" for each in lines)
-        self._rows.append((Range(first, 1, first, 1), text))
-        return self
+        return self.put(Range(first, 1, first, 1), text)
 
     def after(self, statement: ast.stmt, *lines: str) -> Draft:
         """Put statements on lines of their own behind one."""
         where = self.source.range(statement)
         if not self.source.is_alone(statement):
-            at = _after(where)
-            self._rows.append((at, "".join(f"; {each}" for each in lines)))
-            return self
-        space = self.source.indent(statement)
-        end = len(self.source.lines[where.end_line - 1]) + 1
-        at = Range(where.end_line, end, where.end_line, end)
-        self._rows.append((at, "".join(f"\n{space}{each}" for each in lines)))
-        return self
+            return self.put(where.end, "".join(f"; {each}" for each in lines))
+        text = "".join(f"\n{self.source.indent(statement)}{each}" for each in lines)
+        return self.put(self._line_end(where.end_line), text)
 
     def remove(self, statement: ast.stmt) -> Draft:
         """Take a statement and its lines away."""
@@ -242,13 +219,8 @@ class Draft:
         if not self.source.is_alone(statement):
             raise NoEditError("it shares its line")
         if len(self.source.block(statement)) == 1:
-            self._rows.append((where, "pass"))
-            return self
-        first = min(
-            [where.line, *(d.lineno for d in getattr(statement, "decorator_list", ()))]
-        )
-        self._rows.append((Range(first, 1, where.end_line + 1, 1), ""))
-        return self
+            return self.put(where, "pass")
+        return self.put(Range(first_line(statement), 1, where.end_line + 1, 1), "")
 
     def move(
         self,
@@ -270,15 +242,10 @@ class Draft:
             lines, self.source.indent(statement), self.source.indent(target)
         )
         self.remove(statement)
-        where = self.source.range(target)
+        where, text = self.source.range(target), "\n".join(moved)
         if before is not None:
-            at, text = Range(where.line, 1, where.line, 1), "\n".join(moved) + "\n"
-        else:
-            end = len(self.source.lines[where.end_line - 1]) + 1
-            at = Range(where.end_line, end, where.end_line, end)
-            text = "\n" + "\n".join(moved)
-        self._rows.append((at, text))
-        return self
+            return self.put(Range(where.line, 1, where.line, 1), f"{text}\n")
+        return self.put(self._line_end(where.end_line), f"\n{text}")
 
     def wrap_block(self, statements: Sequence[ast.stmt], header: str) -> Draft:
         """Put statements that follow each other into a block: ``with …:``."""
@@ -290,21 +257,14 @@ class Draft:
         space, deeper = self.source.indent(first), self.source.deeper()
         lines = self.source.lines[first.lineno - 1 : last.end_lineno]
         inner = _indented(lines, space, space + deeper)
-        text = "\n".join([space + header, *inner])
-        end = len(self.source.lines[(last.end_lineno or 0) - 1]) + 1
-        where = Range(first.lineno, 1, last.end_lineno or 0, end)
-        self._rows.append((where, text))
-        return self
+        return self._put_lines(first, last, [space + header, *inner])
 
     def unwrap_block(self, block: ast.With | ast.AsyncWith) -> Draft:
         """Let what stands in a block stand without it."""
         first, last = block.body[0], block.body[-1]
         where = self.source.range(block)
         if first.lineno == block.lineno:
-            start = self.source.range(first)
-            head = where._replace(end_line=start.line, end_column=start.column)
-            self._rows.append((head, ""))
-            return self
+            return self.put(where.upto(self.source.range(first).begin), "")
         if not (self.source.is_alone(block) and self.source.is_alone(first)):
             raise NoEditError("statements share a line")
         for each in block.body:
@@ -312,18 +272,18 @@ class Draft:
         header = block.items[-1].context_expr.end_lineno or block.lineno
         lines = self.source.lines[header : last.end_lineno]
         inner = _indented(lines, self.source.indent(first), self.source.indent(block))
-        end = len(self.source.lines[(last.end_lineno or 0) - 1]) + 1
-        where = Range(block.lineno, 1, last.end_lineno or 0, end)
-        self._rows.append((where, "\n".join(inner)))
-        return self
+        return self._put_lines(block, last, inner)
 
-    def _begins_line(self, statement: ast.stmt) -> bool:
-        where = self.source.range(statement)
-        return not self.source.lines[where.line - 1][: where.column - 1].strip()
+    def _put_lines(self, first: ast.stmt, last: ast.stmt, lines: list[str]) -> Draft:
+        """Put lines in the place of those from one statement to another."""
+        begin = Range(first.lineno, 1, first.lineno, 1)
+        end = self._line_end(last.end_lineno or 0)
+        return self.put(begin.upto(end), "\n".join(lines))
 
-    def _follows_colon(self, statement: ast.stmt) -> bool:
-        where = self.source.range(statement)
-        return ":" in self.source.lines[where.line - 1][: where.column - 1]
+    def _line_end(self, line: int) -> Range:
+        """Return the empty range where a line ends."""
+        column = len(self.source.lines[line - 1]) + 1
+        return Range(line, column, line, column)
 
     def _refuse_texts(self, statement: ast.stmt) -> None:
         """Refuse to indent a string of several lines: its text would change."""
@@ -346,13 +306,10 @@ class Draft:
         tree = parsed(changed)
         if tree is None or ast.dump(tree) == ast.dump(self.source.tree):
             raise NoEditError("the change gives no other program")
-        if unknown := _named(tree) - _named(self.source.tree) - _bound(tree):
+        known = {*names_in(self.source.tree), *_bound(tree)}
+        if unknown := {*names_in(tree)} - known:
             raise NoEditError(f"the file knows no {', '.join(unknown)}")
         return Edit(made, safe, unified(self.source.text, changed, file))
-
-
-def _named(tree: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
 
 
 def _bound(tree: ast.AST) -> set[str]:
@@ -364,17 +321,6 @@ def _bound(tree: ast.AST) -> set[str]:
         for alias in each.names
     }
     return imported | set(dir(builtins))
-
-
-def _before(where: Range) -> Range:
-    """Return the empty range where a range begins."""
-    return Range(where.line, where.column, where.line, where.column)
-
-
-def _after(where: Range, further: int = 0) -> Range:
-    """Return the empty range where a range ends, or so many columns further."""
-    line, column = where.end_line, where.end_column + further
-    return Range(line, column, line, column)
 
 
 def _of_dot(rest: str) -> int:

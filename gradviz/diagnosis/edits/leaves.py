@@ -6,10 +6,20 @@ import ast
 import re
 from contextlib import suppress
 
+from gradviz.dependence.flow import words
 from gradviz.diagnosis.edits.calls import call_at
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
 from gradviz.diagnosis.edits.remedy import remedy
-from gradviz.diagnosis.edits.syntax import Place, Source, called, dotted, keyword, place
+from gradviz.diagnosis.edits.syntax import (
+    Place,
+    Source,
+    called,
+    calls_in,
+    dotted,
+    keyword,
+    names_in,
+    place,
+)
 from gradviz.program import History, RawSite
 
 
@@ -21,6 +31,23 @@ def value_at(found: Place) -> ast.expr:
     if value is not None and not isinstance(value, ast.Tuple):
         return value
     raise NoEditError("the statement gives no single value")
+
+
+def assigned_at(found: Place) -> tuple[ast.expr, ast.expr]:
+    """Return the one target of the assignment at a place, and its value."""
+    match found.statement:
+        case ast.Assign([target], value):
+            return target, value
+        case _:
+            raise NoEditError("it is no plain assignment")
+
+
+def attribute_at(found: Place) -> tuple[ast.Attribute, ast.expr]:
+    """Return the attribute that the statement at a place sets, and to what."""
+    target, value = assigned_at(found)
+    if not isinstance(target, ast.Attribute):
+        raise NoEditError("it sets no attribute")
+    return target, value
 
 
 @remedy
@@ -36,7 +63,7 @@ def gradients_last(
     early = found if asked is None else place(history, asked)
     if early.source is not found.source:
         raise NoEditError("the leaf is made in another file")
-    calls = [e for e in ast.walk(early.statement) if isinstance(e, ast.Call)]
+    calls = calls_in(early.statement)
     asking = [each for each in calls if _asks(each) and each is not value]
     if len(asking) != 1:
         return draft.append(value, ".detach().requires_grad_()").edit(safe=False)
@@ -58,32 +85,16 @@ def asks_for_gradients(history: History, site: RawSite | None) -> Edit:
     """Let the tensor that a line makes require grad."""
     found = place(history, site)
     value, draft = value_at(found), Draft(found.source)
-    if (
-        isinstance(value, ast.Call)
-        and called(value) in _FACTORIES
-        and dotted(value.func)
-    ):
-        known = keyword(value, "requires_grad")
-        if known is not None:
-            return draft.replace(known.value, "True").edit(safe=False)
-        return draft.add_argument(value, "requires_grad=True").edit(safe=False)
-    return draft.append(value, ".requires_grad_()").edit(safe=False)
+    made = isinstance(value, ast.Call) and called(value) in _FACTORIES
+    if made and isinstance(value, ast.Call) and dotted(value.func):
+        draft.set_keyword(value, "requires_grad", "True")
+    else:
+        draft.append(value, ".requires_grad_()")
+    return draft.edit(safe=False)
 
 
-_FACTORIES = frozenset(
-    [
-        "zeros",
-        "ones",
-        "full",
-        "empty",
-        "rand",
-        "randn",
-        "randint",
-        "linspace",
-        "tensor",
-        "arange",
-        "eye",
-    ]
+_FACTORIES = words(
+    "zeros ones full empty rand randn randint linspace tensor arange eye"
 )
 
 
@@ -92,41 +103,30 @@ def in_floats(history: History, site: RawSite | None) -> Edit:
     """Make floats where integers are to require grad."""
     found = place(history, site)
     value, draft = value_at(found), Draft(found.source)
-    asking = [
-        each
-        for each in ast.walk(value)
-        if isinstance(each, ast.Call) and keyword(each, "requires_grad") is not None
-    ]
-    if not asking:
-        return draft.append(value, ".float()").edit(safe=True)
-    known = keyword(asking[0], "dtype")
-    if known is not None:
-        return draft.replace(known.value, "torch.float32").edit(safe=True)
-    return draft.add_argument(asking[0], "dtype=torch.float32").edit(safe=True)
+    asking = [each for each in calls_in(value) if keyword(each, "requires_grad")]
+    if asking:
+        draft.set_keyword(asking[0], "dtype", "torch.float32")
+    else:
+        draft.append(value, ".float()")
+    return draft.edit(safe=True)
 
 
 @remedy
 def switched_off(history: History, site: RawSite | None) -> Edit:
     """Cut a result off its graph, whose switch is refused: ``x = x.detach()``."""
     found = place(history, site)
-    statement, source = found.statement, found.source
-    target = None
-    if isinstance(statement, ast.Assign) and isinstance(
-        statement.targets[0], ast.Attribute
-    ):
-        target = statement.targets[0].value
-    elif (
-        isinstance(statement, ast.Expr) and called(statement.value) == "requires_grad_"
-    ):
-        assert isinstance(statement.value, ast.Call)
-        assert isinstance(statement.value.func, ast.Attribute)
-        target = statement.value.func.value
+    match found.statement:
+        case ast.Assign([ast.Attribute(target), *_]):
+            pass
+        case ast.Expr(ast.Call(ast.Attribute(target, "requires_grad_"))):
+            pass
+        case _:
+            target = None
     if not isinstance(target, ast.Name | ast.Attribute):
         raise NoEditError("the tensor has no name")
-    name = source.of(target)
-    return (
-        Draft(source).replace(statement, f"{name} = {name}.detach()").edit(safe=False)
-    )
+    name = found.source.of(target)
+    draft = Draft(found.source).replace(found.statement, f"{name} = {name}.detach()")
+    return draft.edit(safe=False)
 
 
 @remedy
@@ -135,12 +135,7 @@ def attribute_named(
 ) -> Edit:
     """Spell the attribute that a statement sets in another way."""
     found = place(history, site, line)
-    statement = found.statement
-    if not isinstance(statement, ast.Assign):
-        raise NoEditError("it sets no attribute")
-    target = statement.targets[0]
-    if not isinstance(target, ast.Attribute):
-        raise NoEditError("it sets no attribute")
+    target, _ = attribute_at(found)
     return Draft(found.source).rename(target, name).edit(safe=False)
 
 
@@ -148,14 +143,9 @@ def attribute_named(
 def switched_by_call(history: History, site: RawSite | None) -> Edit:
     """Freeze a module by its method: ``net.requires_grad_(False)``."""
     found = place(history, site)
-    statement, source = found.statement, found.source
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        raise NoEditError("it sets no attribute")
-    target = statement.targets[0]
-    if not isinstance(target, ast.Attribute):
-        raise NoEditError("it sets no attribute")
-    new = f"{source.of(target.value)}.requires_grad_({source.of(statement.value)})"
-    return Draft(source).put(source.range(statement), new).edit(safe=False)
+    source, (target, value) = found.source, attribute_at(found)
+    new = f"{source.of(target.value)}.requires_grad_({source.of(value)})"
+    return Draft(source).put(source.range(found.statement), new).edit(safe=False)
 
 
 @remedy
@@ -178,13 +168,11 @@ def registered(
 
 def _is_read_behind(found: Place, value: ast.expr) -> bool:
     """Tell whether a list that an attribute is given may grow afterwards."""
-    scope = found.source.scope(found.statement)
-    text = ast.unparse(value)
     return not isinstance(value, ast.Name) or any(
         isinstance(each, ast.Name)
-        and each.id == text
+        and each.id == value.id
         and each.lineno > found.statement.lineno
-        for each in ast.walk(scope)
+        for each in ast.walk(found.source.scope(found.statement))
     )
 
 
@@ -235,29 +223,24 @@ def copied_model(
 def values_copied(history: History, site: RawSite | None) -> Edit:
     """Copy the values of a tensor instead of its memory: ``a.data.copy_(b.data)``."""
     found = place(history, site)
-    statement, source = found.statement, found.source
-    match statement:
-        case ast.Assign(targets=[ast.Attribute(attr="data") as target], value=value):
-            new = f"{source.of(target)}.copy_({source.of(value)})"
-            return Draft(source).put(source.range(statement), new).edit(safe=True)
-        case _:
-            raise NoEditError("it sets no data")
+    source, (target, value) = found.source, attribute_at(found)
+    if target.attr != "data":
+        raise NoEditError("it sets no data")
+    new = f"{source.of(target)}.copy_({source.of(value)})"
+    return Draft(source).put(source.range(found.statement), new).edit(safe=True)
 
 
 @remedy
 def shared_parameter(history: History, site: RawSite | None) -> Edit:
     """Share the parameter itself: ``b.weight = a.weight``."""
     found = place(history, site)
-    statement, source, draft = found.statement, found.source, Draft(found.source)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        raise NoEditError("it is no plain assignment")
-    target, value = statement.targets[0], statement.value
+    target, value = assigned_at(found)
+    source, draft = found.source, Draft(found.source)
     if called(value) == "Parameter" and isinstance(value, ast.Call) and value.args:
-        value = value.args[0]
-        draft.replace(statement.value, _undotted(source, value))
-        return draft.edit(safe=False)
-    draft.put(source.range(target), _undotted(source, target))
-    draft.put(source.range(value), _undotted(source, value))
+        draft.replace(value, _undotted(source, value.args[0]))
+    else:
+        draft.put(source.range(target), _undotted(source, target))
+        draft.put(source.range(value), _undotted(source, value))
     return draft.edit(safe=False)
 
 
@@ -297,23 +280,19 @@ def started_at_zero(history: History, site: RawSite | None) -> Edit:
         and isinstance(each.op, ast.USub)
         and isinstance(each.operand, ast.Constant)
     ]
-    if len(low) != 1:
-        raise NoEditError("there is not one such number")
-    return Draft(found.source).replace(low[0], "0.0").edit(safe=False)
+    number = only(low, "there is not one such number")
+    return Draft(found.source).replace(number, "0.0").edit(safe=False)
 
 
 @remedy
 def retained(history: History, site: RawSite | None, line: int | None) -> Edit:
     """Keep the gradient of a result: ``h.retain_grad()`` behind its line."""
     found = place(history, site, line)
-    statement = found.statement
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        raise NoEditError("it has no name of its own")
-    target = statement.targets[0]
+    target, _ = assigned_at(found)
     if not isinstance(target, ast.Name | ast.Attribute):
         raise NoEditError("it has no name of its own")
     text = f"{found.source.of(target)}.retain_grad()"
-    return Draft(found.source).after(statement, text).edit(safe=True)
+    return Draft(found.source).after(found.statement, text).edit(safe=True)
 
 
 @remedy
@@ -331,11 +310,10 @@ def tensor_itself(history: History, site: RawSite | None, *, several: bool) -> E
     """Use a tensor itself instead of a copy of its numbers; stack several."""
     found = place(history, site)
     call = call_at(found, _COPYING)
-    if len(call.args) != 1:
-        raise NoEditError("its operand is not written here")
-    source, text = found.source, found.source.of(call.args[0])
+    given = only(call.args, "its operand is not written here")
+    text = found.source.of(given)
     new = f"torch.stack({text})" if several else text
-    return Draft(source).replace(call, new).edit(safe=False)
+    return Draft(found.source).replace(call, new).edit(safe=False)
 
 
 def given_to_constructor(history: History, site: RawSite | None) -> str | None:
@@ -385,12 +363,11 @@ class _WithGraph(ast.NodeTransformer):
 def picked_from_tensor(history: History, site: RawSite | None) -> Edit:
     """Index a tensor itself: ``x[rows]`` for ``torch.from_numpy(x.numpy()[rows])``."""
     found = place(history, site)
-    for around in found.source.around(found.node):
-        if isinstance(around, ast.Call) and called(around) in (*_COPYING, "from_numpy"):
-            break
-    else:
+    nodes = (e for e in found.source.around(found.node) if isinstance(e, ast.Call))
+    around = next((e for e in nodes if called(e) in (*_COPYING, "from_numpy")), None)
+    if around is None:
         raise NoEditError("it does not come back in this expression")
-    picked = around.args[0] if len(around.args) == 1 else None
+    picked = only(around.args, "more than picking is done to it")
     if not isinstance(picked, ast.Subscript):
         raise NoEditError("more than picking is done to it")
     base = picked.value
@@ -414,12 +391,11 @@ def kept_as_tensors(
         raise NoEditError("the numbers cross files")
     exports = call_at(out, ("item", "tolist"))
     call = call_at(back, _COPYING)
-    if len(call.args) != 1:
-        raise NoEditError("its operand is not written here")
+    given = only(call.args, "its operand is not written here")
     draft = Draft(out.source)
-    text = out.source.of(call.args[0])
+    text = out.source.of(given)
     if exports in out.source.around(call) or exports in ast.walk(call):
-        if exports is not call.args[0]:
+        if exports is not given:
             raise NoEditError("numbers and tensors are mixed in one expression")
         assert isinstance(exports.func, ast.Attribute)
         return draft.replace(call, out.source.of(exports.func.value)).edit(safe=False)
@@ -447,18 +423,10 @@ def method_in(fix: str) -> str:
 def in_double(history: History, site: RawSite | None) -> Edit:
     """Make a tensor in float64."""
     found = place(history, site)
-    draft = Draft(found.source)
-    makers = [
-        each
-        for each in ast.walk(found.statement)
-        if isinstance(each, ast.Call) and called(each) in _FACTORIES
-    ]
-    if len(makers) != 1:
-        raise NoEditError("there is not one line that makes it")
-    known = keyword(makers[0], "dtype")
-    if known is not None:
-        return draft.replace(known.value, "torch.float64").edit(safe=True)
-    return draft.add_argument(makers[0], "dtype=torch.float64").edit(safe=True)
+    makers = calls_in(found.statement, _FACTORIES)
+    maker = only(makers, "there is not one call that makes it")
+    draft = Draft(found.source).set_keyword(maker, "dtype", "torch.float64")
+    return draft.edit(safe=True)
 
 
 @remedy
@@ -486,11 +454,7 @@ def marked_dirty(history: History, site: RawSite | None) -> Edit:
     if not isinstance(function, ast.FunctionDef) or len(function.args.args) < 2:
         raise NoEditError("it is not written in forward itself")
     ctx, *inputs = (each.arg for each in function.args.args)
-    read = [
-        each.id
-        for each in ast.walk(found.statement)
-        if isinstance(each, ast.Name) and each.id in inputs
-    ]
+    read = [each for each in names_in(found.statement) if each in inputs]
     if not read:
         raise NoEditError("the input has another name there")
     returned = [each for each in ast.walk(function) if isinstance(each, ast.Return)]

@@ -6,9 +6,16 @@ import ast
 from contextlib import suppress
 
 from gradviz.diagnosis.edits.calls import call_at, operand_of
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
 from gradviz.diagnosis.edits.remedy import Remedy, remedy
-from gradviz.diagnosis.edits.syntax import Place, called, dotted, place
+from gradviz.diagnosis.edits.syntax import (
+    Place,
+    called,
+    calls_in,
+    dotted,
+    names_in,
+    place,
+)
 from gradviz.program import Call, History, RawSite
 
 _SMALL = {"float16": "1e-4", "bfloat16": "1e-6"}
@@ -37,7 +44,7 @@ def _root(found: Place) -> ast.expr:
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Pow):
             return each.left
         if isinstance(each, ast.Call) and called(each) in _ROOTS:
-            return operand_of(Place(found.source, each, found.statement), _ROOTS)
+            return operand_of(found.at(each), _ROOTS)
     raise NoEditError("no root is written here")
 
 
@@ -81,11 +88,8 @@ def inside_domain(site: RawSite | None, edge: str) -> Remedy:
 def above_zero(history: History, site: RawSite | None, small: str) -> Edit:
     """Clamp the operand of a root or power to what is above 0."""
     found = place(history, site)
-    return (
-        Draft(found.source)
-        .append(_root(found), f".clamp(min={small})")
-        .edit(safe=False)
-    )
+    draft = Draft(found.source).append(_root(found), f".clamp(min={small})")
+    return draft.edit(safe=False)
 
 
 @remedy
@@ -94,7 +98,7 @@ def scaled_noise(history: History, site: RawSite | None) -> Edit:
     found = place(history, site)
     call = call_at(found, ("normal",))
     given = [*call.args, *(each.value for each in call.keywords)]
-    if len(given) != 2 or _calls(given[1]):
+    if len(given) != 2 or calls_in(given[1]):
         raise NoEditError("mean and spread are not given by name")
     draft = Draft(found.source)
     mean, spread = map(draft.operand, given)
@@ -108,19 +112,13 @@ def divided_exactly(history: History, site: RawSite | None) -> Edit:
     found = place(history, site)
     source, node = found.source, found.node
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
-        found_ = [
+        divisions = [
             each
             for each in ast.walk(found.statement)
             if isinstance(each, ast.BinOp) and isinstance(each.op, ast.FloorDiv)
         ]
-        if len(found_) != 1:
-            raise NoEditError("there is not one such division")
-        node = found_[0]
-    left, right = source.range(node.left), source.range(node.right)
-    gap = left._replace(
-        line=left.end_line, column=left.end_column,
-        end_line=right.line, end_column=right.column,
-    )  # fmt: skip
+        node = only(divisions, "there is not one such division")
+    gap = source.range(node.left).end.upto(source.range(node.right).begin)
     text = source.between(gap)
     if text.count("//") != 1 or "#" in text:
         raise NoEditError("the sign stands among comments")
@@ -151,11 +149,10 @@ def divisor(history: History, call: Call, site: RawSite | None) -> Edit:
             number = "1"
         return draft.append(node, f".clamp(min={number})").edit(safe=False)
     text = found.source.of(node)
-    if any(isinstance(each, ast.Call) for each in ast.walk(node)):
+    if calls_in(node):
         raise NoEditError("it would be computed twice")
-    return draft.replace(node, f"torch.where({text} == 0, 1.0, {text})").edit(
-        safe=False
-    )
+    draft.replace(node, f"torch.where({text} == 0, 1.0, {text})")
+    return draft.edit(safe=False)
 
 
 def divisor_text(history: History, site: RawSite | None) -> str:
@@ -186,27 +183,18 @@ def inside_log(history: History, site: RawSite | None, dtype: str) -> Edit:
     call = call_at(found, names)
     node = operand_of(found, names)
     draft = Draft(found.source)
-    if len([each for each in ast.walk(found.statement) if called(each) in names]) > 1:
+    if len(calls_in(found.statement, names)) > 1:
         raise NoEditError("a function of the library computes such a loss safely")
-    if (
-        isinstance(node, ast.Call)
-        and called(node) == "softmax"
-        and called(call) == "log"
-    ):
-        assert isinstance(node.func, ast.Attribute | ast.Name)
-        if isinstance(node.func, ast.Attribute):
-            inner = found.source.of(node)
-            head = found.source.of(node.func)
-            new = f"{head.removesuffix('softmax')}log_softmax{inner[len(head) :]}"
-            return draft.replace(call, new).edit(safe=True)
-    if (
-        isinstance(node, ast.Call)
-        and called(node) == "sigmoid"
-        and called(call) == "log"
-    ):
-        inside = operand_of(Place(found.source, node, found.statement), ("sigmoid",))
+    made = called(node) if called(call) == "log" else ""
+    if isinstance(node, ast.Call) and made == "sigmoid":
+        inside = operand_of(found.at(node), (made,))
         text = f"torch.nn.functional.logsigmoid({found.source.of(inside)})"
         return draft.replace(call, text).edit(safe=True)
+    function = node.func if isinstance(node, ast.Call) else None
+    if made == "softmax" and isinstance(function, ast.Attribute):
+        inner, head = found.source.of(node), found.source.of(function)
+        new = f"{head.removesuffix(made)}log_softmax{inner[len(head) :]}"
+        return draft.replace(call, new).edit(safe=True)
     return draft.append(node, f".clamp(min={epsilon(dtype)})").edit(safe=False)
 
 
@@ -216,16 +204,11 @@ def safe_exponential(history: History, site: RawSite | None) -> Edit:
     found = place(history, site)
     for each in found.source.around(found.node):
         if isinstance(each, ast.Call) and called(each) in ("log", "log1p"):
-            inner = operand_of(
-                Place(found.source, each, found.statement), (called(each),)
-            )
-            number = inner
+            number: ast.expr | None = operand_of(found.at(each), (called(each),))
             if called(each) == "log":
-                number = _one_plus(inner)
+                number = _one_plus(number)
             if isinstance(number, ast.Call) and called(number) == "exp":
-                operand = operand_of(
-                    Place(found.source, number, found.statement), ("exp",)
-                )
+                operand = operand_of(found.at(number), ("exp",))
                 text = f"torch.nn.functional.softplus({found.source.of(operand)})"
                 return Draft(found.source).replace(each, text).edit(safe=True)
     raise NoEditError("there is no function that is safe by itself for this")
@@ -265,13 +248,9 @@ def selected_before(
     new = f"torch.where({test}, {text}, 1.0)"
     if taken is other:
         new = f"torch.where({test}, 1.0, {text})"
-    if not isinstance(condition, ast.Name | ast.Compare) or _calls(condition):
+    if not isinstance(condition, ast.Name | ast.Compare) or calls_in(condition):
         raise NoEditError("the condition would be computed twice")
     return Draft(source).replace(target, new).edit(safe=True)
-
-
-def _calls(node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Call) for each in ast.walk(node))
 
 
 def _follows(choice: Place, found: Place) -> bool:
@@ -279,26 +258,21 @@ def _follows(choice: Place, found: Place) -> bool:
     source = choice.source
     if source is not found.source or found.statement.lineno > choice.statement.lineno:
         return False
-    condition = call_at(choice, ("where",)).args[0]
-    read = {each.id for each in ast.walk(condition) if isinstance(each, ast.Name)}
-    between = [
-        each
-        for each in ast.walk(source.scope(found.node))
-        if isinstance(each, ast.Name)
+    read = names_in(call_at(choice, ("where",)).args[0])
+    return not any(
+        isinstance(each, ast.Name)
         and isinstance(each.ctx, ast.Store)
         and each.id in read
         and each.lineno >= found.statement.lineno
-    ]
-    return not between
+        for each in ast.walk(source.scope(found.node))
+    )
 
 
 def _names(node: ast.expr, found: Place) -> bool:
     """Tell whether an expression reads what the statement of an op binds."""
     statement = found.statement
     made = dotted(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
-    return bool(made) and any(
-        isinstance(each, ast.Name) and each.id == made for each in ast.walk(node)
-    )
+    return bool(made) and made in names_in(node)
 
 
 @remedy
@@ -312,6 +286,5 @@ def masked(history: History, site: RawSite | None) -> Edit:
         if isinstance(each, ast.Constant)
         or (isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.USub))
     ]
-    if len(numbers) != 1:
-        raise NoEditError("the number is not written here")
-    return Draft(found.source).replace(numbers[0], 'float("-inf")').edit(safe=False)
+    number = only(numbers, "the number is not written here")
+    return Draft(found.source).replace(number, 'float("-inf")').edit(safe=False)

@@ -5,10 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from gradviz.dependence.flow import words
 from gradviz.diagnosis.edits.calls import call_at, operand_of
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
 from gradviz.diagnosis.edits.remedy import remedy
-from gradviz.diagnosis.edits.syntax import Place, is_module_name, keyword, place
+from gradviz.diagnosis.edits.syntax import (
+    Place,
+    is_module_name,
+    keyword,
+    names_in,
+    place,
+)
 from gradviz.program import History, RawSite
 
 
@@ -18,28 +25,17 @@ def over_dimension(history: History, site: RawSite | None, dim: int) -> Edit:
     found = place(history, site)
     call = call_at(found, _OVER)
     draft = Draft(found.source)
-    if (given := keyword(call, "dim")) is not None:
-        return draft.replace(given.value, str(dim)).edit(safe=False)
     whole = [each for each in call.args if _is_whole(each)]
-    if len(whole) == 1:
-        return draft.replace(whole[0], str(dim)).edit(safe=False)
-    return draft.add_argument(call, f"dim={dim}").edit(safe=False)
+    if keyword(call, "dim") is None and len(whole) == 1:
+        draft.replace(whole[0], str(dim))
+    else:
+        draft.set_keyword(call, "dim", str(dim))
+    return draft.edit(safe=False)
 
 
-_OVER = (
-    "softmax",
-    "log_softmax",
-    "Softmax",
-    "LogSoftmax",
-    "softmin",
-    "gumbel_softmax",
-    "argmax",
-    "max",
-    "mean",
-    "sum",
-    "amax",
-    "amin",
-    "logsumexp",
+_OVER = words(
+    "softmax log_softmax Softmax LogSoftmax softmin gumbel_softmax argmax max mean sum "
+    "amax amin logsumexp"
 )
 
 
@@ -77,10 +73,7 @@ def operand_followed_by(
     given = operands(found)
     if number >= len(given):
         raise NoEditError("that operand is not written here")
-    read = [each.id for each in ast.walk(given[number]) if isinstance(each, ast.Name)]
-    whole = [
-        each.id for each in ast.walk(found.statement) if isinstance(each, ast.Name)
-    ]
+    read, whole = names_in(given[number]), names_in(found.statement)
     if not isinstance(given[number], ast.Name) and any(
         whole.count(each) > read.count(each) for each in read
     ):
@@ -109,9 +102,8 @@ def argument_followed_by(
     call = call_at(found)
     given = [*call.args, *(each.value for each in call.keywords)]
     nodes = [each for each in given if found.source.of(each) == text]
-    if len(nodes) != 1:
-        raise NoEditError("it is not given once, and as it is")
-    return Draft(found.source).append(nodes[0], suffix).edit(safe=False)
+    node = only(nodes, "it is not given once, and as it is")
+    return Draft(found.source).append(node, suffix).edit(safe=False)
 
 
 @remedy
@@ -134,13 +126,8 @@ def without_index(history: History, site: RawSite | None) -> Edit:
     if not isinstance(node, ast.Subscript):
         raise NoEditError("it is no index")
     source = found.source
-    inner, outer = source.range(node.value), source.range(node)
-    rest = inner._replace(
-        line=inner.end_line, column=inner.end_column,
-        end_line=outer.end_line, end_column=outer.end_column,
-    )  # fmt: skip
-    text = source.between(rest)
-    if not text.startswith("["):
+    rest = source.range(node.value).end.upto(source.range(node))
+    if not source.between(rest).startswith("["):
         raise NoEditError("its operand stands in brackets of its own")
     return Draft(source).put(rest, "").edit(safe=False)
 

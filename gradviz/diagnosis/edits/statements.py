@@ -78,17 +78,13 @@ def unblocked(
     """
     found = place(history, site)
     block = _switching(found)
+    source = found.source
     if backward is not None:
-        walked = place(history, backward)
-        for each in walked.source.around(walked.statement):
-            if each is walked.source.scope(walked.statement):
-                break
-            inside = each in found.source.around(block)
-            if isinstance(each, ast.For | ast.While) and not inside:
-                same = walked.source.scope(each) is found.source.scope(block)
-                if walked.source is found.source and same:
-                    raise NoEditError("one graph would be walked again and again")
-    draft = Draft(found.source)
+        walked, around = place(history, backward), list(source.around(block))
+        loops = walked.source.loops(walked.statement)
+        apart = any(each not in around for each in loops)
+        if apart and source.scope(walked.statement) is source.scope(block):
+            raise NoEditError("one graph would be walked again and again")
     items = [each for each in block.items if _is_switch(each.context_expr)]
     if len(block.items) > 1:
         raise NoEditError("the block is of several things")
@@ -97,7 +93,7 @@ def unblocked(
         not isinstance(each, ast.Constant) for each in call.args
     ):
         raise NoEditError("a condition decides")
-    return draft.unwrap_block(block).edit(safe=False)
+    return Draft(source).unwrap_block(block).edit(safe=False)
 
 
 def _switching(found: Place) -> ast.With:
@@ -122,12 +118,8 @@ def undecorated(history: History, site: RawSite | None, line: int | None) -> Edi
     for each in ast.walk(source.tree):
         for mark in getattr(each, "decorator_list", ()):
             if mark.lineno == line:
-                end = (mark.end_lineno or mark.lineno) + 1
-                return (
-                    Draft(source)
-                    .put(Range(mark.lineno, 1, end, 1), "")
-                    .edit(safe=False)
-                )
+                lines = Range(mark.lineno, 1, (mark.end_lineno or mark.lineno) + 1, 1)
+                return Draft(source).put(lines, "").edit(safe=False)
     raise NoEditError("there is no such decorator")
 
 
@@ -137,9 +129,8 @@ def under_no_grad(history: History, site: RawSite | None) -> Edit:
     source, _, statement = place(history, site)
     if isinstance(statement, ast.Return | ast.FunctionDef | ast.ClassDef):
         raise NoEditError("it is no statement to be put into a block")
-    return (
-        Draft(source).wrap_block([statement], "with torch.no_grad():").edit(safe=True)
-    )
+    draft = Draft(source).wrap_block([statement], "with torch.no_grad():")
+    return draft.edit(safe=True)
 
 
 @remedy

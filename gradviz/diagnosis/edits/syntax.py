@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator
+from typing import NamedTuple, TypeAlias
 
 from gradviz.program import History, RawSite
+from gradviz.program.places import first_line
 
 Block = list[ast.stmt]
+Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 
 
 class Range(NamedTuple):
@@ -18,6 +20,20 @@ class Range(NamedTuple):
     column: int
     end_line: int
     end_column: int
+
+    @property
+    def begin(self) -> Range:
+        """The empty range where it begins."""
+        return Range(self.line, self.column, self.line, self.column)
+
+    @property
+    def end(self) -> Range:
+        """The empty range where it ends."""
+        return Range(self.end_line, self.end_column, self.end_line, self.end_column)
+
+    def upto(self, other: Range) -> Range:
+        """Return it with all behind it up to the end of another one."""
+        return self._replace(end_line=other.end_line, end_column=other.end_column)
 
 
 class Source:
@@ -84,6 +100,14 @@ class Source:
         inside = (each for each in self.around(node) if each is not node)
         return next((each for each in inside if isinstance(each, kinds)), self.tree)
 
+    def loops(self, node: ast.AST) -> Iterator[Loop]:
+        """Yield the loops around a node in its function, from the inside out."""
+        for each in self.around(node):
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                return
+            if isinstance(each, Loop):
+                yield each
+
     def statement_in(self, node: ast.AST, block: Block) -> ast.stmt | None:
         """Return the statement of a block that a node is part of."""
         members = {id(each): each for each in block}
@@ -137,16 +161,12 @@ class Source:
     def is_alone(self, statement: ast.stmt) -> bool:
         """Tell whether no other statement stands in the lines of one."""
         where = self.range(statement)
-        first = min([where.line, *_decorator_lines(statement)])
+        first = first_line(statement)
         before = (
             self.lines[first - 1][: where.column - 1] if first == where.line else ""
         )
         after = self.lines[where.end_line - 1][where.end_column - 1 :].strip()
         return not before.strip() and (not after or after.startswith("#"))
-
-
-def _decorator_lines(statement: ast.stmt) -> list[int]:
-    return [each.lineno for each in getattr(statement, "decorator_list", ())]
 
 
 def blocks_of(node: ast.AST) -> Iterator[Block]:
@@ -163,6 +183,10 @@ class Place(NamedTuple):
     source: Source
     node: ast.AST  # the expression that the site marks, or the whole statement
     statement: ast.stmt
+
+    def at(self, node: ast.AST) -> Place:
+        """Return another expression of the same statement."""
+        return self._replace(node=node)
 
 
 class _Sources:
@@ -197,16 +221,10 @@ def place(history: History, site: RawSite | None, line: int | None = None) -> Pl
     if statement is None:
         raise LookupError("there is no statement")
     marked = history.places.site(site)
-    for each in ast.walk(statement):
-        if isinstance(each, ast.expr) and line is None:
-            where = source.range(each)
-            if where == (
-                marked.line,
-                marked.column,
-                marked.end_line,
-                marked.end_column,
-            ):
-                return Place(source, each, statement)
+    where = (marked.line, marked.column, marked.end_line, marked.end_column)
+    for each in ast.walk(statement) if line is None else ():
+        if isinstance(each, ast.expr) and source.range(each) == where:
+            return Place(source, each, statement)
     return Place(source, statement, statement)
 
 
@@ -229,6 +247,20 @@ def called(node: ast.AST) -> str:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
+
+
+def calls_in(node: ast.AST, names: Collection[str] = ()) -> list[ast.Call]:
+    """Return the calls in a node; those of these names, where some are given."""
+    return [
+        each
+        for each in ast.walk(node)
+        if isinstance(each, ast.Call) and (not names or called(each) in names)
+    ]
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """Return the names that stand in an expression."""
+    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
 
 
 def keyword(call: ast.Call, name: str) -> ast.keyword | None:

@@ -8,10 +8,8 @@ from collections.abc import Collection, Sequence
 from gradviz.diagnosis.edits.calls import call_at
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import Remedy, remedy
-from gradviz.diagnosis.edits.syntax import Place, Source, dotted, keyword, place
+from gradviz.diagnosis.edits.syntax import Loop, Source, dotted, keyword, place
 from gradviz.program import Backward, Call, History, RawSite
-
-Loop = ast.For | ast.While
 
 
 def known(source: Source, node: ast.AST, name: str) -> str:
@@ -82,13 +80,10 @@ def of_another(history: History, site: RawSite | None, optimizer: str | None) ->
 
 def loop_around(source: Source, node: ast.AST) -> Loop:
     """Return the innermost loop around a node, in its function."""
-    scope = source.scope(node)
-    for each in source.around(node):
-        if isinstance(each, Loop) and each is not node:
-            return each
-        if each is scope:
-            break
-    raise NoEditError("there is no loop around it")
+    loop = next((each for each in source.loops(node) if each is not node), None)
+    if loop is None:
+        raise NoEditError("there is no loop around it")
+    return loop
 
 
 @remedy
@@ -154,9 +149,8 @@ def detached_after(
         if found.source is not source or flag is None:
             raise NoEditError("the graph is not retained here")
         draft.drop_argument(call, flag)
-    return draft.after(statement, f"{', '.join(names)} = {', '.join(new)}").edit(
-        safe=False
-    )
+    draft.after(statement, f"{', '.join(names)} = {', '.join(new)}")
+    return draft.edit(safe=False)
 
 
 @remedy
@@ -230,7 +224,7 @@ def unscaled(
     name = known(source, statement, optimizer)
     draft = Draft(source)
     if step:
-        stepping = call_at(Place(source, statement, statement), ("step",))
+        stepping = call_at(place(history, site), ("step",))
         draft.replace(stepping, f"{scaler}.step({name})")
         return draft.after(statement, f"{scaler}.update()").edit(safe=False)
     return draft.before(statement, f"{scaler}.unscale_({name})").edit(safe=False)
@@ -303,14 +297,10 @@ def carried_names(
         return []
     for site in use.frames:
         statement = history.places.statement(site) if site[0] is made[0] else None
-        if statement is not None:
-            loads = (each for each in ast.walk(statement) if _is_load(each))
-            read |= {dotted(each) for each in loads}
+        for each in () if statement is None else ast.walk(statement):
+            if isinstance(getattr(each, "ctx", None), ast.Load):
+                read.add(dotted(each))
     return [each for each in history.places.targets(made) if each in read]
-
-
-def _is_load(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Load)
 
 
 @remedy

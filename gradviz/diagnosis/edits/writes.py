@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
+from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
 from gradviz.diagnosis.edits.remedy import remedy
 from gradviz.diagnosis.edits.syntax import (
     Place,
     Source,
     called,
+    calls_in,
     is_module_name,
     keyword,
+    names_in,
     place,
 )
 from gradviz.program import History, RawSite
@@ -113,8 +115,8 @@ def _bound_with(
     names: set[str] = set()
     for each in ast.walk(source.scope(statement)):
         if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Tuple):
-            bound = _bound(each.targets[0])
-            names |= bound if name in bound else set()
+            bound = names_in(each.targets[0])
+            names |= {*bound} if name in bound else set()
     block = source.block(statement)
     for each in block[block.index(statement) + 1 :]:
         if _target(each) in names and rewritten(source, each) is not None:
@@ -123,20 +125,16 @@ def _bound_with(
 
 def _is_chain(node: ast.AST) -> bool:
     """Tell whether a write goes to what another one gave: ``f(x).mul_(2).add_(1)``."""
-    inner = (
-        node.func.value
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        else None
-    )
-    return _writes(called(node)) and inner is not None and _writes(called(inner))
+    match node:
+        case ast.Call(ast.Attribute(inner, name)):
+            return _writes(name) and _writes(called(inner))
+        case _:
+            return False
 
 
 def _with_flag(node: ast.AST) -> ast.Call | None:
     """Return the call around or in a node that is given ``inplace=True``."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call) and keyword(each, "inplace") is not None:
-            return each
-    return None
+    return next((e for e in calls_in(node) if keyword(e, "inplace")), None)
 
 
 def _without_flag(found: Place, call: ast.Call) -> Edit:
@@ -185,31 +183,21 @@ def _target(statement: ast.stmt) -> str | None:
 def _refuse_loss(source: Source, statement: ast.stmt, name: str) -> None:
     """Refuse to bind a name that nobody reads again: the write is for another name."""
     for each in source.around(statement):
-        if isinstance(each, ast.For) and name in _bound(each.target):
+        if isinstance(each, ast.For) and name in names_in(each.target):
             raise NoEditError(f"the loop gives {name} to this turn only")
-    scope = source.scope(statement)
-    loops = [
-        each
-        for each in source.around(statement)
-        if isinstance(each, ast.For | ast.While)
-    ]
+    loops = set(source.loops(statement))
     read = any(
         isinstance(each, ast.Name)
         and each.id == name
         and isinstance(each.ctx, ast.Load)
-        and (each.lineno > (statement.end_lineno or 0) or _is_in(source, each, loops))
-        for each in ast.walk(scope)
+        and (
+            each.lineno > (statement.end_lineno or 0)
+            or not loops.isdisjoint(source.around(each))
+        )
+        for each in ast.walk(source.scope(statement))
     )
     if not read:
         raise NoEditError(f"nobody reads {name} afterwards")
-
-
-def _is_in(source: Source, node: ast.AST, loops: list[ast.For | ast.While]) -> bool:
-    return any(each in loops for each in source.around(node))
-
-
-def _bound(target: ast.expr) -> set[str]:
-    return {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
 
 
 def _is_shared(source: Source, statement: ast.stmt, name: str) -> bool:
@@ -225,15 +213,13 @@ def _is_shared(source: Source, statement: ast.stmt, name: str) -> bool:
 def item_bound_anew(history: History, site: RawSite | None) -> Edit:
     """Let an item stand for a new result: ``w[k] = w[k] - g``, not ``w[k].data -=``."""
     found = place(history, site)
-    statement = found.statement
-    match statement:
-        case ast.AugAssign(target=ast.Attribute(ast.Subscript() as item, "data")):
-            pass
+    match found.statement:
+        case ast.AugAssign(ast.Attribute(ast.Subscript() as item, "data"), op, value):
+            anew = ast.unparse(ast.BinOp(item, op, value))
         case _:
             raise NoEditError("it is no item that is written through `.data`")
-    anew = ast.unparse(ast.BinOp(item, statement.op, statement.value))
-    text = f"{found.source.of(item)} = {anew}"
-    return Draft(found.source).put(found.source.range(statement), text).edit(safe=False)
+    source, text = found.source, f"{found.source.of(item)} = {anew}"
+    return Draft(source).put(source.range(found.statement), text).edit(safe=False)
 
 
 @remedy
@@ -264,10 +250,10 @@ def reads_copies(
     if not isinstance(written, ast.Subscript) or not isinstance(statement, ast.Assign):
         raise NoEditError("it writes no part of a buffer")
     name, draft = source.of(written.value), Draft(source)
-    turn = [e for e in source.around(statement) if isinstance(e, ast.For | ast.While)]
+    loop = next(source.loops(statement), None)
     reads = [
         each
-        for part in (turn[0].body if turn else [statement])
+        for part in (loop.body if loop is not None else [statement])
         for each in ast.walk(part)
         if isinstance(each, ast.Subscript)
         and isinstance(each.ctx, ast.Load)
@@ -312,15 +298,12 @@ def unrecorded(history: History, site: RawSite | None) -> Edit:
         call and not _writes(called(call))
     ):
         raise NoEditError("the statement itself writes nothing")
-    return (
-        Draft(source).wrap_block([statement], "with torch.no_grad():").edit(safe=True)
-    )
+    draft = Draft(source).wrap_block([statement], "with torch.no_grad():")
+    return draft.edit(safe=True)
 
 
 @remedy
-def updated_in_place(
-    history: History, site: RawSite | None, *, clear: bool = True
-) -> Edit:
+def updated_in_place(history: History, site: RawSite | None) -> Edit:
     """Update the leaf itself: ``w -= step`` under no_grad for ``w = w - step``.
 
     So are its neighbours that are updated in the same way, and what binds its name
@@ -347,7 +330,7 @@ def updated_in_place(
         space = source.indent(each)
         text = f"with torch.no_grad():\n{space}{source.deeper()}{new}"
         draft.put(source.range(each), text)
-    for name, each in last.items() if clear else ():
+    for name, each in last.items():
         behind = map(source.of, block[block.index(each) + 1 :])
         if not any(f"{name}.grad" in text for text in behind):  # or that clears it
             draft.after(each, f"{name}.grad = None")
@@ -386,12 +369,9 @@ def copies(
     Without names it follows the expression at the site.
     """
     source, node, statement = place(history, site)
-    inside = [each for each in ast.walk(statement) if isinstance(each, ast.Call)]
     if after:
-        inside = [each for each in inside if called(each) in after]
-        if len(inside) != 1:
-            raise NoEditError("there is not exactly one such call")
-        node = inside[0]
+        inside = calls_in(statement, after)
+        node = only(inside, "there is not exactly one such call")
     if isinstance(node, ast.Return | ast.Assign) and node.value is not None:
         node = node.value
     if not isinstance(node, ast.expr):
@@ -486,9 +466,6 @@ def kept_without_graph(
         ]
     if len(parts) != 1 or isinstance(parts[0], ast.ListComp | ast.Constant):
         raise NoEditError("what is kept has no name here")
-    if (
-        isinstance(parts[0], ast.Call)
-        and getattr(parts[0].func, "id", "") in _CONTAINERS
-    ):
+    if called(parts[0]) in _CONTAINERS:
         raise NoEditError("a table of several is kept")
     return Draft(source).append(parts[0], ".detach()").edit(safe=True)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.diagnosis.decisions.bindings import own_nodes
-from gradviz.diagnosis.decisions.frames import names_in
-from gradviz.diagnosis.edits.syntax import called
+from gradviz.diagnosis.edits.syntax import called, names_in
 from gradviz.diagnosis.rules._lifetime import failed_backwards
 from gradviz.program import Backward, History, RawSite, Value
 from gradviz.text.places import package_of

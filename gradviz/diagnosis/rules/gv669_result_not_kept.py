@@ -41,9 +41,10 @@ from collections.abc import Iterator
 from gradviz.dependence.axis_ops import RESHAPES
 from gradviz.dependence.dropped import dropped, unbound
 from gradviz.dependence.op_families import plain
-from gradviz.diagnosis.decisions.frames import loops_around, names_in, spot
+from gradviz.diagnosis.decisions.frames import loops_around, spot
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.statements import bound_to_operand
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.program import Call, History, ModuleCall, Value

@@ -35,9 +35,10 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.bindings import all_parameters, own_nodes
-from gradviz.diagnosis.decisions.frames import Function, Spot, names_in, spot
+from gradviz.diagnosis.decisions.frames import Function, Spot, spot
 from gradviz.diagnosis.decisions.sites import line_of, site_at
 from gradviz.diagnosis.edits.calls import bound_now
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
 
