@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 from gradviz.dependence.axes import Axis, Dim, Dims, Factor, Move, joined, new
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import PERMUTATIONS, plain
 from gradviz.dependence.products import letters
 from gradviz.program import Call, Value
 
@@ -16,10 +16,6 @@ Result: TypeAlias = Sequence[Dims | None] | None
 Rule: TypeAlias = Callable[[Call, Get], Result]
 """The dimensions of each result; None: not known."""
 
-RESHAPES = words(
-    "view reshape flatten unflatten squeeze unsqueeze ravel view_as reshape_as "
-    "_unsafe_view unsafe_view"
-)
 REDUCTIONS = words(
     "sum mean max min amax amin std var logsumexp argmax argmin any all prod norm "
     "median nanmean nansum count_nonzero mode std_mean var_mean"
@@ -371,12 +367,7 @@ def _sorted(call: Call, get: Get) -> Result:
 
 
 _FAMILIES: tuple[tuple[frozenset[str], Rule], ...] = (
-    (
-        words(
-            "permute transpose swapaxes swapdims movedim moveaxis t T H mT mH adjoint"
-        ),
-        _permuted,
-    ),
+    (PERMUTATIONS, _permuted),
     (REDUCTIONS, _without),
     (_FIRST_ALONE, _first),
     (words("linear bilinear"), _linear),

@@ -20,12 +20,12 @@ from gradviz.dependence.axes import (
 )
 from gradviz.dependence.axis_facts import Axes, Meeting, Padding, Pick, Scan
 from gradviz.dependence.axis_indexing import indexed
-from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES, RULES, ints, reduced
+from gradviz.dependence.axis_ops import REDUCTIONS, RULES, ints, reduced
 from gradviz.dependence.axis_padding import Filling
 from gradviz.dependence.axis_samples import Loaders
 from gradviz.dependence.axis_views import Mix, mixed_in, reshaped, taken_again
 from gradviz.dependence.flow import dimension, words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import RESHAPES, plain
 from gradviz.program import Backward, Call, Event, History, ModuleCall, Value
 
 MOST_CALLS = 20_000

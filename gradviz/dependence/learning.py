@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TypeVar
 
 from gradviz.dependence.op_families import plain
-from gradviz.program import Call, History, Module, OptimizerCall, Value
+from gradviz.program import Call, History, Module, OptimizerCall, RawSite, Value
 
 T = TypeVar("T")
 
@@ -89,6 +89,15 @@ def wanted(history: History) -> set[int] | None:
 def steps(history: History) -> list[OptimizerCall]:
     """Return the steps of all optimizers, in order."""
     return [each for each in history.of(OptimizerCall) if each.what == "step"]
+
+
+@once
+def steps_of(history: History) -> dict[int, list[OptimizerCall]]:
+    """Return the steps of each optimizer that stepped, in order."""
+    found: dict[int, list[OptimizerCall]] = {}
+    for each in steps(history):
+        found.setdefault(each.optimizer, []).append(each)
+    return found
 
 
 @once
@@ -218,6 +227,18 @@ def parameters(history: History) -> dict[int, int]:
         for key, module in history.program.modules.items()
         for tensor in module.parameters.values()
     }
+
+
+def is_parameter(history: History, tensor: int) -> bool:
+    """Tell whether a tensor is a parameter, registered or not."""
+    facts = history.program.tensors.get(tensor)
+    return facts is not None and facts.is_parameter
+
+
+def created_at(history: History, tensor: int) -> RawSite | None:
+    """Return the line that created a tensor: of a parameter, its module."""
+    facts = history.program.tensors.get(tensor)
+    return None if facts is None else facts.made
 
 
 def module_of(history: History, tensor: int) -> Module | None:

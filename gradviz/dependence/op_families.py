@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
+from gradviz.dependence.flow import words
 from gradviz.program import Call
 
 Family: TypeAlias = Literal[
@@ -37,6 +38,39 @@ _MEMBERS: dict[Family, str] = {
 _FAMILY: dict[str, Family] = {
     name: family for family, names in _MEMBERS.items() for name in names.split()
 }
+
+RESHAPES = words(
+    "view reshape flatten unflatten squeeze unsqueeze ravel view_as reshape_as "
+    "unsafe_view"
+)
+PERMUTATIONS = words(
+    "permute transpose swapaxes swapdims movedim moveaxis t T H mT mH adjoint"
+)
+CASTS = words(
+    "to float double half bfloat16 long int short char byte bool type type_as to_copy "
+    "cpu cuda xpu pin_memory"
+)
+MOVES = RESHAPES | PERMUTATIONS | CASTS | words("contiguous clone detach alias")
+"""Calls that give all elements of a tensor, in another shape, order, type or place."""
+
+PICKS = words("getitem select narrow index_select split chunk tensor_split unbind")
+"""Calls that give some elements of a tensor."""
+
+JOINS = words("cat concat concatenate stack hstack vstack")
+MULTIPLICATIONS = words("mul rmul imul multiply")
+DIVISIONS = words("div rdiv idiv truediv rtruediv itruediv divide true_divide")
+ADDITIONS = words("add radd iadd")
+DIFFERENCES = words("sub rsub isub subtract")
+ARITHMETIC = MULTIPLICATIONS | DIVISIONS | ADDITIONS | DIFFERENCES
+
+DISTANCES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
+"""Losses that are made of a difference."""
+
+CLASS_LOSSES = words("cross_entropy cross_entropy_loss nll_loss nll_loss_nd nll_loss2d")
+BINARY_LOSSES = words("binary_cross_entropy binary_cross_entropy_with_logits")
+NORMS = words("norm vector_norm linalg_norm linalg_vector_norm")
+STEPS = words("round floor ceil trunc sign sgn fix heaviside floor_divide")
+"""Calls whose results jump: their derivative is 0, or made up."""
 
 CONSTANTS = frozenset(
     {"zeros", "ones", "full", "empty", "eye", "arange", "linspace"}

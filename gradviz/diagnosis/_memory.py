@@ -49,6 +49,12 @@ def landing(value: Value, places: set[int]) -> int:
     return sum(times for at, times in found.items() if at in places)
 
 
+def is_same(one: Value, other: Value) -> bool:
+    """Are two tensors the same elements of one storage, in the same order?"""
+    places = [(v.storage, v.offset, v.shape, v.strides) for v in (one, other)]
+    return one.storage != 0 and places[0] == places[1]  # 0: no memory is known
+
+
 def overlap(one: Value, other: Value) -> bool:
     """Do two tensors of one storage share an element? In doubt, yes.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from types import CodeType
 
@@ -99,6 +100,21 @@ def place(
     return history.places.at_line(code, line), line
 
 
+def definition(code: CodeType | None) -> RawSite | None:
+    """Return the site of a function as a whole."""
+    return None if code is None else (code, 0)
+
+
+def refusals(
+    history: History, error: re.Pattern[str]
+) -> Iterator[tuple[Backward, re.Match[str]]]:
+    """Yield the passes that raised such an error, with what it says."""
+    for event in history.backwards:
+        match = error.search(event.error or "")
+        if match is not None:
+            yield event, match
+
+
 def is_none(expression: ast.expr) -> bool:
     """Tell whether an expression is the word None."""
     return isinstance(expression, ast.Constant) and expression.value is None
@@ -107,7 +123,9 @@ def is_none(expression: ast.expr) -> bool:
 # ---- second derivatives -------------------------------------------------------------
 
 
-def twice_differentiated(history: History) -> Iterator[tuple[Backward, Node]]:
+def twice_differentiated(
+    history: History,
+) -> Iterator[tuple[Backward, Node, CustomFunction]]:
     """Yield the user's nodes that a pass with ``create_graph=True`` went through."""
     for event in history.backwards:
         if not event.create_graph:
@@ -115,7 +133,7 @@ def twice_differentiated(history: History) -> Iterator[tuple[Backward, Node]]:
         for key in event.nodes or tuple(run.node for run in event.runs):
             node = history.node(key)
             if node is not None and node.custom is not None:
-                yield event, node
+                yield event, node, node.custom
 
 
 def second_pass(history: History, first: Backward) -> Backward | None:

@@ -71,6 +71,22 @@ class Places:
             self._trees[file] = parsed(self.source_text(file))
         return self._trees[file]
 
+    def in_file(self, raw: RawSite | None) -> Iterator[ast.AST]:
+        """Yield the syntax of the file of a site; nothing where it is lost."""
+        tree = None if raw is None else self.tree(raw[0].co_filename)
+        yield from () if tree is None else ast.walk(tree)
+
+    def in_function(self, raw: RawSite | None) -> Iterator[ast.AST]:
+        """Yield the syntax of the function of a site, or of its file."""
+        function = None if raw is None else self.function(raw[0])
+        yield from self.in_file(raw) if function is None else ast.walk(function)
+
+    def around(self, raw: RawSite | None, line: int | None = None) -> Iterator[ast.AST]:
+        """Yield what stands over the line of a site, or another, outermost first."""
+        if raw is not None:
+            line = line or self.line(raw)
+            yield from over_lines(self.tree(raw[0].co_filename), line, line)
+
     def statement(self, raw: RawSite | None) -> ast.stmt | None:
         """Return the innermost statement around a site."""
         if raw is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 
-from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES
+from gradviz.dependence.axis_ops import REDUCTIONS
+from gradviz.dependence.op_families import RESHAPES
 from gradviz.diagnosis.decisions.choice import entry_of, path
 from gradviz.diagnosis.decisions.frames import (
     Spot,

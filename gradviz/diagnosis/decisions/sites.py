@@ -9,6 +9,7 @@ from types import CodeType
 
 from gradviz.dependence.learning import once
 from gradviz.diagnosis.decisions.frames import Spot
+from gradviz.diagnosis.edits.syntax import Source, source_of
 from gradviz.program import History, RawSite
 
 
@@ -61,6 +62,24 @@ def functions(history: History) -> list[CodeType]:
                 found[each] = None
                 waiting.append(each)
     return waiting
+
+
+def sources_of(history: History) -> list[Source]:
+    """Return the files of these functions, those that can be read."""
+    files = dict.fromkeys(code.co_filename for code in functions(history))
+    return [each for file in files if (each := source_of(history, file)) is not None]
+
+
+def assignments(history: History) -> Iterator[tuple[CodeType, ast.Assign]]:
+    """Yield the assignments of the program, each with the function around it."""
+    known: dict[str, list[ast.Assign]] = {}
+    for code in functions(history):
+        file = code.co_filename
+        if file not in known:
+            nodes = history.places.in_file((code, 0))
+            known[file] = [each for each in nodes if isinstance(each, ast.Assign)]
+        lines = {line for _, _, line in code.co_lines()} if known[file] else set()
+        yield from ((code, each) for each in known[file] if each.lineno in lines)
 
 
 @lru_cache(maxsize=4096)

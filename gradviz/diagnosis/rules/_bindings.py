@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.bindings import stored
 from gradviz.program import History, RawSite
-from gradviz.program.places import over_lines
 
 
 def bound_at(history: History, site: RawSite, name: str) -> RawSite | None:
@@ -47,9 +46,7 @@ def aliased_at(history: History, site: RawSite | None) -> int | None:
 
 def _walked(history: History, site: RawSite, name: str) -> str | None:
     """Return the name of what a loop around a line takes a variable from."""
-    line = history.places.line(site)
-    around = over_lines(history.places.tree(site[0].co_filename), line, line)
-    for each in around:
+    for each in history.places.around(site):
         loops = [each] if isinstance(each, ast.For) else getattr(each, "generators", ())
         for loop in loops:
             targets, sources = getattr(loop.target, "elts", [loop.target]), [loop.iter]
@@ -80,11 +77,8 @@ def put_away_at(history: History, site: RawSite) -> RawSite | None:
 
 def _assignments(history: History, site: RawSite) -> Iterator[ast.Assign]:
     """Yield the assignments of the function around a site, or of its file."""
-    places = history.places
-    around = places.function(site[0]) or places.tree(site[0].co_filename)
-    for each in ast.walk(around) if around is not None else ():
-        if isinstance(each, ast.Assign):
-            yield each
+    nodes = history.places.in_function(site)
+    return (each for each in nodes if isinstance(each, ast.Assign))
 
 
 def keeps(statement: ast.AST, names: set[str]) -> ast.expr | None:

@@ -13,7 +13,7 @@ from gradviz.diagnosis.rules._bindings import holds, keeps
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
 from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.program import Backward, Call, History, RawSite
-from gradviz.program.places import names_in, over_lines
+from gradviz.program.places import names_in
 
 
 def carried_at(
@@ -79,8 +79,7 @@ def reads(history: History, bridge: Call | None, site: RawSite, name: str) -> bo
 
 def blended(history: History, site: RawSite | None, line: int | None) -> str:
     """Return the state that a line computes from its old value; "" if it does not."""
-    tree = None if site is None else history.places.tree(site[0].co_filename)
-    for each in over_lines(tree, line, line) if line else ():
+    for each in history.places.around(site, line) if line else ():
         if isinstance(each, ast.Assign):
             old = loads(each).intersection(_targets(each))
             return min(old, default="", key=len)
@@ -143,9 +142,7 @@ def stored_at(
     for reader in bridge.frames:
         if reader[0] is site[0] and names & loads(history.places.statement(reader)):
             return None
-    places = history.places
-    around = places.function(site[0]) or places.tree(site[0].co_filename)
-    for each in () if around is None else ast.walk(around):
+    for each in history.places.in_function(site):
         filled = keeps(each, names)
         if filled is not None and filled.lineno > line_of(passed[0])[1]:
             return filled.lineno
@@ -154,8 +151,7 @@ def stored_at(
 
 def kept_name(history: History, site: RawSite | None, line: int) -> str:
     """Return the name of what a line of the file of a site puts away, if it has one."""
-    tree = None if site is None else history.places.tree(site[0].co_filename)
-    for each in over_lines(tree, line, line):
+    for each in history.places.around(site, line):
         match each:
             case ast.Assign(_, ast.Name() | ast.Attribute() as kept):
                 return ast.unparse(kept)
@@ -172,17 +168,18 @@ def _kept_at(
     """Return the line that keeps it for the next turn: ``self.h = h``, ``last = h``."""
     if site is None:
         return None
-    places, (file, made) = history.places, line_of(site)
-    read = _read(history, bridge.frames)
-    around = places.function(site[0]) or places.tree(file)
-    for each in () if around is None else ast.walk(around):
-        if isinstance(each, ast.Assign) and read.intersection(_targets(each)):
+    nodes = history.places.in_function(site)
+    assigned = [each for each in nodes if isinstance(each, ast.Assign)]
+    made, read = line_of(site)[1], _read(history, bridge.frames)
+    for each in assigned:
+        if read.intersection(_targets(each)):
             read |= _taken_apart(each.value)
-    for each in () if around is None else ast.walk(around):
-        if isinstance(each, ast.Assign) and holds(each.value, names):
-            kept = read.intersection(map(ast.unparse, each.targets))
-            if any("." in text or each.lineno > made for text in kept):
-                return each.lineno
+    for each in assigned:
+        kept = read.intersection(map(ast.unparse, each.targets))
+        if holds(each.value, names) and any(
+            "." in text or each.lineno > made for text in kept
+        ):
+            return each.lineno
     return None
 
 

@@ -6,12 +6,9 @@ from collections.abc import Iterable
 
 from gradviz.dependence.axes import Dim, axes_in
 from gradviz.dependence.axis_walk import axes_of
-from gradviz.dependence.flow import words
 from gradviz.dependence.learning import once
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import CLASS_LOSSES, plain
 from gradviz.program import Call, History
-
-CLASS_LOSSES = words("cross_entropy nll_loss nll_loss_nd nll_loss2d")
 
 
 @once

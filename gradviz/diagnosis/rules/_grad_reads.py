@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradviz.diagnosis.decisions.sites import same_line
+from gradviz.diagnosis.rules._gradients import gradient_reads
 from gradviz.diagnosis.rules._lifetime import (
     CONVERSIONS,
     made_at,
@@ -41,12 +42,13 @@ def none_reads(history: History) -> list[NoneRead]:
 
 
 def _none_reads(history: History) -> Iterator[NoneRead]:
-    reads = [call for call in history.calls if call.op == "grad.get" and call.inputs]
+    reads = gradient_reads(history)
     empty = [call for call in reads if call.result is None and not call.outputs]
     for call in empty:
         value = call.inputs[0]
         node = history.node(value.node)
-        if value.is_leaf or node is None or _kept(history, value):
+        kept = any(each.op == "retain_grad" for each in history.uses(value.tensor))
+        if value.is_leaf or node is None or kept:
             continue
         passes = passes_through(history, node.key)
         passed = bool(passes) and passes[0].index < call.index
@@ -85,12 +87,11 @@ def _kept_at(history: History, read: Call) -> int | None:
     That is any ``.maps`` for ``self.maps.grad``, any item for ``maps["conv"].grad``.
     """
     subject = subject_of(history, read)
-    if read.site is None or not set(".[") & set(subject):
+    if not set(".[") & set(subject):
         return None
-    tree = history.places.tree(read.site[0].co_filename)
     lines = [
         each.lineno
-        for each in ([] if tree is None else ast.walk(tree))
+        for each in history.places.in_file(read.site)
         if isinstance(each, ast.Assign)
         and not isinstance(each.value, ast.Constant)
         and any(_place(ast.unparse(to)) == _place(subject) for to in each.targets)
@@ -106,10 +107,6 @@ def _place(name: str) -> tuple[str, ...]:
 def subject_of(history: History, read: Call) -> str:
     """Return ``h`` of ``h.grad``."""
     return history.text(read.site).removesuffix(".grad")
-
-
-def _kept(history: History, value: Value) -> bool:
-    return any(call.op == "retain_grad" for call in history.uses(value.tensor))
 
 
 _NEAR = 8  # tensors of an update: a rate times a gradient, perhaps with momentum
@@ -173,16 +170,14 @@ def _is_lost(history: History, value: Value, node: Node, read: Call) -> bool:
     maker, births = history.maker(node), list(_births(history, value))
     if maker is None or maker.site is None or not births:
         return False
-    helper = maker.site[0], maker.stack
-    inside = births[0].site is not None and helper == (
-        births[0].site[0],
-        births[0].stack,
-    )
+    born, helper = births[0], maker.site[0]
+    inside = born.site is not None and born.site[0] is helper
     callers = [each[0] for each in read.frames]
     is_parameter = any(
         each.is_parameter for call in births for each in (*call.inputs, *call.outputs)
     )
-    return inside and not is_parameter and maker.site[0] not in callers
+    together = inside and born.stack == maker.stack
+    return together and not is_parameter and helper not in callers
 
 
 _ASKING = ("requires_grad_", "requires_grad.set")

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import Literal
 
 from gradviz.dependence.flow import words
-from gradviz.dependence.learning import managed, once
+from gradviz.dependence.learning import managed, once, trained
 from gradviz.program import Backward, Call, Event, History, OptimizerCall, Summary
 
 State = Literal["clean", "fresh", "used", "mixed", "lost"]
@@ -21,10 +22,21 @@ _CLEARING_WITH_ZERO = words("mul_ imul __imul__ __setitem__ _foreach_mul_")
 _UPDATING = words("sub_ add_ addcmul_ addcdiv_ copy_ mul_ data.set isub iadd")
 
 
+@once
+def gradient_reads(history: History) -> list[Call]:
+    """Return the calls that took ``.grad`` of a tensor, in order."""
+    return [call for call in history.calls if call.op == "grad.get" and call.inputs]
+
+
 def clips(history: History) -> list[Call]:
     """Return the calls that clipped gradients, of no parameters too, in order."""
     called = (each for each in history.calls if each.op.startswith("clip_grad"))
-    return [each for each in called if not each.error]
+    return [each for each in called if limits(each) and not each.error]
+
+
+def limits(clip: Call) -> bool:
+    """Tell whether a call clips at all: a limit of infinity only asks for the norm."""
+    return inf not in (*clip.arguments[1:], *clip.keywords.values())
 
 
 @dataclass(slots=True)
@@ -50,6 +62,10 @@ class Moment:
     event: Event
     what: Literal["step", "update", "clip", "search"]
     leaves: dict[int, Leaf]
+
+    def of(self, *states: State) -> dict[int, Leaf]:
+        """Return the leaves whose gradients were in one of these states."""
+        return {key: leaf for key, leaf in self.leaves.items() if leaf.state in states}
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +249,8 @@ def steps_with(history: History) -> dict[int, list[OptimizerCall]]:
     found: dict[int, list[OptimizerCall]] = defaultdict(list)
     for moment in moments(history):
         if moment.what == "step" and isinstance(moment.event, OptimizerCall):
-            for index in {
-                p.index for leaf in moment.leaves.values() for p in leaf.added
-            }:
+            passes = (each for leaf in moment.leaves.values() for each in leaf.added)
+            for index in {each.index for each in passes}:
                 found[index].append(moment.event)
     return found
 
@@ -253,6 +268,26 @@ def by_hand(history: History) -> set[int]:
     """Return the leaves that the program updates itself, from their gradients."""
     updates = [each for each in moments(history) if each.what == "update"]
     return {key for each in updates for key in each.leaves}
+
+
+@once
+def unstepped(history: History) -> set[int]:
+    """Return the leaves that passes reach, and that nobody updates with a gradient.
+
+    No optimizer was given them, and the program does not step them itself.
+    """
+    return trained(history) - managed(history) - by_hand(history)
+
+
+def passes_into(history: History, leaves: set[int]) -> list[Backward]:
+    """Return the passes that filled ``.grad`` of some leaves, in order."""
+    return [
+        each
+        for each in history.backwards
+        if each.api == "backward"
+        and not is_failed(each)
+        and not leaves.isdisjoint(each.leaves)
+    ]
 
 
 def is_failed(event: Backward) -> bool:

@@ -124,10 +124,9 @@ def put_away(history: History, call: Call) -> tuple[RawSite, str, int] | None:
                 return site, ast.unparse(statement), statement.lineno
             names.add(ast.unparse(put))
         names.update(history.places.targets(site))
-    tree = history.places.tree(file)
     kept = [
         each
-        for each in ([] if tree is None else ast.walk(tree))
+        for each in history.places.in_file(call.site)
         if isinstance(each, ast.stmt) and stored(each) is not None
     ]
     by_name = next((each for each in kept if keeps(each, names)), None)
@@ -146,9 +145,9 @@ def _around(history: History, call: Call) -> tuple[RawSite, ...]:
     if call.stack or call.site is None:
         return call.frames
     function = history.places.function(call.site[0])
-    calls = (
-        [] if function is None else calls_of(place(history, call.site).source, function)
-    )
+    if function is None:
+        return call.frames
+    calls = calls_of(place(history, call.site).source, function)
     outer = (site_at(history, call.site, each.lineno) for each in calls)
     return (call.site, *filter(None, outer))
 

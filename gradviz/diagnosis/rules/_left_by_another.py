@@ -20,6 +20,7 @@ from gradviz.diagnosis.rule import Hit, Related
 from gradviz.diagnosis.rules._gradients import (
     Moment,
     applied_by,
+    gradient_reads,
     moments,
     steps_with,
 )
@@ -140,9 +141,8 @@ def _is_read(
 def _reads(history: History) -> dict[int, list[int]]:
     """Return the indices of the calls that took the gradient of a tensor."""
     found: dict[int, list[int]] = {}
-    for call in history.calls:
-        if call.op == "grad.get" and call.inputs:
-            found.setdefault(call.inputs[0].tensor, []).append(call.index)
+    for call in gradient_reads(history):
+        found.setdefault(call.inputs[0].tensor, []).append(call.index)
     return found
 
 

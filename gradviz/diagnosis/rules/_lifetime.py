@@ -7,6 +7,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from gradviz.dependence.flow import words
+from gradviz.dependence.learning import created_at
+from gradviz.dependence.nesting import outermost
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.program import (
     Backward,
@@ -19,21 +22,7 @@ from gradviz.program import (
     Value,
 )
 
-CONVERSIONS = frozenset(
-    [
-        "to",
-        "cuda",
-        "cpu",
-        "xpu",
-        "double",
-        "float",
-        "half",
-        "bfloat16",
-        "type",
-        "type_as",
-        "_to_copy",
-    ]
-)
+CONVERSIONS = words("to cuda cpu xpu double float half bfloat16 type type_as _to_copy")
 """Methods whose result is another tensor when dtype or device change."""
 
 
@@ -63,12 +52,7 @@ def repeats(one: Event, other: Event) -> bool:
 
 def outermost_module(history: History, call: Call) -> ModuleCall | None:
     """Return the outermost module call around a call: ``net(x)`` in the loop."""
-    found = None
-    event = history.at(call.module)
-    while isinstance(event, ModuleCall):
-        found = event
-        event = history.at(event.parent)
-    return found
+    return outermost(history, call.module)
 
 
 def loop_site(history: History, call: Call) -> RawSite | None:
@@ -158,8 +142,7 @@ def made_at(history: History, value: Value) -> RawSite | None:
     node = history.node(value.node)
     if node is not None and node.site is not None:
         return node.site
-    facts = history.program.tensors.get(value.tensor)
-    return None if facts is None else facts.made
+    return created_at(history, value.tensor)
 
 
 def origin(history: History, value: Value) -> str:

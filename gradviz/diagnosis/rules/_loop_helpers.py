@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import name_of, words
-from gradviz.diagnosis.rules._gradients import is_failed
+from gradviz.diagnosis.rules._gradients import gradient_reads, is_failed
 from gradviz.diagnosis.rules._lifetime import first_difference
 from gradviz.program import (
     Backward,
@@ -103,18 +103,16 @@ def optimizer_words(history: History, key: int) -> str:
 @learning.once
 def read_gradients(history: History) -> set[int]:
     """Return the leaves whose ``.grad`` the program reads."""
-    reads = (call for call in history.calls if call.op == "grad.get" and call.inputs)
-    return {call.inputs[0].tensor for call in reads}
+    return {call.inputs[0].tensor for call in gradient_reads(history)}
 
 
 @learning.once
 def used_gradients(history: History) -> set[int]:
     """Return the leaves whose ``.grad`` goes into more than numbers that are shown."""
-    reads = (call for call in history.calls if call.op == "grad.get" and call.inputs)
     known: dict[int, bool] = {}
     return {
         call.inputs[0].tensor
-        for call in reads
+        for call in gradient_reads(history)
         if not all(_is_measured(history, each, known) for each in call.outputs)
     }
 
@@ -195,19 +193,14 @@ def or_uncalled(
 
     With the line comes a sentence about it: ``optimizer.step`` alone does nothing.
     """
-    tree = None if site is None else history.places.tree(site[0].co_filename)
-    for each in [] if tree is None else ast.walk(tree):
-        if (
-            site is not None
-            and isinstance(each, ast.Expr)
-            and isinstance(each.value, ast.Attribute)
-            and each.value.attr == method
-        ):
-            found = history.places.at_line(site[0], each.lineno)
-            text = (
-                f" `{ast.unparse(each)}` in line {each.lineno} lacks its parentheses."
-            )
-            return found, each.lineno, text
+    for each in history.places.in_file(site):
+        match each:
+            case ast.Expr(ast.Attribute(_, name)) if name == method and site:
+                line, text = each.lineno, f"`{ast.unparse(each)}`"
+                slip = f" {text} in line {line} lacks its parentheses."
+                return history.places.at_line(site[0], line), line, slip
+            case _:
+                pass
     return site, None, ""
 
 

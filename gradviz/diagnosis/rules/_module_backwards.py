@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from gradviz.dependence.learning import once
 from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.decisions.frames import last_name, parameters
-from gradviz.diagnosis.decisions.sites import functions
-from gradviz.diagnosis.edits.syntax import Source, called, source_of
+from gradviz.diagnosis.decisions.sites import sources_of
+from gradviz.diagnosis.edits.syntax import Source, called
 from gradviz.program import Call, History, ModuleCall
 
 
@@ -57,12 +57,10 @@ def layers_with_backward(history: History) -> list[Layer]:
 @once
 def _classes(history: History) -> dict[str, list[tuple[Source, ast.ClassDef]]]:
     """Return the classes that the files of the program define, by name."""
-    files = dict.fromkeys(code.co_filename for code in functions(history))
     found: dict[str, list[tuple[Source, ast.ClassDef]]] = {}
-    for file in files:
-        source = source_of(history, file)
-        for each in ast.walk(source.tree) if source is not None else ():
-            if isinstance(each, ast.ClassDef) and source is not None:
+    for source in sources_of(history):
+        for each in ast.walk(source.tree):
+            if isinstance(each, ast.ClassDef):
                 found.setdefault(each.name, []).append((source, each))
     return found
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import sys
-from bisect import bisect_left
 from dataclasses import dataclass
 
-from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.nesting import turn
+from gradviz.dependence.op_families import RESHAPES, plain
 from gradviz.diagnosis.edits.syntax import is_module_name, place
 from gradviz.diagnosis.rules._origins import origin_call
 from gradviz.program import Call, History, Value
 from gradviz.text.places import package_of
 
-_RESHAPING = words("squeeze unsqueeze view reshape flatten")
 _FAR = 40  # calls that are looked at for what meets
 
 
@@ -46,24 +44,16 @@ def _meeting(history: History, call: Call) -> list[Call]:
     Between two backward passes: a tensor can meet others in each turn of a loop.
     """
     shape, found, waiting = call.outputs[0].shape, {call.index}, [call]
-    around = _turn(history, call)
+    now = turn(history, call.index)
     for each in waiting:
         for value in (*each.inputs, *each.outputs):
             for use in history.uses(value.tensor):
                 pairs = bool(use.outputs) and use.outputs[0].shape == shape
-                fresh = use.index in around and use.index not in found
+                fresh = use.index not in found and turn(history, use.index) == now
                 if pairs and fresh and len(found) < _FAR:
                     found.add(use.index)
                     waiting.append(use)
     return waiting
-
-
-def _turn(history: History, call: Call) -> range:
-    """Return the events from the backward pass before a call to the one behind it."""
-    passes = [each.index for each in history.backwards]
-    place = bisect_left(passes, call.index)
-    begin = passes[place - 1] if place else 0
-    return range(begin, passes[place] if place < len(passes) else sys.maxsize)
 
 
 def _of_shape(history: History, calls: list[Call], like: Value) -> dict[int, Value]:
@@ -96,7 +86,7 @@ def _reshaped(
     made = _made(history, value)
     if made is None or made.site is None or package_of(made.site[0].co_filename):
         return None
-    if name_of(made) not in _RESHAPING or made.inputs[0].shape != other.shape:
+    if plain(made.op) not in RESHAPES or made.inputs[0].shape != other.shape:
         return None
     if not method_text(history, made):
         return None

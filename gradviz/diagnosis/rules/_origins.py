@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from types import CodeType
 from typing import Literal
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
-from gradviz.diagnosis.decisions.sites import functions, same_line
+from gradviz.dependence.op_families import JOINS, MOVES, PICKS, plain
+from gradviz.diagnosis.decisions.sites import assignments, same_line
 from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.program import Call, History, Raised, RawSite, Value
 
@@ -39,15 +39,6 @@ def suspects(
                 return  # a factory: its own line says it all
             break
     yield from _named(history, raised.site, wanted)
-
-
-def behind(history: History, value: Value, before: int) -> Iterator[Call]:
-    """Yield the call that made a tensor, the one that made its first operand, …"""
-    while (call := history.producer(value, before)) is not None:
-        yield call
-        if not call.inputs:
-            return
-        value, before = call.inputs[0], call.index
 
 
 def _named(
@@ -144,12 +135,7 @@ def origin_call(
         value = data[0]
 
 
-_AS_IT_IS = words(
-    "view reshape flatten squeeze unsqueeze transpose permute __getitem__ getitem to "
-    "long int float contiguous clone T stack cat concat detach type from_numpy "
-    "as_tensor index_select split chunk unbind repeat expand cpu cuda pin_memory "
-    "select narrow _to_copy"
-)
+_AS_IT_IS = MOVES | PICKS | JOINS | words("repeat expand from_numpy as_tensor")
 
 
 def made_call(history: History, value: Value) -> Call | None:
@@ -158,7 +144,7 @@ def made_call(history: History, value: Value) -> Call | None:
     As far back as they belong to this tensor alone.
     """
     call = history.producer(value)
-    while call is not None and call.op in _AS_IT_IS and call.inputs:
+    while call is not None and plain(call.op) in _AS_IT_IS and call.inputs:
         before = history.producer(call.inputs[0], before=call.index)
         if before is None or _has_other_uses(history, call.inputs[0], call):
             return call
@@ -190,11 +176,9 @@ def made_at(history: History, parameter: int) -> RawSite | None:
     module = learning.module_of(history, parameter)
     if module is not None and module.site is not None:
         return module.site
-    facts = history.program.tensors.get(parameter)
-    if facts is not None and facts.made is not None:
-        return facts.made
     call = history.producer(parameter)
-    return None if call is None else call.site
+    created = learning.created_at(history, parameter)
+    return created or (None if call is None else call.site)
 
 
 def described(history: History, value: Value, fallback: str) -> str:
@@ -220,16 +204,8 @@ def set_where(
 
     Nothing runs where a plain attribute is set on a tensor: the source has to say it.
     """
-    for code in functions(history):
-        tree = history.places.tree(code.co_filename)
-        for each in [] if tree is None else ast.walk(tree):
-            if not isinstance(each, ast.Assign) or not _has(code, each.lineno):
-                continue
-            for one in each.targets:
-                if isinstance(one, ast.Attribute) and fits(one):
-                    return history.places.at_line(code, each.lineno), one
+    for code, each in assignments(history):
+        for one in each.targets:
+            if isinstance(one, ast.Attribute) and fits(one):
+                return history.places.at_line(code, each.lineno), one
     return None, None
-
-
-def _has(code: CodeType, line: int) -> bool:
-    return any(line == first for _, _, first in code.co_lines())

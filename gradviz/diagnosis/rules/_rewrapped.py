@@ -95,9 +95,9 @@ def _wrapping(history: History, use: Call, made: Value, source: Call) -> RawSite
     maker = history.producer(made)
     if maker is not None and maker.index < use.index:
         return maker.site
-    facts = history.program.tensors.get(made.tensor)
-    if facts is not None and facts.made is not None:
-        return facts.made
+    created = learning.created_at(history, made.tensor)
+    if created is not None:
+        return created
     for site in (*source.frames, *use.frames):
         if _names_parameter(history.places.statement(site)):
             return site

@@ -16,6 +16,7 @@ from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related
+from gradviz.diagnosis.rules._origins import origin_call
 from gradviz.program import Call, History, RawSite, Value, Write
 
 _HALF = {"bfloat16": 2.0**-9, "float16": 2.0**-12}
@@ -95,16 +96,8 @@ def _narrowed_at(history: History, average: _Average) -> RawSite | None:
     In a class of averages, who gave it the dtype: a table of settings that it is
     taken from may be right for others.
     """
-    made, value = None, average.write.value
-    for _ in range(4):
-        call = history.producer(value, before=average.first.index)
-        if call is None:
-            break
-        made = call
-        if not call.inputs or call.inputs[0].dtype != value.dtype:
-            break
-        value = call.inputs[0]
-    if made is None:
+    made = origin_call(history, average.write.value, lambda each: each.dtype)
+    if made is None or made.index > average.first.index:
         return average.first.site
     where = spot(history, made.site, made.stack)
     if where is None or not isinstance(where.node, ast.Call):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.decisions.sites import functions
-from gradviz.program import Call, History, Module, ModuleCall, RawSite
+from gradviz.dependence.nesting import calls_in, next_pass
+from gradviz.diagnosis.decisions.sites import assignments
+from gradviz.program import History, Module, ModuleCall, RawSite
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,38 +59,23 @@ def _as_target(history: History, copy: Module) -> ModuleCall | None:
             continue
         if event.grad_enabled:
             return None
-        later = (each for each in history.backwards if each.index > event.index)
-        root = next(later, None)
+        root = next_pass(history, event.index)
         if root is None:
             return None
-        made = {
-            value.tensor for call in _inside(history, event) for value in call.outputs
-        }
+        inside = calls_in(history, event)
+        made = {value.tensor for call in inside for value in call.outputs}
         return event if made & history.behind(root.roots, root.index) else None
     return None
-
-
-def _inside(history: History, event: ModuleCall) -> Iterator[Call]:
-    for index in range(event.index, event.left or event.index):
-        call = history.call_at(index)
-        if call is not None:
-            yield call
 
 
 def _copied_at(history: History, copy: Module) -> RawSite | None:
     """Return the line of ``copy.copy(…)``: the only one, or that of the copy's name."""
     found: dict[int, tuple[RawSite, list[str]]] = {}
-    copies: dict[str, list[ast.Assign]] = {}  # of each file
-    for code in functions(history):
-        file = code.co_filename
-        if file not in copies:
-            copies[file] = list(_shallow_in(history.places.tree(file)))
-        lines = {first for _, _, first in code.co_lines() if copies[file]}
-        for each in copies[file]:
-            if each.lineno in lines:
-                names = [*map(ast.unparse, each.targets)]
-                site = history.places.at_line(code, each.lineno)
-                found.setdefault(each.lineno, (site, names))
+    for code, each in assignments(history):
+        if is_shallow(each.value):
+            names = [*map(ast.unparse, each.targets)]
+            site = history.places.at_line(code, each.lineno)
+            found.setdefault(each.lineno, (site, names))
     last = copy.name.rpartition(".")[2]
     named = [
         site
@@ -99,12 +84,6 @@ def _copied_at(history: History, copy: Module) -> RawSite | None:
     ]
     sites = named or [site for site, _ in found.values()]
     return sites[0] if len(sites) == 1 else None
-
-
-def _shallow_in(tree: ast.AST | None) -> Iterator[ast.Assign]:
-    for each in () if tree is None else ast.walk(tree):
-        if isinstance(each, ast.Assign) and is_shallow(each.value):
-            yield each
 
 
 def is_shallow(value: ast.expr) -> bool:

@@ -85,12 +85,16 @@ def _computed_once(history: History) -> Iterator[_Candidate]:
     last = {each.site: each for each in history.backwards}
     memory = learning.last_seen(history)
     for node, maker in makers:
-        passes, value = tops[node], _result(maker, node)
+        passes, results = tops[node], [e for e in maker.outputs if e.node == node.key]
         ended = last[passes[-1].site] is not passes[-1]  # later ones met another value
-        if value is None or ended or _again(maker, ran, turns, passes[0]):
+        if not results or ended or _again(maker, ran, turns, passes[0]):
             continue
-        leaves = frozenset(history.leaves_behind([node.key]))
-        passes = [each for each in passes if _asks(each, leaves)]
+        value, leaves = results[0], frozenset(history.leaves_behind([node.key]))
+        passes = [
+            each
+            for each in passes  # that give these leaves gradients, not others alone
+            if not each.inputs or leaves & {asked.tensor for asked in each.inputs}
+        ]
         shared = {memory[leaf].storage for leaf in leaves if leaf in memory}
         follows = value.storage in shared  # a view of a leaf
         if len(passes) < _PASSES or follows or maker.op in _TO_STAY:
@@ -116,10 +120,6 @@ def _tops(history: History) -> dict[Node, Sequence[Backward]]:
     return {node: found for node, found in often.items() if node.key not in below}
 
 
-def _result(maker: Call, node: Node) -> Value | None:
-    return next((each for each in maker.outputs if each.node == node.key), None)
-
-
 def _runs_of(history: History, lines: Collection[Line]) -> dict[Line, list[Call]]:
     """Return the calls of some lines that made nodes, in order."""
     files = {file for file, _ in lines}
@@ -141,11 +141,6 @@ def _again(
     indices = [each.index for each in alike] or [maker.index]
     apart = bisect(turns, indices[0]) != bisect(turns, indices[-1])
     return apart or indices[-1] > first.index
-
-
-def _asks(each: Backward, leaves: frozenset[int]) -> bool:
-    """Tell whether a pass is to give these leaves gradients, and not others alone."""
-    return not each.inputs or any(value.tensor in leaves for value in each.inputs)
 
 
 # ---- and what has moved since --------------------------------------------------------

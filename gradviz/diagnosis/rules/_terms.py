@@ -14,7 +14,7 @@ from gradviz.program import Backward, History, Value
 
 _LEAST = 2  # passes of one line that must agree
 
-_IN_PART = ["copy", "array", "numbers", "index", "threshold", "cast", "left"]
+_IN_PART = "copy", "array", "numbers", "index", "threshold", "cast", "left", "detach"
 """Cuts that may cost a term all that it was to teach."""
 
 Entry = tuple[Account, Term]
@@ -125,17 +125,17 @@ def _cut(
     known = (learning.wanted(history) or set[int]()) & learning.trained(history)
     for crossing in flow.crossings(term.value, use.index):
         kind, _ = blamed(history, crossing)
-        in_part = stepped and (kind in _IN_PART or _detaches(crossing, kind))
+        # A weight that is written by `.data` was meant to be a constant.
+        meant = kind == "detach" and crossing.call.op == "data.get"
+        in_part = stepped and not meant and kind in _IN_PART
         lost = (flow.leaves(crossing.source, crossing.call.index) & known) - met
         idly = in_part and (idle or _is_judged(history, account, term, crossing, lost))
         if kind != "sample" and not idly:
             continue
-        if (
-            kind == "sample"
-            and lost
-            and (not crossing.fed or _is_scored(history, crossing, lost))
-        ):
-            continue
+        made = crossing.call.outputs
+        if kind == "sample" and lost:
+            is_scored = any(scored(history, each, lost) for each in made)
+            lost = set() if is_scored or not crossing.fed else lost
         if lost:
             yield crossing, lost
 
@@ -156,18 +156,6 @@ def _is_judged(
     judge = {each.tensor for call in way for each in call.inputs if each.is_parameter}
     others = {leaf for leaves in applied(history).values() for leaf in leaves}
     return bool(judge) and judge <= (others & account.leaves(term)) - stepped
-
-
-def _detaches(crossing: Crossing, kind: str) -> bool:
-    """Tell whether a constant was meant; not so a weight that is written by `.data`.
-
-    Where the term teaches nobody with it, though others of its pass do, it was not.
-    """
-    return kind == "detach" and crossing.call.op != "data.get"
-
-
-def _is_scored(history: History, crossing: Crossing, lost: set[int]) -> bool:
-    return any(scored(history, each, lost) for each in crossing.call.outputs)
 
 
 def beside(history: History, leaf: int) -> set[int]:

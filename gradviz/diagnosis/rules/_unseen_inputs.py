@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import is_dead
-from gradviz.dependence.flow import Flow, name_of, words
+from gradviz.dependence.flow import INDEPENDENT, Flow, name_of, words
+from gradviz.dependence.nesting import within
 from gradviz.diagnosis.rules._gradients import is_failed
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program import Backward, Call, History, Value
 
-_NO_VALUES = words(
-    "zeros_like ones_like empty_like full_like rand_like randn_like randint_like "
-    "new_zeros new_ones new_empty new_full new_tensor type_as view_as expand_as "
-    "reshape_as shape.get size numel dim grad.get"
+_NO_VALUES = INDEPENDENT | words(
+    "new_tensor type_as view_as expand_as reshape_as numel dim"
 )
 _CONSTANT = words("detach data.get")  # says that no gradient is meant
 
@@ -35,21 +34,17 @@ class Unseen:
 def unseen_inputs(history: History) -> list[Unseen]:
     """Return, for each Function, the first call that hides what never learns."""
     names = {each.name for each in history.program.functions}
-    applied = {
-        call.index: call
+    applied = [
+        call
         for call in history.calls
         if call.op in names and call.grad_enabled and call.within is None
-    }
-    inside: dict[int, list[Call]] = {}
-    for call in history.calls if applied else ():
-        if call.within in applied:
-            inside.setdefault(call.within, []).append(call)
-    through = _passes(history, {key for each in applied.values() for key in each.nodes})
+    ]
+    through = _passes(history, {key for each in applied for key in each.nodes})
     dead = _dead(history) if applied else {}
     found: dict[str, Unseen] = {}
-    for index, calls in inside.items():
-        apply = applied[index]
-        if apply.op in found:
+    for apply in applied:
+        calls = within(history).get(apply.index, [])
+        if apply.op in found or not calls:
             continue
         keys = [value.tensor for value in apply.outputs if not value.requires_grad]
         passes = [through[key] for key in apply.nodes if key in through]

@@ -19,6 +19,5 @@ def filled_at(history: History, value: Value, use: Call) -> RawSite | None:
     maker = origin(history, value, use.index)
     if maker is not None:
         return maker.site
-    facts = history.program.tensors.get(value.tensor)
     born = learning.births(history).get(value.tensor)
-    return (facts and facts.made) or (born and born.site)
+    return learning.created_at(history, value.tensor) or (born and born.site)

@@ -8,16 +8,15 @@ from math import prod
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import CONSTANTS, numbers_in, plain
+from gradviz.dependence.lineage import behind
+from gradviz.dependence.op_families import CONSTANTS, MULTIPLICATIONS, numbers_in, plain
 from gradviz.diagnosis.decisions.choice import choice
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.helpers import misused
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.gradient_flow import all_zero, origin
-from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Backward, Call, History, Node, RawSite
 
-_PRODUCTS = words("mul multiply rmul")
 _FILLS = words("setitem masked_fill index_fill fill index_put")
 _FAR = 20  # calls from infinite values back to where they came from
 
@@ -55,7 +54,7 @@ def zero_at(history: History, stop: Stop) -> Zero:
     infinite = filled_up(history, call)
     if infinite is not None:
         return infinite
-    is_product = plain(call.op) in _PRODUCTS
+    is_product = plain(call.op) in MULTIPLICATIONS
     if is_product and 0 in numbers_in(call):
         fix = "Leave the factor out, or give it another value."
         return Zero("multiplies with 0", _number(history, call), fix)
@@ -120,10 +119,8 @@ def _emptied(history: History, call: Call) -> Call | None:
     """Return the call that selected nothing of what a call works on."""
     if not call.inputs or prod(call.inputs[0].shape):
         return None
-    for each in behind(history, call.inputs[0], call.index):
-        if each.inputs and prod(each.inputs[0].shape):
-            return each
-    return None
+    calls = behind(history, call.inputs[0], call.index)
+    return next((e for e in calls if e.inputs and prod(e.inputs[0].shape)), None)
 
 
 def _infinite(history: History, call: Call) -> Call | None:

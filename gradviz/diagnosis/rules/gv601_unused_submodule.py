@@ -43,6 +43,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import cuts, ends_graph
+from gradviz.dependence.lineage import ahead
 from gradviz.diagnosis.decisions.decision import picking
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -50,11 +51,10 @@ from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rebinding_loops import rebindings
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
-from gradviz.program import Call, History, Module, ModuleCall, RawSite
+from gradviz.program import Call, History, Module, ModuleCall, RawSite, Value
 from gradviz.text.places import package_of
 
 _LEAST = 3  # passes that call the same layers of a list
-_FAR = 50  # values followed from an unused result
 _CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 
 
@@ -188,7 +188,7 @@ def _hit(history: History, module: Module, tensors: set[int], optional: bool) ->
         culprit or module.site,
         fix,
         symptom=_last_pass(history),
-        related=(Related("constructed here", module.site),) if called else (),
+        related=(Related("constructed here", module.site if called else None),),
         tensors=tuple(sorted(tensors)),
         severity=_severity(history, optional or _is_installed(module.site)),
         certainty=0.7,
@@ -220,15 +220,12 @@ def _end(history: History, tensors: set[int]) -> Call | None:
     uses = [call for call in uses if call.nodes]
     if not uses:
         return read
-    waiting = [value for call in uses[-1:] for value in call.outputs]
-    for value in waiting:
-        for call in history.uses(value.tensor):
-            if ends_graph(call):
-                return call
-            waiting += [each for each in call.outputs if each.requires_grad]
-        if len(waiting) > _FAR:
-            break
-    return None
+    later = ahead(history, uses[-1].outputs, _is_in_graph)
+    return next((use for _, use in later if ends_graph(use)), None)
+
+
+def _is_in_graph(_: Value, use: Call) -> bool:
+    return any(each.requires_grad for each in use.outputs)
 
 
 def _loss_beside(history: History, end: Call) -> RawSite | None:
@@ -242,8 +239,7 @@ def _loss_beside(history: History, end: Call) -> RawSite | None:
 
 
 def _lone(history: History, label: str, tensor: int, owner: RawSite | None) -> Hit:
-    facts = history.program.tensors.get(tensor)
-    made = facts.made if facts is not None and facts.made else owner
+    made = learning.created_at(history, tensor) or owner
     end = _end(history, {tensor})
     why = "is not used in any loss"
     if end is not None:
@@ -254,7 +250,7 @@ def _lone(history: History, label: str, tensor: int, owner: RawSite | None) -> H
         made if end is None else end.site,
         "Use it in `forward`, or remove it.",
         symptom=_last_pass(history),
-        related=() if end is None else (Related("made here", made),),
+        related=(Related("made here", made if end else None),),
         tensors=(tensor,),
         severity=_severity(history, _is_installed(owner)),
         certainty=0.7,

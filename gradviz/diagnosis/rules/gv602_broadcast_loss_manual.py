@@ -35,10 +35,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from math import prod
 
 from gradviz.dependence.flow import name_of, words
-from gradviz.dependence.op_families import CONSTANTS
+from gradviz.dependence.lineage import ahead
+from gradviz.dependence.op_families import ARITHMETIC, CONSTANTS
 from gradviz.diagnosis.decisions.arguments import handed
 from gradviz.diagnosis.decisions.frames import Spot, spot, spots
 from gradviz.diagnosis.decisions.sites import same_line
@@ -60,9 +62,8 @@ from gradviz.diagnosis.rules._origins import (
 )
 from gradviz.program import Call, History, RawSite, Value
 
-_ARITHMETIC = words("sub rsub mul rmul div rdiv add radd subtract multiply isub")
 _REDUCTIONS = words("mean sum nanmean norm max median logsumexp")
-_ELEMENTWISE = _ARITHMETIC | words(
+_ELEMENTWISE = ARITHMETIC | words(
     "pow square abs neg exp log sqrt clamp where float double to clip log1p logical_and"
     " softplus relu sigmoid logsigmoid huber maximum minimum negative absolute cosh"
     " min max int long bool type to cpu detach"
@@ -84,7 +85,7 @@ def check(history: History) -> Iterator[Hit]:
 def _hits(history: History) -> Iterator[Hit]:
     for call in history.calls:
         name = name_of(call)
-        pair = broadcast_pair(call) if name in _ARITHMETIC | _COMPARING else None
+        pair = broadcast_pair(call) if name in ARITHMETIC | _COMPARING else None
         if pair is not None and not _is_meant(history, call, pair):
             tall, flat = pair
             if _becomes_number(history, call):
@@ -135,26 +136,18 @@ def _is_counted(
 
 def _becomes_number(history: History, call: Call) -> bool:
     """Return whether a result is reduced to one number by elementwise steps only."""
-    waiting, shape = [call.outputs[0]], call.outputs[0].shape
-    for value in waiting:
-        if len(waiting) > _FAR:
-            break
-        for use in history.uses(value.tensor):
-            if use.index <= call.index or not use.outputs:
-                continue
-            result = use.outputs[0]
-            if name_of(use) in _REDUCTIONS and prod(result.shape) == 1:
-                return True
-            foreign = [
-                each
-                for each in use.inputs
-                if each.tensor != value.tensor and each.shape == shape
-            ]
-            if result.shape != shape or name_of(use) not in _ELEMENTWISE:
-                continue
-            if not _is_table(history, foreign, call):
-                waiting.append(result)
-    return False
+    shape = call.outputs[0].shape
+
+    def keeps_pairs(value: Value, use: Call) -> bool:
+        others = (each for each in use.inputs if each.tensor != value.tensor)
+        alike = [each for each in others if each.shape == shape]
+        made = use.outputs[:1] if name_of(use) in _ELEMENTWISE else ()
+        fits = any(each.shape == shape for each in made)
+        return fits and not _is_table(history, alike, call)
+
+    uses = ahead(history, call.outputs[:1], keeps_pairs, call.index, _FAR)
+    reduced = (use for _, use in uses if name_of(use) in _REDUCTIONS)
+    return any(prod(each.shape) == 1 for use in reduced for each in use.outputs[:1])
 
 
 def _is_table(history: History, values: list[Value], pairs: Call) -> bool:
@@ -166,22 +159,9 @@ def _is_table(history: History, values: list[Value], pairs: Call) -> bool:
         maker = history.producer(value)
         if maker is None or name_of(maker) in _ELEMENTWISE:
             continue
-        if not (name_of(maker) in _COMPARING and _follows(history, maker, pairs)):
+        behind = history.behind([value]) if _compares(maker) else set[int]()
+        if pairs.outputs[0].tensor not in behind:
             return True
-    return False
-
-
-def _follows(history: History, call: Call, pairs: Call) -> bool:
-    """Return whether a call works on the pairs, or on what was made of them."""
-    waiting, seen = [call], set[int]()
-    while waiting and len(seen) < _FAR:
-        each = waiting.pop()
-        if each is pairs:
-            return True
-        if each.index not in seen:
-            seen.add(each.index)
-            made = (history.producer(value, before=each.index) for value in each.inputs)
-            waiting += [maker for maker in made if maker is not None]
     return False
 
 
@@ -194,34 +174,32 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
     """
     pair = tall, flat
     odd = odd_one(history, call, pair)
-    if odd is not None and odd.reshaped is not None:
-        return _reshaped_hit(history, call, pair, odd, odd.reshaped)
-    fix = (
+    found = Hit(
+        _said(history, call, pair),
+        call.site,
         "Give both the same shape: `.squeeze(-1)` on the first, or `.unsqueeze(-1)` "
-        "on the second."
+        "on the second.",
+        symptom=call.site,
+        related=(Related("compared here", call.site),),
+        tensors=(tall.tensor, flat.tensor),
+        certainty=0.95,  # a new shape that nothing took would be the cause
     )
+    if odd is not None and odd.reshaped is not None:
+        return _reshaped_hit(history, found, odd, odd.reshaped)
     odd_row = odd is not None and odd.value is flat
     picked = None if odd_row else _picked(history, call, tall)
     given = _handed(history, call, tall) if picked is None else None
-    if given is not None:
-        return _handed_hit(history, call, pair, given, odd)
-    return Hit(
-        _said(history, call, pair),
-        picked or call.site,
-        fix,
-        symptom=call.site,
-        related=(
-            Related("compared here", call.site)
-            if picked is not None
-            else Related("shape made here", origin(history, tall, "shape")),
-            Related("other shape made here", origin(history, flat, "shape")),
-        ),
-        tensors=(tall.tensor, flat.tensor),
-        certainty=0.95,  # a new shape that nothing took would be the cause
-        edit=operand_followed_by(call.site, call.inputs.index(tall), ".squeeze(-1)")
-        if picked is None
-        else followed_by(picked, ".squeeze(-1)", of=("gather",)),
-    )
+    if picked is not None:
+        edit = followed_by(picked, ".squeeze(-1)", of=("gather",))
+        column = Related("compared here", call.site)
+    elif given is not None:
+        return _handed_hit(history, call, found, pair, given, odd)
+    else:
+        number = call.inputs.index(tall)
+        edit = operand_followed_by(call.site, number, ".squeeze(-1)")
+        column = Related("shape made here", origin(history, tall, "shape"))
+    row = Related("other shape made here", origin(history, flat, "shape"))
+    return replace(found, culprit=picked or call.site, related=(column, row), edit=edit)
 
 
 def _said(history: History, call: Call, pair: tuple[Value, Value]) -> str:
@@ -236,23 +214,18 @@ def _said(history: History, call: Call, pair: tuple[Value, Value]) -> str:
     )
 
 
-def _reshaped_hit(
-    history: History, call: Call, pair: tuple[Value, Value], odd: Odd, made: Call
-) -> Hit:
+def _reshaped_hit(history: History, found: Hit, odd: Odd, made: Call) -> Hit:
     """Return the hit for the method that gave one tensor a shape of its own."""
     method, other = method_text(history, made), shape_text(odd.others[0])
     names = [history.name(each, "") for each in odd.others]
     others = " and ".join(names) if all(names) and len(names) < 3 else "the others"
-    return Hit(
-        f"`{method}` gives {history.name(odd.value, 'one tensor')} the shape "
+    return replace(
+        found,
+        message=f"`{method}` gives {history.name(odd.value, 'one tensor')} the shape "
         f"{shape_text(odd.value)}, where {others} have {other}. In "
-        f"{history.line(call.site)}, {_said(history, call, pair)}",
-        made.site,
-        f"Leave out `{method}`: without it, all have the shape {other}.",
-        symptom=call.site,
-        related=(Related("compared here", call.site),),
-        tensors=tuple(each.tensor for each in pair),
-        certainty=0.95,
+        f"{history.line(found.symptom)}, {found.message}",
+        culprit=made.site,
+        fix=f"Leave out `{method}`: without it, all have the shape {other}.",
         edit=without_method(made.site, (name_of(made),)),
     )
 
@@ -274,6 +247,7 @@ def _handed(history: History, call: Call, tall: Value) -> list[Spot] | None:
 def _handed_hit(
     history: History,
     call: Call,
+    found: Hit,
     pair: tuple[Value, Value],
     given: list[Spot],
     odd: Odd | None,
@@ -288,15 +262,12 @@ def _handed_hit(
         if odd.value is flat:
             text, suffix = row, ".unsqueeze(-1)"
         fix = f"Give `{text}` the shape of the others: `{text}{suffix}`."
-    return Hit(
-        f"`{history.text(site)}` hands over shapes {shape_text(tall)} and "
-        f"{shape_text(flat)}. There, {_said(history, call, pair)}",
-        site,
-        fix,
-        symptom=call.site,
-        related=(Related("compared here", call.site),),
-        tensors=(tall.tensor, flat.tensor),
-        certainty=0.95,
+    return replace(
+        found,
+        message=f"`{history.text(site)}` hands over shapes {shape_text(tall)} and "
+        f"{shape_text(flat)}. There, {found.message}",
+        culprit=site,
+        fix=fix,
         edit=argument_followed_by(site, text, suffix),
     )
 

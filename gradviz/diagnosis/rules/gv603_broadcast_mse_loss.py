@@ -30,13 +30,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from gradviz.dependence.flow import words
+from gradviz.dependence.op_families import DISTANCES
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import described, origin
 from gradviz.diagnosis.rules.gv602_broadcast_loss_manual import broadcast_pair, hit
 from gradviz.program import History
 
-_LOSSES = words("mse_loss l1_loss smooth_l1_loss huber_loss poisson_nll_loss")
+_LOSSES = DISTANCES | {"poisson_nll_loss"}
 
 
 @rule("GV603", "broadcast-mse-loss", "warning")

@@ -34,11 +34,12 @@ from collections.abc import Iterator
 from math import e, log
 
 from gradviz.dependence.flow import dimension, name_of, words
+from gradviz.dependence.lineage import made_through
+from gradviz.dependence.op_families import MOVES
 from gradviz.diagnosis.decisions.decision import of_function
 from gradviz.diagnosis.edits.calls import unwrapped
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import behind
-from gradviz.program import Call, History, Value
+from gradviz.program import Call, History
 
 _SECOND = {
     "cross_entropy": "softmax",
@@ -46,10 +47,7 @@ _SECOND = {
     "log_softmax": "softmax",
     "binary_cross_entropy_with_logits": "sigmoid",
 }
-_VIEWS = words(
-    "view reshape flatten squeeze unsqueeze transpose permute getitem float to double "
-    "contiguous clone T mT movedim"
-)
+_VIEWS = MOVES | {"getitem"}
 _LAYERS = words("Softmax Softmax2d Sigmoid")
 _FIRST = ("softmax", "sigmoid", *_LAYERS)
 
@@ -58,22 +56,13 @@ _FIRST = ("softmax", "sigmoid", *_LAYERS)
 def check(history: History) -> Iterator[Hit]:
     for call in history.calls:
         first = _SECOND.get(name_of(call))
-        if first is not None and call.inputs:
-            given = _source(history, call.inputs[0], call.index)
-            if given is not None and name_of(given[0]) == first:
-                maker, viewed = given
-                if viewed or _same_dimension(maker, call):
-                    yield _hit(history, maker, call)
-
-
-def _source(history: History, value: Value, before: int) -> tuple[Call, bool] | None:
-    """Return the call behind the views of a value, and whether there were views."""
-    viewed = False
-    for call in behind(history, value, before):
-        if name_of(call) not in _VIEWS or not call.inputs:
-            return call, viewed
-        viewed = True
-    return None
+        if first is None or not call.inputs:
+            continue
+        maker = made_through(history, call.inputs[0], call.index, _VIEWS)
+        if maker is not None and name_of(maker) == first:
+            viewed = maker is not history.producer(call.inputs[0], call.index)
+            if viewed or _same_dimension(maker, call):
+                yield _hit(history, maker, call)
 
 
 def _same_dimension(first: Call, second: Call) -> bool:
@@ -93,10 +82,11 @@ def _dimension(call: Call, rank: int) -> int | None:
 
 def _hit(history: History, first: Call, second: Call) -> Hit:
     twice, chosen = name_of(first), of_function(history, first, _LAYERS)
+    its = "sigmoid" if name_of(second).startswith("binary") else "softmax"
     return Hit(
         f"{history.name(second.inputs[0], 'The input')} of `{second.op}` in "
         f"{history.line(second.site)} is already the result of a {twice}, and "
-        f"`{second.op}` applies {_its(second)} itself: {_limit(first)}."
+        f"`{second.op}` applies {its} itself: {_limit(first)}."
         f"{chosen.words(history)}",
         chosen.site,
         f"Remove the {twice} and give the loss the scores themselves (logits).",
@@ -108,10 +98,6 @@ def _hit(history: History, first: Call, second: Call) -> Hit:
             Related("runs here", first.site),
         ),
     )
-
-
-def _its(second: Call) -> str:
-    return "sigmoid" if name_of(second).startswith("binary") else "softmax"
 
 
 def _limit(first: Call) -> str:

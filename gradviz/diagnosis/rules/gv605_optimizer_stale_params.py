@@ -39,22 +39,22 @@ from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.order import outside_modules, parting
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._gradients import unstepped
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, Event, History, Module, Optimizer, RawSite
 
 
 @rule("GV605", "optimizer-stale-params", "warning")
 def check(history: History) -> Iterator[Hit]:
-    stepped = _first_steps(history)
+    stepped = learning.steps_of(history)
     makers = [o for key, o in history.program.optimizers.items() if key in stepped]
     if not makers:
         return
     first = min(each.made for each in makers)
     known = learning.managed(history)
-    unknown = _reached_parameters(history) - known - by_hand(history)
+    unknown = (e for e in unstepped(history) if learning.is_parameter(history, e))
     born = learning.births(history)
-    new = {each for each in unknown & born.keys() if born[each].index > first}
+    new = {each for each in unknown if each in born and born[each].index > first}
     groups: dict[tuple[RawSite | None, int], set[int]] = {}
     for tensor in sorted(new):
         if not _is_replacement(history, tensor, known):
@@ -75,39 +75,28 @@ def _meant(
 
     Of those that step parameters of the model around it, the last one before it.
     """
-    before, key = [e for e in makers if e.made < born], _module(history, tensor)
-    while key is not None:
-        inside = _inside(history, key)
+    before = [each for each in makers if each.made < born]
+    for module in _around(history, tensor):
+        inside = learning.all_parameters(history, module)
         around = [each for each in before if inside & set(each.tensors)]
         if around:
             return max(around, key=lambda each: each.made)
-        key = _parent(history, key)
     return min(before, key=lambda each: each.made)
 
 
 def _stepped(history: History, optimizer: Optimizer, before: int) -> bool:
     """Tell whether an optimizer had stepped when something came."""
-    first = _first_steps(history).get(optimizer.key)
-    return first is not None and first < before
+    steps = learning.steps_of(history).get(optimizer.key)
+    return bool(steps) and steps[0].index < before
 
 
-@learning.once
-def _first_steps(history: History) -> dict[int, int]:
-    """Return when each optimizer stepped first."""
-    found: dict[int, int] = {}
-    for each in learning.steps(history):
-        found.setdefault(each.optimizer, each.index)
-    return found
-
-
-def _module(history: History, tensor: int) -> int | None:
-    return learning.parameters(history).get(tensor)
-
-
-def _reached_parameters(history: History) -> set[int]:
-    tensors = history.program.tensors
-    reached = learning.trained(history)
-    return {key for key in reached if key in tensors and tensors[key].is_parameter}
+def _around(history: History, tensor: int) -> Iterator[Module]:
+    """Yield the module that a parameter is registered in, and those that hold it."""
+    module = learning.module_of(history, tensor)
+    while module is not None:
+        yield module
+        key, modules = module.key, history.program.modules.values()
+        module = next((e for e in modules if key in e.children.values()), None)
 
 
 def _is_replacement(history: History, tensor: int, known: set[int]) -> bool:
@@ -116,16 +105,13 @@ def _is_replacement(history: History, tensor: int, known: set[int]) -> bool:
     Or else whether an optimizer steps parameters that get no gradient any more. What
     is neither may be a part of the loss that is not meant to learn.
     """
-    key = _module(history, tensor)
-    while key is not None:
-        if _inside(history, key) & known:
-            return True
-        key = _parent(history, key)
-    last = {step.optimizer: step for step in learning.steps(history)}
+    around = _around(history, tensor)
+    if any(learning.all_parameters(history, each) & known for each in around):
+        return True
     return any(
         each.requires_grad and not each.has_grad
-        for step in last.values()
-        for each in step.states
+        for steps in learning.steps_of(history).values()
+        for each in steps[-1].states
     )
 
 
@@ -137,17 +123,14 @@ def _replaced_at(
     One that could have come before it: in the function that led to both. After steps
     that is no choice; there, the line is where the optimizer can be told of it.
     """
-    key, site = _module(history, tensor), None
-    optimizer = history.at(first.made)
+    site, optimizer = None, history.at(first.made)
     late = _stepped(history, first, born[tensor].index)
-    facts = history.program.tensors[tensor]
-    while key is not None:
-        module = history.program.modules[key]
+    for module in _around(history, tensor):
         if module.made is None or module.made <= first.made:
             break
         site = _placed_at(history, module, optimizer, late) or site
-        key = _parent(history, key)
-    return site or facts.made or made_at(history, tensor) or born[tensor].site
+    created = learning.created_at(history, tensor)
+    return site or created or made_at(history, tensor) or born[tensor].site
 
 
 def _placed_at(
@@ -165,17 +148,6 @@ def _placed_at(
         own = own[: own.index(parted[0]) + 1]
         return outside_modules(history, own, around) or parted[0]
     return module.site if parted is None else parted[0]
-
-
-def _parent(history: History, key: int) -> int | None:
-    for module in history.program.modules.values():
-        if key in module.children.values():
-            return module.key
-    return None
-
-
-def _inside(history: History, key: int) -> set[int]:
-    return learning.all_parameters(history, history.program.modules[key])
 
 
 def _hit(

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.diagnosis.edits.leaves import registered
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._gradients import unstepped
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import History, Module, RawSite
 
@@ -47,11 +47,9 @@ _INSTEAD = {
 
 @rule("GV606", "layers-in-plain-list", "warning")
 def check(history: History) -> Iterator[Hit]:
-    known = learning.managed(history)
-    trained = learning.trained(history) - by_hand(history)
     for module in history.program.modules.values():
         for attribute, container, tensors in module.hidden:
-            lost = set(tensors) & trained - known
+            lost = unstepped(history).intersection(tensors)
             if lost:
                 yield _hit(history, module, attribute, container, lost)
 
@@ -75,7 +73,7 @@ def _hit(
         "The loss reaches them, but the optimizer never sees them.",
         culprit,
         f"Use `{instead}`, which registers what it holds.",
-        related=(Related("created here", made),) if line is not None else (),
+        related=(Related("created here", made if line is not None else None),),
         tensors=tuple(sorted(lost)),
         line=line,
         edit=registered(culprit, instead, line),
@@ -84,14 +82,9 @@ def _hit(
 
 def _assigned(history: History, site: RawSite | None, attribute: str) -> int | None:
     """Return the line that sets the attribute, in a site's function or file."""
-    if site is None:
-        return None
     places = history.places
-    function = places.function(site[0])
-    for scope in (function, places.tree(site[0].co_filename)):
-        for each in ast.walk(scope) if scope is not None else ():
-            if not isinstance(each, ast.Assign | ast.AnnAssign):
-                continue
+    for each in (*places.in_function(site), *places.in_file(site)):
+        if isinstance(each, ast.Assign | ast.AnnAssign):
             plain = isinstance(each, ast.Assign)
             for target in each.targets if plain else [each.target]:
                 if isinstance(target, ast.Attribute) and target.attr == attribute:

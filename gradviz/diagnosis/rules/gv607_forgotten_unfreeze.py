@@ -42,22 +42,22 @@ from gradviz.dependence.cuts import is_dead
 from gradviz.diagnosis.decisions.decision import Decision
 from gradviz.diagnosis.decisions.loops import of_elements
 from gradviz.diagnosis.edits.leaves import copied_model
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, History, Optimizer, OptimizerCall, RawSite
-from gradviz.program.places import over_lines
 
 
 @rule("GV607", "forgotten-unfreeze", "warning")
 def check(history: History) -> Iterator[Hit]:
     yield from _dead_passes(history)
     for key, optimizer in history.program.optimizers.items():
-        steps = [each for each in learning.steps(history) if each.optimizer == key]
+        steps = learning.steps_of(history).get(key, [])
         frozen = _always_frozen(steps)
-        born = _born_frozen(history, frozen)
-        for site, tensors in (_by_freeze(history, frozen) | born).items():
+        for site, tensors in _by_freeze(history, frozen, born=True).items():
             later = _joined_later(history, optimizer.made, tensors)
             everything = frozen == set(optimizer.tensors)
+            meant = later or everything  # to learn
             wrong = _wrong_hands(history, optimizer, site, tensors)
             if everything and wrong is not None:
                 yield wrong
@@ -72,18 +72,18 @@ def check(history: History) -> Iterator[Hit]:
                 chosen.site,
                 "Call `requires_grad_(True)` where training of them is to begin, or "
                 "leave them out of the optimizer."
-                if later or everything
+                if meant
                 else "Leave them out of the optimizer if they are to stay frozen; "
                 "nothing else is to change then. If not, call `requires_grad_(True)` "
                 "where training of them is to begin.",
                 symptom=steps[0].site,
                 related=(
-                    *_body(chosen),
+                    _body(chosen),
                     Related("given to the optimizer", optimizer.site),
                 ),
                 tensors=tuple(sorted(tensors)),
-                severity="warning" if later or everything else "info",
-                certainty=0.8 if later or everything else 0.5,
+                severity="warning" if meant else "info",
+                certainty=0.8 if meant else 0.5,
             )
 
 
@@ -91,14 +91,13 @@ def _chosen(history: History, tensors: set[int]) -> Decision:
     """Return the line that chose what was frozen."""
     call = learning.freezing(history, min(tensors))
     if call is None:  # born so
-        facts = history.program.tensors.get(min(tensors))
-        return Decision(None if facts is None else facts.made)
+        return Decision(learning.created_at(history, min(tensors)))
     return of_elements(history, call.site, call.stack)
 
 
-def _body(chosen: Decision) -> tuple[Related, ...]:
+def _body(chosen: Decision) -> Related:
     """Return the line that freezes, where another one chose what."""
-    return (Related("frozen here", chosen.made),) if chosen.is_elsewhere else ()
+    return Related("frozen here", chosen.made if chosen.is_elsewhere else None)
 
 
 def _wrong_hands(
@@ -133,10 +132,7 @@ def _wrong_hands(
 
 
 def _always_frozen(steps: list[OptimizerCall]) -> set[int]:
-    frozen = [
-        {each.tensor for each in step.states if not each.requires_grad}
-        for step in steps
-    ]
+    frozen = [{e.tensor for e in step.states if not e.requires_grad} for step in steps]
     return set[int].intersection(*frozen) if frozen else set()
 
 
@@ -148,23 +144,17 @@ def _joined_later(history: History, made: int, tensors: set[int]) -> bool:
     )
 
 
-def _by_freeze(history: History, tensors: set[int]) -> dict[RawSite, set[int]]:
+def _by_freeze(
+    history: History, tensors: set[int], *, born: bool = False
+) -> dict[RawSite, set[int]]:
+    """Return what is frozen by the line that froze it, or else made it so."""
     found: dict[RawSite, set[int]] = {}
     for tensor in sorted(tensors):
         call = learning.freezing(history, tensor)
-        if call is not None and call.site is not None:
-            found.setdefault(call.site, set()).add(tensor)
-    return found
-
-
-def _born_frozen(history: History, tensors: set[int]) -> dict[RawSite, set[int]]:
-    """Return what was made frozen and never switched, by the line that made it."""
-    found: dict[RawSite, set[int]] = {}
-    for tensor in sorted(tensors):
-        facts = history.program.tensors.get(tensor)
-        made = None if facts is None else facts.made
-        if made is not None and learning.freezing(history, tensor) is None:
-            found.setdefault(made, set()).add(tensor)
+        made = learning.created_at(history, tensor) if born else None
+        site = made if call is None else call.site
+        if site is not None:
+            found.setdefault(site, set()).add(tensor)
     return found
 
 
@@ -222,7 +212,7 @@ def _frozen_hit(
         fix,
         symptom=backward.site,
         edit=None if alias is None else copied_model(culprit, alias.lineno),
-        related=_body(chosen) if alias is None else (Related("frozen here", site),),
+        related=(_body(chosen) if alias is None else Related("frozen here", site),),
         line=chosen.line if alias is None else alias.lineno,
         tensors=tuple(sorted(tensors)),
         severity="error",
@@ -233,16 +223,15 @@ def _frozen_hit(
 
 def _alias(history: History, site: RawSite) -> ast.Assign | None:
     """Return the assignment that gave a model the name by which it was frozen."""
-    line, tree = history.places.line(site), history.places.tree(site[0].co_filename)
     around = [
         each.iter if isinstance(each, ast.For) else each
-        for each in over_lines(tree, line, line)
+        for each in history.places.around(site)
         if isinstance(each, ast.For | ast.Expr | ast.Assign)
     ]
-    names = {n.id for each in around for n in ast.walk(each) if isinstance(n, ast.Name)}
+    names = {name for each in around for name in names_in(each)}
     copies = (
         each
-        for each in ([] if tree is None else ast.walk(tree))
+        for each in history.places.in_file(site)
         if isinstance(each, ast.Assign) and isinstance(each.value, ast.Name)
     )
     return next((c for c in copies if names & set(map(ast.unparse, c.targets))), None)

@@ -45,26 +45,18 @@ def check(history: History) -> Iterator[Hit]:
         inside = learning.all_parameters(history, module)
         for attribute, site in module.odd.items():
             learns = bool(inside & trained)
-            if inside and _asks_to_learn(history, site) != learns:
+            asked = _written(history, site)[1] == "True"  # most say False
+            if inside and asked != learns:
                 yield _hit(history, module, attribute, site, inside)
 
 
-def _asks_to_learn(history: History, site: RawSite | None) -> bool:
-    """Return whether the assignment says True; most say False."""
-    return _value(history, site) == "True"
-
-
-def _value(history: History, site: RawSite | None) -> str:
-    """Return what the assignment sets, where it is written out."""
-    statement = history.places.statement(site)
-    return ast.unparse(statement.value) if isinstance(statement, ast.Assign) else ""
-
-
-def _written(history: History, site: RawSite | None) -> str:
-    """Return the module as the assignment calls it."""
-    statement = history.places.statement(site)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    return ast.unparse(target.value) if isinstance(target, ast.Attribute) else ""
+def _written(history: History, site: RawSite | None) -> tuple[str, str]:
+    """Return the module as the assignment calls it, and what it sets; "" if lost."""
+    match history.places.statement(site):
+        case ast.Assign([ast.Attribute(module), *_], value):
+            return ast.unparse(module), ast.unparse(value)
+        case _:
+            return "", ""
 
 
 def _hit(
@@ -88,14 +80,15 @@ def _hit(
             edit=attribute_named(culprit or site, "requires_grad", line),
         )
     culprit = site or made_at(history, min(inside))
-    wanted, value = _asks_to_learn(history, site), _value(history, site)
+    written, value = _written(history, site)
+    wanted = value == "True"
     return Hit(
         f"A module has no switch `{attribute}`: what is assigned to it is a plain "
         f"attribute of {owner} ({module.kind}), and its {len(inside)} parameters keep "
         f"`requires_grad={not wanted}`.",
         culprit,
         edit=switched_by_call(culprit),
-        fix=f"Call the method: `{_written(history, site) or module.name or 'module'}"
+        fix=f"Call the method: `{written or module.name or 'module'}"
         f".requires_grad_({value or wanted})`.",
         tensors=tuple(sorted(inside)),
     )

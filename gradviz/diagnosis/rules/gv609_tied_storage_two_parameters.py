@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from gradviz.dependence import learning
+from gradviz.diagnosis._memory import overlap
 from gradviz.diagnosis.edits.leaves import shared_parameter, values_copied
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import made_at
@@ -52,7 +53,7 @@ def check(history: History) -> Iterator[Hit]:
             groups.setdefault(value.storage, []).append(value)
     for group in groups.values():
         for one, other in combinations(group, 2):
-            if _overlap(one, other):
+            if overlap(one, other):
                 yield _hit(history, one, other)
     yield from _dragged(history)
 
@@ -104,28 +105,18 @@ def _drag(history: History, tie: Call, step: Call, moved: Value, dragged: Value)
     )
 
 
-def _overlap(one: Value, other: Value) -> bool:
-    return one.offset < _end(other) and other.offset < _end(one)
-
-
-def _end(value: Value) -> int:
-    steps = zip(value.shape, value.strides, strict=False)
-    return value.offset + 1 + sum((size - 1) * step for size, step in steps)
-
-
 def _hit(history: History, one: Value, other: Value) -> Hit:
     tie = _tie(history, one, other)
-    later = max(one.tensor, other.tensor)
-    facts = history.program.tensors.get(later)
-    made = (facts.made if facts is not None else None) or made_at(history, later)
+    site, later = tie and tie.site, max(one.tensor, other.tensor)
+    made = learning.created_at(history, later) or made_at(history, later)
     names = learning.listed(history, {one.tensor, other.tensor})
     return Hit(
         f"{names} are two parameters over one memory: a step updates it once for each "
         "of them.",
-        tie.site if tie is not None else made,
+        site or made,
         "Share the parameter itself, not its memory alone.",
-        edit=shared_parameter(tie.site if tie is not None else made),
-        related=(Related("constructed here", made),) if tie is not None else (),
+        edit=shared_parameter(site or made),
+        related=(Related("constructed here", made if tie else None),),
         tensors=(one.tensor, other.tensor),
     )
 

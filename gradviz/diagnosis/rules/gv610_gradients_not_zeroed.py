@@ -59,17 +59,12 @@ def check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
         if moment.what == "clip" or moment.event.site in lines:
             continue
-        found = moment.what == "search"
-        mixed = {key: x for key, x in moment.leaves.items() if found or _is_mixed(x)}
+        mixed = moment.leaves if moment.what == "search" else moment.of("mixed")
         if mixed:
             lines.add(moment.event.site)
             yield _hit(history, moment, mixed)
     if not lines:
         yield from of_another(history)
-
-
-def _is_mixed(leaf: Leaf) -> bool:
-    return leaf.state == "mixed"
 
 
 def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:

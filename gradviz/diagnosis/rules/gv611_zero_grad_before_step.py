@@ -42,19 +42,20 @@ from gradviz.program import History, OptimizerCall
 @rule("GV611", "zero-grad-before-step", "warning")
 def check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
-        lost = {k: leaf for k, leaf in moment.leaves.items() if leaf.state == "lost"}
-        live = [leaf for leaf in moment.leaves.values() if leaf.state in _LIVE]
+        lost, live = moment.of("lost"), moment.of("fresh", "mixed")
         if live:
-            passes = [leaf.backward for leaf in live]
-            lost = {k: leaf for k, leaf in lost.items() if leaf.backward in passes}
-            lost = {k: leaf for k, leaf in lost.items() if _by_other(moment, leaf)}
+            passes = [leaf.backward for leaf in live.values()]
+            lost = {
+                key: leaf
+                for key, leaf in lost.items()
+                if leaf.backward in passes and _by_other(moment, leaf)
+            }
         elif not _is_empty(moment):
             continue
         if moment.what != "clip" and lost:
             yield _hit(history, moment, lost)
 
 
-_LIVE = ("fresh", "mixed")
 _MODULE = 0  # instead of an optimizer: ``Module.zero_grad()``, often of a frozen part
 
 

@@ -33,24 +33,23 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
 
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.nonfinite import births
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.diagnosis.rules._gradients import Leaf, Moment, limits, moments
 from gradviz.program import Call, Event, History
 
 
 @rule("GV612", "clip-after-step", "warning", worst="error")
 def check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
-        used = [leaf for leaf in moment.leaves.values() if leaf.state == "used"]
-        fresh = any(leaf.state in ("fresh", "mixed") for leaf in moment.leaves.values())
-        if moment.what != "clip" or fresh or not _clips(moment.event):
+        used, fresh = moment.of("used"), moment.of("fresh", "mixed")
+        clips = isinstance(moment.event, Call) and limits(moment.event)
+        if moment.what != "clip" or fresh or not clips:
             continue
         if used:
-            yield _hit(history, moment, used[0])
+            yield _hit(history, moment, next(iter(used.values())))
         else:
             yield from _too_early(history, moment)
 
@@ -80,13 +79,6 @@ def _early_hit(history: History, clip: Moment, made: Event, step: Event) -> Hit:
         related=(Related("applied here, unclipped", step.site),),
         edit=moved(clip.event.site, made.site, after=True, safe=True),
     )
-
-
-def _clips(event: Event) -> bool:
-    """Return whether it clips at all: a limit of infinity only asks for the norm."""
-    if not isinstance(event, Call):
-        return False
-    return inf not in (*event.arguments[1:], *event.keywords.values())
 
 
 def _hit(history: History, moment: Moment, leaf: Leaf) -> Hit:

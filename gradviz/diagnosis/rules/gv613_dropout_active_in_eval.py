@@ -37,11 +37,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.nesting import outermost, within
 from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import outermost_module
 from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program import (
     Call,
@@ -84,7 +84,7 @@ def _layers(history: History) -> Iterator[Hit]:
             continue
         if call.grad_enabled:
             continue
-        outer = outermost(history, call)
+        outer = outermost(history, call.index) or call
         name = f"`{module.name}`" if module.name else "a layer"
         site, line, slip = or_uncalled(history, outer.site, "eval")
         yield Hit(
@@ -142,7 +142,7 @@ def _compared(history: History) -> set[int]:
 
 def _module_call(history: History, value: Value) -> ModuleCall | None:
     call = history.producer(value)
-    return None if call is None else outermost_module(history, call)
+    return None if call is None else outermost(history, call.module)
 
 
 def _checkpointed(history: History) -> set[int | None]:
@@ -150,16 +150,8 @@ def _checkpointed(history: History) -> set[int | None]:
 
     Backward runs them again with the same mask.
     """
-    around = ((call, history.call_at(call.within)) for call in history.calls)
-    return {call.module for call, outer in around if outer and outer.op == "checkpoint"}
-
-
-def outermost(history: History, call: ModuleCall) -> ModuleCall:
-    """Return the module call that is inside of no other."""
-    around = history.at(call.parent)
-    while isinstance(around, ModuleCall):
-        call, around = around, history.at(around.parent)
-    return call
+    outer = (call for call in history.calls if call.op == "checkpoint")
+    return {e.module for call in outer for e in within(history).get(call.index, ())}
 
 
 def _functions(history: History) -> Iterator[Hit]:
@@ -178,7 +170,7 @@ def _functions(history: History) -> Iterator[Hit]:
                 "evaluation mode: the function does not know the mode of the module.",
                 call.site,
                 "Pass `training=self.training`.",
-                symptom=outermost(history, around).site,
+                symptom=(outermost(history, around.index) or around).site,
                 edit=with_keyword(call.site, "training", "self.training"),
             )
 

@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 from gradviz.dependence import learning
+from gradviz.dependence.nesting import calls_in
 from gradviz.diagnosis.decisions.choice import choice
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.order import parting
@@ -51,7 +52,6 @@ from gradviz.diagnosis.edits.training import into_loop, trained_again
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import (
     Backward,
-    Call,
     Event,
     History,
     Module,
@@ -128,88 +128,72 @@ def _hit(
     module = history.program.modules[call.module]
     later = following(history.backwards, switch.index)
     modal = _modal(history, module, {leaf for each in later for leaf in each.leaves})
+    keys = {each.key for each in modal}
     inside = [
         each
         for each in history.of(ModuleCall)
-        if call.index < each.index < (call.left or call.index)
-        and each.module in {one.key for one in modal}
+        if call.index < each.index < (call.left or call.index) and each.module in keys
     ]
     if not modal or any(each.training for each in inside):
         return
     name = f"`{module.name}`" if module.name else f"the {module.kind}"
     kinds = sorted({each.kind for each in modal})
-    behave = "behaves" if len(kinds) == 1 else "behave"
+    behave = learning.joined(kinds) + learning.plural(len(kinds), " behaves", " behave")
+
+    def said(site: RawSite | None) -> str:
+        return f"`{history.text(site)}` in {history.line(site)}"
+
+    known, since, used = _early(history), switch.site, call.site
+    edit = trained_again(switch.site, call.site)
     once = _once_before(history, switch, call)
+    early = None if once else _too_early(history, switch, call) or known.get(since)
+    calling = None if once or early else _called_from(history, switch, step)
     if once is not None:
-        yield Hit(
-            f"`{history.text(once)}` in {history.line(once)} runs once, before the "
-            f"loop, and `{history.text(switch.site)}` in {history.line(switch.site)} "
-            f"in it: from the second iteration on, {name} is trained in evaluation "
-            f"mode, in which {learning.joined(kinds)} {behave} otherwise.",
-            once,
-            "Move it into the loop, to the top of it.",
-            symptom=step.site,
-            related=(Related("evaluation mode since", switch.site),),
-            severity="warning" if sure else "info",
-            edit=into_loop(once, switch.site),
-            certainty=0.9 if sure else 0.5,
+        culprit, used, edit = once, None, into_loop(once, since)
+        message = (
+            f"{said(once)} runs once, before the loop, and {said(since)} in it: from "
+            f"the second iteration on, {name} is trained in evaluation mode, in which "
+            f"{behave} otherwise."
         )
-        return
-    known = _early(history)
-    early = _too_early(history, switch, call) or known.get(switch.site)
-    if early is not None:
-        back, way, used = known.setdefault(switch.site, early)
-        yield Hit(
-            f"`{history.text(back)}` in {history.line(back)} comes before "
-            f"`{history.text(way)}` in {history.line(way)}, which puts {name} in "
-            f"evaluation mode again, by `{history.text(switch.site)}` in "
-            f"{history.line(switch.site)}. {history.line(used).capitalize()} trains it "
-            f"so: {learning.joined(kinds)} {behave} as in evaluation.",
-            back,
-            f"Move it behind {history.line(way)}.",
-            symptom=step.site,
-            related=(
-                Related("evaluation mode since", switch.site),
-                Related("trained in evaluation mode", used),
-            ),
-            severity="warning" if sure else "info",
-            edit=moved(back, way, after=True, beside=True),
-            certainty=0.9 if sure else 0.5,
+        fix = "Move it into the loop, to the top of it."
+    elif early is not None:
+        culprit, way, used = known.setdefault(since, early)
+        edit = moved(culprit, way, after=True, beside=True)
+        message = (
+            f"{said(culprit)} comes before {said(way)}, which puts {name} in "
+            f"evaluation mode again, by {said(since)}. "
+            f"{history.line(used).capitalize()} trains it so: {behave} as in "
+            "evaluation."
         )
-        return
-    calling = _called_from(history, switch, step)
-    if calling is not None:
-        back, way = calling
-        yield Hit(
-            f"`{history.text(way)}` in {history.line(way)} leaves {name} in evaluation "
-            f"mode, by `{history.text(switch.site)}` in {history.line(switch.site)}, "
-            f"and the training goes on so up to `{history.text(back)}` in "
-            f"{history.line(back)}: {learning.joined(kinds)} {behave} as in "
-            "evaluation.",
-            way,
-            "Call `.train()` after it, as at the beginning of the loop.",
-            symptom=step.site,
-            related=(
-                Related("evaluation mode since", switch.site),
-                Related("trained in evaluation mode", call.site),
-            ),
-            severity="warning" if sure else "info",
-            edit=trained_again(switch.site, call.site),
-            certainty=0.9 if sure else 0.5,
+        fix = f"Move it behind {history.line(way)}."
+    elif calling is not None:
+        back, culprit = calling
+        message = (
+            f"{said(culprit)} leaves {name} in evaluation mode, by {said(since)}, and "
+            f"the training goes on so up to {said(back)}: {behave} as in evaluation."
         )
-        return
-    asked = _asked_for(history, switch)
+        fix = "Call `.train()` after it, as at the beginning of the loop."
+    else:
+        since, culprit = None, _asked_for(history, switch)
+        message = (
+            f"{name} is in evaluation mode since {said(culprit)} and was trained so in "
+            f"{history.line(used)}: {learning.joined(kinds)} in it "
+            f"{learning.plural(len(kinds), 'behaves', 'behave')} as in evaluation."
+        )
+        fix = (
+            "Call `.train()` when the evaluation is over, or at the top of each epoch."
+        )
     yield Hit(
-        f"{name} is in evaluation mode since `{history.text(asked)}` in "
-        f"{history.line(asked)} and was trained so in "
-        f"{history.line(call.site)}: {learning.joined(kinds)} in it {behave} as in "
-        "evaluation.",
-        asked,
-        "Call `.train()` when the evaluation is over, or at the top of each epoch.",
+        message,
+        culprit,
+        fix,
         symptom=step.site,
-        related=(Related("trained in evaluation mode", call.site),),
+        related=(
+            Related("evaluation mode since", since),
+            Related("trained in evaluation mode", used),
+        ),
         severity="warning" if sure else "info",
-        edit=trained_again(switch.site, call.site),
+        edit=edit,
         certainty=0.9 if sure else 0.5,
     )
 
@@ -244,11 +228,11 @@ def _too_early(
 
     All in one run of a function, in this order: a helper evaluates in between.
     """
-    trained = next(_calls_in(history, call), call)  # knows the frames around
+    trained = next(calls_in(history, call), call)  # knows the frames around
     parted = parting(switch.frames, trained.frames)
     own = [e for e in history.of(TrainingSwitched) if e.module == switch.module]
-    before = [each for each in own if each.index < switch.index][-1:]
-    back = before[0].site if before and before[0].training else None
+    before = [each for each in own if each.index < switch.index]
+    back = before[-1].site if before and before[-1].training else None
     if parted is None or back is None or switch.site in parted:
         return None
     places = [spot(history, each) for each in (back, *parted)]
@@ -302,7 +286,7 @@ def _once_before(
     history: History, switch: TrainingSwitched, call: ModuleCall
 ) -> RawSite | None:
     """Return the ``train()`` that stands right before the loop in which all happens."""
-    trained = next(_calls_in(history, call), call)  # knows the frames around
+    trained = next(calls_in(history, call), call)  # knows the frames around
     for event in history.of(TrainingSwitched):
         if event.index > switch.index or not event.training or event.site is None:
             continue
@@ -310,20 +294,12 @@ def _once_before(
         after = None if where is None else where.source.following(where.node)
         if event.module == switch.module and isinstance(after, ast.For | ast.While):
             file, lines = event.site[0].co_filename, (after.lineno, after.end_lineno)
-            inside = [
+            if all(
                 any(_is_in(site, file, lines) for site in each.frames)
                 for each in (switch, trained)
-            ]
-            if all(inside):
+            ):
                 return event.site
     return None
-
-
-def _calls_in(history: History, module: ModuleCall) -> Iterator[Call]:
-    for index in range(module.index + 1, module.left or module.index + 1):
-        call = history.call_at(index)
-        if call is not None:
-            yield call
 
 
 def _is_in(site: RawSite | None, file: str, lines: tuple[int, int | None]) -> bool:

@@ -32,12 +32,13 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.diagnosis._raised import failing
+from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.loaders import chosen, loader_of
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import origin_call, shape_text
-from gradviz.program import Call, History, ModuleCall, Value
+from gradviz.program import Call, History
 
 _SENTENCE = "Expected more than 1 value per channel when training"
 
@@ -47,21 +48,21 @@ def check(history: History) -> Iterator[Hit]:
     for call in failing(history, _SENTENCE):
         if not call.inputs:
             continue
-        batch = call.inputs[0]
-        maker = origin_call(history, batch, _samples, until="stack")
+        batch, layer = call.inputs[0], module_around(history, call.module)
+        values = prod(batch.shape[:1] + batch.shape[2:])
+        maker = origin_call(history, batch, lambda e: e.shape[:1], until="stack")
         ended = history.ended_by(call)
         site = maker.site if maker is not None else call.site
         loader = None if maker is None else loader_of(history, maker)
         chose = loader and chosen(loader, "drop_last", (False,))
         yield Hit(
             f"Batch norm is in training mode and got {shape_text(batch)}: "
-            f"{_values_per_channel(batch)} value per channel has no variance. "
-            f"{_made(history, maker)}",
+            f"{values} value per channel has no variance. {_made(history, maker)}",
             site if chose is None else site_of(history, chose),
             "Leave the short last batch out (`drop_last=True`), use larger batches, or "
             "call `.eval()` for single samples.",
             symptom=call.site,
-            related=_related(history, call),
+            related=(Related("layer made here", layer.site if layer else None),),
             tensors=(batch.tensor,),
             severity=None if ended else "info",
             explains=ended,
@@ -74,14 +75,6 @@ def check(history: History) -> Iterator[Hit]:
         )
 
 
-def _values_per_channel(value: Value) -> int:
-    return prod(value.shape[:1]) * prod(value.shape[2:])
-
-
-def _samples(value: Value) -> int:
-    return prod(value.shape[:1])
-
-
 def _made(history: History, maker: Call | None) -> str:
     if maker is None:
         return ""
@@ -91,11 +84,3 @@ def _made(history: History, maker: Call | None) -> str:
     given = f" of {shape_text(before)}" if before is not None else ""
     code = history.text(maker.site) or maker.op
     return f"The batch comes from `{code}`{given} in {history.line(maker.site)}."
-
-
-def _related(history: History, call: Call) -> tuple[Related, ...]:
-    around = history.at(call.module)
-    if not isinstance(around, ModuleCall):
-        return ()
-    module = history.program.modules.get(around.module)
-    return () if module is None else (Related("layer made here", module.site),)

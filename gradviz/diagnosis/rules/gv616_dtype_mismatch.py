@@ -85,9 +85,9 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
     operands = list(call.inputs)
     if not operands:
         return
-    odd = _odd(operands, str(event.error))
-    ended = history.ended_by(event)
-    integers = _wants_integers(str(event.error))
+    error = str(event.error)
+    integers = any(word in error for word in _INTEGERS) and "be cast" not in error
+    odd, ended = _odd(operands, integers), history.ended_by(event)
     site = _parted(history, odd) if integers else origin(history, odd, "dtype")
     others = [each for each in operands if each.dtype != odd.dtype][:1]
     listed = ", ".join(
@@ -126,19 +126,14 @@ def _parted(history: History, labels: Value) -> RawSite | None:
     return None if call is None else call.site
 
 
-def _odd(operands: list[Value], error: str) -> Value:
+def _odd(operands: list[Value], integers: bool) -> Value:
     """Return the operand to blame: not the usual float32, rather data than weights."""
-    wants_integers = _wants_integers(error)
-    usual = "int64" if wants_integers else "float32"
+    usual = "int64" if integers else "float32"
     odd = [each for each in operands if each.dtype != usual]
-    if wants_integers:
-        odd = [each for each in odd[::-1] if not each.is_parameter]
     data = [each for each in odd if not each.is_parameter]
+    if integers:
+        return (data[::-1] or operands)[0]
     return (data or odd or operands)[0]
-
-
-def _wants_integers(error: str) -> bool:
-    return any(word in error for word in _INTEGERS) and "be cast" not in error
 
 
 def _fix(

@@ -32,11 +32,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.dependence.lineage import behind
 from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis.decisions.keeping import kept_by
 from gradviz.diagnosis.decisions.sites import site_at
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import behind, origin
+from gradviz.diagnosis.rules._origins import origin
 from gradviz.program import Call, History, RawSite, Value
 
 _SENTENCES = (
@@ -94,15 +95,12 @@ def _attribute(
     for made in behind(history, operand, call.index) if moved else ():
         if any(each.is_parameter for each in (*made.inputs, *made.outputs)):
             return None
-        if made.module is None and any(map(_constructs, made.frames)):
+        constructs = any(site[0].co_name == "__init__" for site in made.frames)
+        if made.module is None and constructs:
             line = kept_by(history, call.frames, made.frames)
             site = None if line is None else site_at(history, call.site, line)
             return None if site is None else (operand, site)
     return None
-
-
-def _constructs(site: RawSite) -> bool:
-    return site[0].co_name == "__init__"
 
 
 def _odd(operands: list[Value]) -> Value:

@@ -35,21 +35,20 @@ from dataclasses import dataclass
 from math import prod
 
 from gradviz.dependence import learning
-from gradviz.dependence.axis_ops import REDUCTIONS, RESHAPES
+from gradviz.dependence.axis_ops import REDUCTIONS
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.lineage import behind
+from gradviz.dependence.op_families import PERMUTATIONS, RESHAPES, plain
 from gradviz.diagnosis._raised import failing
 from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.decisions.numbers import of_size
 from gradviz.diagnosis.edits.shapes import first_size
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import behind, origin, shape_text
+from gradviz.diagnosis.rules._origins import origin, shape_text
 from gradviz.program import Call, History, RawSite, Value
 
 _COLUMNS = ("matmul", "__matmul__", "mm", "bmm", "addmm", "baddbmm", "cat", "stack")
-_GIVING = (
-    RESHAPES | REDUCTIONS | words("getitem select unbind permute transpose T t mT")
-)
+_GIVING = RESHAPES | REDUCTIONS | PERMUTATIONS | words("getitem select unbind")
 _FIXES = {
     True: "Take it from another dimension: dimension 0 is that of the samples.",
     False: "Take it from another dimension, and keep this one.",
@@ -124,7 +123,10 @@ def _hit(history: History, call: Call) -> Hit:
         symptom=call.site,
         related=(
             *(
-                Related(f"shape {shape_text(each)} made here", _site(history, each))
+                Related(
+                    f"shape {shape_text(each)} made here",
+                    origin(history, each, "shape"),
+                )
                 for each in operands
             ),
             Related("both meet here", call.site),
@@ -213,10 +215,6 @@ def _given_away(
             if is_first or plain(each.op) in _GIVING:
                 yield _Lost(each, size, is_first)
             return
-
-
-def _site(history: History, value: Value):
-    return origin(history, value, "shape")
 
 
 def _fix(layer: Value | None, call: Call) -> str:

@@ -35,10 +35,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.dependence.axes import Axis, Dim, axes_in
+from gradviz.dependence.axes import Axis, axes_in
 from gradviz.dependence.axis_facts import Axes, Meeting
 from gradviz.dependence.axis_walk import axes_of, over
-from gradviz.dependence.flow import dimension
+from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import CONSTANTS, of_op, plain
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
@@ -48,7 +48,7 @@ from gradviz.program import Call, History, RawSite, Value
 
 _LAYERS = ("Softmax", "LogSoftmax", "Softmin")
 _INDEXING = ("gather", "getitem")
-_PICKING = ("nll_loss", "nll_loss_nd", "nll_loss2d", "gather", "getitem", "eq")
+_PICKING = words("nll_loss nll_loss_nd nll_loss2d gather getitem eq")
 
 
 @rule("GV619", "softmax-over-batch", "warning")
@@ -56,28 +56,27 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per softmax that does so."""
     axes = history.once(axes_of)
     told = set[RawSite | None]()
+    for made, loss, classes in (*_picked(history, axes), *_over_rows(history, axes)):
+        if made.site not in told:
+            told.add(made.site)
+            yield _hit(history, made, loss, classes)
+
+
+def _picked(history: History, axes: Axes) -> Iterator[tuple[Call, Call, int]]:
+    """Yield softmaxes from which targets pick along the batch, loss and classes."""
     for meeting in axes.meetings:
-        if plain(meeting.call.op) not in _PICKING:
+        op = plain(meeting.call.op)
+        if op not in _PICKING:
             continue
-        sides = [meeting]
-        if plain(meeting.call.op) == "eq":
-            sides.append(meeting.turned())
-        for side in sides:
-            if _is_constant(axes, side.other) and plain(side.call.op) in _INDEXING:
+        for side in [meeting, meeting.turned()] if op == "eq" else [meeting]:
+            if op in _INDEXING and _is_constant(axes, side.other):
                 continue
             made = _softmax(axes, side)
             if made is not None and not _is_over_classes(history, axes, made):
-                if made.site in told:
-                    continue
-                told.add(made.site)
-                yield _hit(history, made, meeting.call, _classes(axes, meeting, made))
-    for made, loss in _over_rows(history, axes):
-        if made.site not in told:
-            told.add(made.site)
-            yield _hit(history, made, loss, 1)
+                yield made, meeting.call, _classes(axes, meeting, made)
 
 
-def _over_rows(history: History, axes: Axes) -> Iterator[tuple[Call, Call]]:
+def _over_rows(history: History, axes: Axes) -> Iterator[tuple[Call, Call, int]]:
     """Yield softmaxes over the rows of scores whose columns a loss takes for classes.
 
     Of the same layer, also in another model's training: soft targets of a teacher.
@@ -90,7 +89,7 @@ def _over_rows(history: History, axes: Axes) -> Iterator[tuple[Call, Call]]:
         if len(scores) == 2 and over(call) == 0:
             known = weights_of(scores[1]) & layers.keys()
             if known and not weights_of(scores[0]):
-                yield call, layers[min(known)]
+                yield call, layers[min(known)], 1
 
 
 def _softmax(axes: Axes, side: Meeting) -> Call | None:
@@ -98,9 +97,9 @@ def _softmax(axes: Axes, side: Meeting) -> Call | None:
     if "int" not in side.other.dtype or not _is_given(axes, side.other):
         return None
     for factor in [factor for dim, _ in side.pairs for factor in dim]:
-        links = [_last(axis) for axis in factor.axes]
-        made = links[0]
-        if made is not None and all(link is made for link in links):
+        how, made = factor.axes[0].how, factor.axes[0].call
+        same = all((each.how, each.call) == (how, made) for each in factor.axes)
+        if made is not None and how == "normalised" and same:
             return made if _is_as_made(axes, side.one, made) else None
     return None
 
@@ -142,18 +141,10 @@ def _is_constant(axes: Axes, index: Value) -> bool:
     return all(call is not None and plain(call.op) in CONSTANTS for call in made)
 
 
-def _last(axis: Axis) -> Call | None:
-    return axis.call if axis.how == "normalised" else None
-
-
 def _is_as_made(axes: Axes, guess: Value, made: Call) -> bool:
     """Tell whether nothing but single elements were worked on since a softmax."""
     known = {axis for dim in axes.of(made.outputs[0]) for axis in axes_in(dim)}
-    return all(_has(dim, known) for dim in axes.of(guess))
-
-
-def _has(dim: Dim, known: set[Axis]) -> bool:
-    return not dim or any(axis in known for axis in axes_in(dim))
+    return all(not known.isdisjoint(axes_in(dim)) for dim in axes.of(guess) if dim)
 
 
 def _hit(history: History, made: Call, loss: Call, classes: int) -> Hit:

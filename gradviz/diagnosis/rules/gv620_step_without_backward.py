@@ -30,7 +30,6 @@ References
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
@@ -44,10 +43,7 @@ from gradviz.program import History, OptimizerCall
 def check(history: History) -> Iterator[Hit]:
     if history.backwards:
         return
-    steps: dict[int, list[OptimizerCall]] = defaultdict(list)
-    for step in learning.steps(history):
-        steps[step.optimizer].append(step)
-    for key, made in steps.items():
+    for key, made in learning.steps_of(history).items():
         states = [state for step in made for state in step.states]
         if states and not any(state.has_grad for state in states):
             yield _hit(history, key, made)

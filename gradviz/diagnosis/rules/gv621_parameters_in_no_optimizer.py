@@ -38,7 +38,7 @@ from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.optimizers import of_selection
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._gradients import unstepped
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import History
 
@@ -49,8 +49,8 @@ def check(history: History) -> Iterator[Hit]:
         return
     (optimizer,) = history.program.optimizers.values()
     known = set(optimizer.tensors)
-    left_out = set(learning.parameters(history)) & learning.trained(history)
-    left_out -= known | by_hand(history) | learning.copies(history)
+    left_out = unstepped(history) & learning.parameters(history).keys()
+    left_out -= learning.copies(history)
     before = learning.made_before(history, left_out, optimizer.made)
     if not before or not known & learning.trained(history):
         return
@@ -122,7 +122,7 @@ def _is_spelt_out(history: History, parameter: int) -> bool:
     The parameters of a library's layer are registered by the line that makes the layer.
     """
     module = learning.module_of(history, parameter)
-    facts = history.program.tensors.get(parameter)
-    if module is None or module.site is None or facts is None or facts.made is None:
+    created = learning.created_at(history, parameter)
+    if module is None or module.site is None or created is None:
         return False
-    return facts.made != module.site
+    return created != module.site

@@ -92,9 +92,7 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         culprit = made.stack[0]
         only = f" `{closure}` only computes them: it is for a step to call."
         fix = f"Hand it to the optimizer: `{step[:-1]}{closure})`."
-    edit = (
-        None if closure else beside_pass(made.site, optimizer.name, "step", after=True)
-    )
+    edit = beside_pass(made.site, optimizer.name, "step", after=True)
     if line is not None:
         edit = called_at(culprit, line)
     return Hit(

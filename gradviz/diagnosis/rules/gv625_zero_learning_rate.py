@@ -28,6 +28,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.arguments import in_brackets
 from gradviz.diagnosis.decisions.bindings import returned
 from gradviz.diagnosis.decisions.choice import choice, function_at
 from gradviz.diagnosis.decisions.frames import Function, call_in, spot
@@ -86,48 +87,37 @@ def _faded(history: History) -> Iterator[Hit]:
             yield _faint_hit(history, cause[key], found, len(steps[key]))
 
 
-def _made(history: History, cause: ScheduleCall) -> ScheduleCall:
-    """Return the event in which a scheduler was made, if it was seen."""
-    mine = [e for e in history.of(ScheduleCall) if e.scheduler == cause.scheduler]
-    return next((each for each in mine if each.what == "init"), cause)
+def _nothing(history: History, cause: ScheduleCall) -> tuple[RawSite | None, str, str]:
+    """Return the line that makes a scheduler's factor 0, how, and what to write.
 
-
-def _given_as_nothing(history: History, cause: ScheduleCall) -> RawSite | None:
-    """Return the line that made a scheduler, where its factor is given as 0."""
-    made = _made(history, cause)
-    where = spot(history, made.site, made.stack) if made is not cause else None
+    Of a function's, from the first step on: later, 0 may be the end of a schedule.
+    """
+    mine = schedules(history)[cause.scheduler]
+    made = next((each for each in mine if each.what == "init"), cause)
+    where = spot(history, made.site, made.stack)
     call = None if where is None else call_in(where)
     if where is None or call is None:
-        return None
-    for each in call.keywords:
+        return None, "", ""
+    for each in call.keywords if made is not cause else ():
         chosen = choice(where.at(each.value)).node
-        nothing = isinstance(chosen, ast.Constant) and chosen.value == 0
-        if nothing and each.arg in ("gamma", "factor"):
-            return made.site
-    return None
-
-
-def _factor(history: History, cause: ScheduleCall) -> tuple[RawSite | None, bool]:
-    """Return where the function that a scheduler was given makes 0, and if by ``//``.
-
-    Of one that does so from the first step on: later, 0 may be the end of a schedule.
-    """
-    made = _made(history, cause)
-    mine = [e for e in history.of(ScheduleCall) if e.scheduler == cause.scheduler]
+        is_zero = isinstance(chosen, ast.Constant) and chosen.value == 0
+        if is_zero and each.arg in ("gamma", "factor"):
+            fix = "Give it a factor above 0; with 1, the rate stays as it is."
+            return made.site, "multiplies it with 0", fix
     early = cause is made or cause in [e for e in mine if e.what == "step"][:1]
-    where = spot(history, made.site, made.stack) if early else None
-    call = None if where is None else call_in(where)
-    for each in () if call is None else (*call.args, *(k.value for k in call.keywords)):
-        function = None if where is None else function_at(where.at(each))
+    for each in in_brackets(call) if early else ():
+        function = function_at(where.at(each))
         if function is None or not isinstance(function.node, Function):
             continue
         for part in ast.walk(function.node):
             if isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv):
-                return site_of(history, function.at(part)), True
+                how = "divides without remainder, which is 0 below the divisor"
+                return site_of(history, function.at(part)), how, "Divide with `/`."
         values = returned(function.node)
         if cause is not made and len(values) == 1:
-            return site_of(history, function.at(values[0])), False
-    return None, False
+            site = site_of(history, function.at(values[0]))
+            return site, "is 0 so early", "Let it fall more slowly."
+    return None, "", ""
 
 
 def _hurried(history: History, cause: ScheduleCall) -> str:
@@ -158,31 +148,14 @@ def _faint_hit(
 
 def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
     begins = "begins with" if cause.what == "init" else "has come to"
-    nothing = _given_as_nothing(history, cause)
-    if nothing is not None:
-        return Hit(
-            f"The {cause.kind} {begins} a learning rate of 0, as "
-            f"`{history.text(nothing)}` ({history.line(nothing)}) multiplies it with "
-            f"0. {history.line(step.site)} goes on stepping, and these steps change no "
-            "parameter.",
-            nothing,
-            "Give it a factor above 0; with 1, the rate stays as it is.",
-            symptom=step.site,
-            related=(
-                Related("rate of 0 from here on", cause.site),
-                Related("steps without effect", step.site),
-            ),
-        )
-    factor, divides = _factor(history, cause)
+    factor, how, fix = _nothing(history, cause)
     if factor is not None:
-        how = "divides without remainder, which is 0 below the divisor"
         return Hit(
             f"The {cause.kind} {begins} a learning rate of 0: `{history.text(factor)}` "
-            f"({history.line(factor)}) {how if divides else 'is 0 so early'}. "
-            f"{history.line(step.site)} goes on stepping, and these steps change no "
-            "parameter.",
+            f"({history.line(factor)}) {how}. {history.line(step.site)} goes on "
+            "stepping, and these steps change no parameter.",
             factor,
-            "Divide with `/`." if divides else "Let it fall more slowly.",
+            fix,
             symptom=step.site,
             related=(
                 Related("rate of 0 from here on", cause.site),

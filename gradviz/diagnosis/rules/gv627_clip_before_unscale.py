@@ -34,10 +34,10 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
 
 from gradviz.diagnosis.edits.training import only_optimizer, unscaled
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._gradients import limits
 from gradviz.diagnosis.rules._loop_helpers import meetings
 from gradviz.program import Call, History
 
@@ -46,9 +46,7 @@ from gradviz.program import Call, History
 def check(history: History) -> Iterator[Hit]:
     for met in meetings(history):
         call = met.event
-        if not isinstance(call, Call):
-            continue
-        if inf in (*call.arguments[1:], *call.keywords.values()):
+        if not isinstance(call, Call) or not limits(call):
             continue
         scaler, scales, _ = history.text(met.scale.site).partition(".scale(")
         optimizer = only_optimizer(history)

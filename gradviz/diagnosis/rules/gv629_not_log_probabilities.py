@@ -132,7 +132,7 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         f"Use {other}" + (f", or `{instead}`." if "nll" in call.op else "."),
         line=chosen.line,
         symptom=call.site,
-        related=() if made is None else (Related("the loss", call.site),),
+        related=(Related("the loss", call.site if made else None),),
         tensors=(call.inputs[0].tensor,),
         edit=renamed(
             None if made is None or chosen.is_elsewhere else chosen.site,

@@ -48,8 +48,7 @@ from gradviz.diagnosis.decisions.bindings import set_attributes
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import decided, of_argument
 from gradviz.diagnosis.decisions.frames import Spot
-from gradviz.diagnosis.decisions.sites import functions, site_of
-from gradviz.diagnosis.edits.syntax import source_of
+from gradviz.diagnosis.decisions.sites import site_of, sources_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import (
     Call,
@@ -122,23 +121,18 @@ def _note(
 def _chosen(history: History, module: Module) -> RawSite | None:
     """Return the line that set the momentum to 0: after the construction, or in it."""
     sites = set[RawSite | None]()
-    for file in sorted({code.co_filename for code in functions(history)}):
-        source = source_of(history, file)
-        for statement, value in set_attributes(source, "momentum") if source else ():
-            last = path(Spot(source, value))[-1] if source else None
-            if last is None or not _is_nothing(last.node):
+    for source in sources_of(history):
+        for statement, value in set_attributes(source, "momentum"):
+            last = path(Spot(source, value))[-1]
+            if not isinstance(last.node, ast.Constant) or last.node.value != 0:
                 continue
             if last.node is not value:
                 sites.add(decided(history, last, None).site)
-            elif source is not None and isinstance(statement, ast.Assign):
+            elif isinstance(statement, ast.Assign):
                 sites.add(site_of(history, Spot(source, statement.targets[0])))
     if len(sites) == 1:
         return sites.pop()
     return of_argument(history, module, 2, ("momentum",)).site
-
-
-def _is_nothing(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 0
 
 
 def _switched_at(history: History, module: Module, used: Call) -> RawSite | None:

@@ -32,11 +32,11 @@ References
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
+from gradviz.dependence.nesting import turn
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import code
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -60,7 +60,9 @@ def check(history: History) -> Iterator[Hit]:
         if before is not None and _picked(call, before):
             turns.setdefault(call.site, [before]).append(call)
     for site, calls in turns.items():
-        if _trains_between(history, calls) and _is_data(history, calls[0]):
+        turns_met = {turn(history, each.index) for each in calls}
+        indices = {each.storage for each in calls[0].inputs[1:]}
+        if len(turns_met) > _TURNS and indices & _with_graph(history):
             yield _hit(history, site, calls)
 
 
@@ -69,18 +71,6 @@ def _picked(call: Call, before: Call) -> bool:
     table, made = call.inputs[0], before.outputs[0]
     same = (table.tensor, table.version) == (made.tensor, made.version)
     return same and not table.requires_grad
-
-
-def _trains_between(history: History, calls: list[Call]) -> bool:
-    """Tell whether there were passes between enough of the calls."""
-    passes = [each.index for each in history.backwards]
-    after = {bisect_left(passes, each.index) for each in calls}
-    return len(after) > _TURNS
-
-
-def _is_data(history: History, call: Call) -> bool:
-    """Tell whether an index goes into something with a gradient as well."""
-    return any(each.storage in _with_graph(history) for each in call.inputs[1:])
 
 
 @learning.once
@@ -109,7 +99,7 @@ def _hit(history: History, site: RawSite, calls: list[Call]) -> Hit:
         "Give what was picked a name of its own, read that one below, and leave "
         f"{name} as it is.",
         symptom=calls[1].site,
-        related=(Related("made here", made.site),) if made is not None else (),
+        related=(Related("made here", made.site if made else None),),
         tensors=(table.tensor,),
         certainty=0.9,
     )

@@ -34,18 +34,19 @@ References
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
+from gradviz.dependence.lineage import ahead
+from gradviz.dependence.nesting import turn
 from gradviz.dependence.op_families import numbers_in, plain
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.edits.writes import receiver
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite
+from gradviz.program import Call, History, RawSite, Value
 
 _SCALING = words("mul div imul idiv itruediv")
 _CARRYING = _SCALING | words("add sub iadd isub lerp addcmul addcdiv")
@@ -121,31 +122,17 @@ def _goes_on(history: History, call: Call, storage: int) -> bool:
     following = [each for each, _ in history.writes(storage, after=call.index)][:1]
     if not following or plain(following[0].op) not in _CARRYING:
         return False
-    end = following[0].index
-    passes = [each.index for each in history.backwards]
-    if bisect_left(passes, call.index) == bisect_left(passes, end):
+    end, owners = following[0].index, learning.by_memory(history)
+    if turn(history, call.index) == turn(history, end):
         return False
-    taken = call.outputs or call.inputs
-    return _moves_parameter(history, taken[0].tensor, call.index, end, 2)
 
+    def is_before(_: Value, use: Call) -> bool:
+        return use.index < end and not use.writes
 
-def _moves_parameter(
-    history: History, tensor: int, after: int, end: int, depth: int
-) -> bool:
-    """Tell whether a tensor, or what is made of it at once, is added to a parameter."""
-    owners = learning.by_memory(history)
-    for use in history.uses(tensor, after=after):
-        if use.index >= end:
-            break
-        if any(each.storage in owners for each in use.writes):
-            return True
-        made = [] if use.writes or not depth else use.outputs
-        if any(
-            _moves_parameter(history, each.tensor, use.index, end, depth - 1)
-            for each in made
-        ):
-            return True
-    return False
+    taken = (call.outputs or call.inputs)[:1]
+    uses = (use for _, use in ahead(history, taken, is_before, call.index))
+    moved = (each.storage for use in uses if use.index < end for each in use.writes)
+    return not owners.keys().isdisjoint(moved)
 
 
 def _hit(history: History, alias: _Alias, calls: list[Call]) -> Hit:

@@ -40,13 +40,14 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradviz.diagnosis.decisions.decision import Decision
 from gradviz.diagnosis.decisions.loops import of_objects
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.edits.training import beside_pass, of_another
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import by_hand, is_failed
+from gradviz.diagnosis.rules._gradients import by_hand, passes_into
 from gradviz.diagnosis.rules._loop_helpers import (
     ever_stepped,
     misplaced,
@@ -56,7 +57,7 @@ from gradviz.diagnosis.rules._loop_helpers import (
     read_gradients,
     wasted_passes,
 )
-from gradviz.program import Backward, History, Optimizer, RawSite
+from gradviz.program import Backward, History, Optimizer
 
 
 @rule("GV640", "optimizer-never-steps", "warning")
@@ -82,33 +83,22 @@ def check(history: History) -> Iterator[Hit]:
 
 def _for_it_alone(history: History, mine: set[int], busy: set[int]) -> list[Backward]:
     """Return the passes that reach these tensors and none that an optimizer steps."""
-    return [
-        each
-        for each in history.backwards
-        if each.api == "backward"
-        and not is_failed(each)
-        and set(each.leaves) & mine
-        and not set(each.leaves) & busy
-    ]
+    return [e for e in passes_into(history, mine) if busy.isdisjoint(e.leaves)]
 
 
 def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
-    step = f"{optimizer.name or 'optimizer'}.step()"
+    name, step = optimizer_words(history, optimizer.key), optimizer.name or "optimizer"
+    gradients = Related("its gradients are computed here", made.site)
     wrong = {at for at, key in misplaced(history).items() if key == optimizer.key}
-    if wrong:
-        return _wrong_step(history, optimizer, made, wrong.pop())
-    chosen = _left_out(history)
-    if chosen is not None:
-        return _not_walked(history, optimizer, made, chosen)
+    chosen = None if wrong else _left_out(history)
     site, line, slip = or_uncalled(history, optimizer.site, "step")
-    return Hit(
-        f"{optimizer_words(history, optimizer.key)} never steps, while another "
-        f"optimizer does: the gradients that {history.line(made.site)} computes for "
-        f"its parameters change nothing.{slip}",
+    found = Hit(
+        f"{name} never steps, while another optimizer does: the gradients that "
+        f"{history.line(made.site)} computes for its parameters change nothing.{slip}",
         site,
-        f"Call `{step}` after that `backward()`.",
+        f"Call `{step}.step()` after that `backward()`.",
         symptom=made.site,
-        related=(Related("its gradients are computed here", made.site),),
+        related=(gradients,),
         tensors=optimizer.tensors,
         line=line,
         edit=called_at(site, line)
@@ -116,6 +106,38 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         else beside_pass(made.site, optimizer.name, "step", after=True),
         certainty=0.8,
     )
+    if wrong:
+        site = wrong.pop()
+        found = replace(
+            found,
+            message=f"{name} never steps: after the pass in {history.line(made.site)}, "
+            f"which is for its parameters, `{history.text(site)}` "
+            f"({history.line(site)}) steps another optimizer, which has a step of its "
+            "own elsewhere.",
+            culprit=site,
+            fix=f"Write `{step}.step()` here.",
+            related=(
+                gradients,
+                Related("the optimizer that waits is made here", optimizer.site),
+            ),
+            line=None,
+            edit=of_another(site, optimizer.name),
+            certainty=0.9,
+        )
+    elif chosen is not None:
+        found = replace(
+            found,
+            message=f"{name} never steps: the loop around "
+            f"`{history.text(chosen.made)}` ({history.line(chosen.made)}) steps "
+            "another optimizer and leaves it out. "
+            f"The gradients that {history.line(made.site)} computes for its parameters "
+            "change nothing.",
+            culprit=chosen.site,
+            fix="Let the loop step it, too.",
+            line=chosen.line,
+            edit=None,
+        )
+    return found
 
 
 def _left_out(history: History) -> Decision | None:
@@ -125,45 +147,3 @@ def _left_out(history: History) -> Decision | None:
         if chosen is not None:
             return chosen
     return None
-
-
-def _not_walked(
-    history: History, optimizer: Optimizer, made: Backward, chosen: Decision
-) -> Hit:
-    """Return the hit for an optimizer that the loop of the others' steps leaves out."""
-    return Hit(
-        f"{optimizer_words(history, optimizer.key)} never steps: the loop around "
-        f"`{history.text(chosen.made)}` ({history.line(chosen.made)}) steps another "
-        f"optimizer and leaves it out. The gradients that {history.line(made.site)} "
-        "computes for its parameters change nothing.",
-        chosen.site,
-        "Let the loop step it, too.",
-        symptom=made.site,
-        related=(Related("its gradients are computed here", made.site),),
-        tensors=optimizer.tensors,
-        line=chosen.line,
-        certainty=0.8,
-    )
-
-
-def _wrong_step(
-    history: History, optimizer: Optimizer, made: Backward, site: RawSite
-) -> Hit:
-    """Return the hit for a step of another optimizer where this one's should be."""
-    step = f"{optimizer.name or 'optimizer'}.step()"
-    return Hit(
-        f"{optimizer_words(history, optimizer.key)} never steps: after the pass in "
-        f"{history.line(made.site)}, which is for its parameters, "
-        f"`{history.text(site)}` ({history.line(site)}) steps another optimizer, which "
-        "has a step of its own elsewhere.",
-        site,
-        f"Write `{step}` here.",
-        symptom=made.site,
-        related=(
-            Related("its gradients are computed here", made.site),
-            Related("the optimizer that waits is made here", optimizer.site),
-        ),
-        tensors=optimizer.tensors,
-        edit=of_another(site, optimizer.name),
-        certainty=0.9,
-    )

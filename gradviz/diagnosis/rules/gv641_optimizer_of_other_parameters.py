@@ -39,7 +39,7 @@ from gradviz.dependence.cuts import cuts
 from gradviz.diagnosis.edits.leaves import with_its_graph
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._gradients import unstepped
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, History, Optimizer, OptimizerCall, RawSite
@@ -50,7 +50,6 @@ _MOST = 10_000  # calls that are followed back
 @rule("GV641", "optimizer-of-other-parameters", "warning")
 def check(history: History) -> Iterator[Hit]:
     optimizers = history.program.optimizers
-    known = learning.managed(history)
     for key, made in moves(history).items():
         optimizer = optimizers.get(key)
         steps = [each for each in made if isinstance(each, OptimizerCall)]
@@ -60,8 +59,7 @@ def check(history: History) -> Iterator[Hit]:
         if any(_is_used(history, each, optimizer.made) for each in optimizer.tensors):
             yield from _of_new_leaves(history, optimizer, steps)
             continue
-        left_out = learning.trained(history) - known - by_hand(history)
-        left_out = learning.made_before(history, left_out, optimizer.made)
+        left_out = learning.made_before(history, unstepped(history), optimizer.made)
         copied = _copied(history, optimizer) if not left_out else {}
         if copied:
             yield _of_copies(history, key, copied, made[0].site)

@@ -47,6 +47,7 @@ from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import called_function
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.sites import same_line, site_of
+from gradviz.diagnosis.edits.draft import parsed_expression
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import bound_at
 from gradviz.diagnosis.rules._lifetime import loads
@@ -118,8 +119,8 @@ def check(history: History) -> Iterator[Hit]:
         fix,
         symptom=site,
         related=(
-            *([Related(role, site)] if bound else []),
-            *(() if state is None else (Related("made the saved one", state.other),)),
+            Related(role, site if bound else None),
+            Related("made the saved one", state.other if state else None),
             *led,
             *_related(history, given),
             *(() if call else origins(history, site, () if around else raised.stack)),
@@ -194,10 +195,7 @@ def _tuple_bound(history: History, raised: Raised, site: RawSite) -> RawSite | N
     """Return the line that gave a name a tuple, which a call wanted as a tensor."""
     if raised.kind != "TypeError" or "not tuple" not in raised.text:
         return None
-    try:
-        refused = ast.parse(history.text(site), mode="eval").body
-    except SyntaxError:
-        return None
+    refused = parsed_expression(history.text(site))
     given = refused.args if isinstance(refused, ast.Call) else []
     names = [each.id for each in given if isinstance(each, ast.Name)]
     found = [bound_at(history, site, name) for name in names]

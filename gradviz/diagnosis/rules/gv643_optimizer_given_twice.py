@@ -43,7 +43,7 @@ from gradviz.dependence.cuts import sampled
 from gradviz.diagnosis.decisions.optimizers import of_parameters
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import applied_by, by_hand
+from gradviz.diagnosis.rules._gradients import applied_by, unstepped
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import History, ModuleCall, Optimizer
@@ -61,8 +61,8 @@ def check(history: History) -> Iterator[Hit]:
         for key, each in history.program.optimizers.items()
         if len(made.get(key, ())) >= _LEAST
     ]
-    left_out = set(learning.parameters(history)) & learning.trained(history)
-    left_out -= learning.managed(history) | by_hand(history) | learning.copies(history)
+    left_out = unstepped(history) & learning.parameters(history).keys()
+    left_out -= learning.copies(history)
     for number, later in enumerate(optimizers):
         first = next(
             (o for o in optimizers[:number] if set(later.tensors) <= set(o.tensors)),

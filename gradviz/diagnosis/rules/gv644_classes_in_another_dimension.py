@@ -34,37 +34,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.flow import words
+from gradviz.dependence.lineage import made_through
+from gradviz.dependence.op_families import CASTS, CLASS_LOSSES, plain
 from gradviz.diagnosis._words import variable
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History
 
-_SAME_PLACES = words("softmax log_softmax dropout relu tanh clamp float double clone")
+_SAME_PLACES = CASTS | words(
+    "softmax log_softmax dropout relu tanh clamp clone contiguous"
+)
 
 
 @rule("GV644", "classes-in-another-dimension", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per loss of a layer's scores as they are."""
     for loss in history.calls:
-        if not name_of(loss).startswith(("cross_entropy", "nll_loss")):
+        if plain(loss.op) not in CLASS_LOSSES:
             continue
         if loss.error or not loss.inputs or len(loss.inputs[0].shape) < 3:
             continue
-        layer = _layer(history, loss)
-        if layer is not None and layer.site is not None:
+        layer = made_through(history, loss.inputs[0], loss.index, _SAME_PLACES)
+        if layer is not None and layer.op == "linear" and layer.site is not None:
             yield _hit(history, loss, layer)
-
-
-def _layer(history: History, loss: Call) -> Call | None:
-    """Return the linear layer that the scores of a loss come from, places unchanged."""
-    for call in behind(history, loss.inputs[0], loss.index):
-        if name_of(call) == "linear":
-            return call
-        if name_of(call) not in _SAME_PLACES:
-            return None
-    return None
 
 
 def _hit(history: History, loss: Call, layer: Call) -> Hit:

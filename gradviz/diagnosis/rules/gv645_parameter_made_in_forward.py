@@ -41,7 +41,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._gradients import unstepped
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program import Call, History, ModuleCall, RawSite
 
@@ -53,12 +53,12 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such leaves."""
     seen, made = learning.last_seen(history), defaultdict[RawSite, list[int]](list)
     makers = defaultdict[tuple[RawSite, int], set[int]](set)
-    known = learning.managed(history) | by_hand(history) | read_gradients(history)
     led = dict[RawSite, RawSite]()  # of some calls, only the innermost frame is known
-    for leaf in sorted(learning.trained(history) - known):
+    for leaf in sorted(unstepped(history) - read_gradients(history)):
         call = history.producer(leaf) or learning.births(history).get(leaf)
         inside = None if call is None else history.at(call.module)
-        if call is None or call.site is None or not _makes(call, seen[leaf].storage):
+        made_by = [] if call is None else [each.storage for each in call.outputs]
+        if call is None or call.site is None or seen[leaf].storage not in made_by:
             continue  # nobody saw its making: that call is the first that reads it
         if isinstance(inside, ModuleCall) and seen[leaf].is_parameter:
             site = led.setdefault(call.site, _in_forward(call, call.site, inside))
@@ -95,7 +95,3 @@ def _hit(history: History, site: RawSite, leaves: list[int]) -> Hit:
         tensors=tuple(leaves),
         certainty=0.9,
     )
-
-
-def _makes(call: Call, storage: int) -> bool:
-    return any(value.storage == storage for value in call.outputs)

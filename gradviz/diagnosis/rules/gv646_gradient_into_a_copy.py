@@ -36,9 +36,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.dependence.nesting import calls_in
 from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._gradients import passes_into, unstepped
 from gradviz.diagnosis.rules._loop_helpers import read_gradients, used_gradients
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import (
@@ -56,8 +57,7 @@ _LEAST = 2  # passes into the copy
 @rule("GV646", "gradient-into-a-copy", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that calls such a copy with its graph."""
-    idle = learning.copies(history) & learning.trained(history)
-    idle -= learning.managed(history) | by_hand(history) | used_gradients(history)
+    idle = learning.copies(history) & unstepped(history) - used_gradients(history)
     if not idle or not learning.managed(history):
         return
     shown = idle & read_gradients(history) - _cleared(history)
@@ -98,11 +98,7 @@ def _cleared(history: History) -> set[int]:
 
 def _is_fed(history: History, around: ModuleCall, own: set[int]) -> bool:
     """Whether what a copy is given has a graph: then that learns to move the target."""
-    inside = [
-        call
-        for call in history.calls
-        if around.index < call.index < (around.left or around.index)
-    ]
+    inside = list(calls_in(history, around))
     made = {value.tensor for call in inside for value in call.outputs}
     return any(
         value.requires_grad and value.tensor not in made and value.tensor not in own
@@ -116,11 +112,7 @@ def _wasted(history: History, module: Module, idle: set[int]) -> list[Backward]:
     own = learning.all_parameters(history, module)
     if not own or not own <= idle:
         return []
-    passes = [
-        each
-        for each in history.backwards
-        if each.api == "backward" and not own.isdisjoint(each.leaves)
-    ]
+    passes = passes_into(history, own)
     kept_up = len(passes) >= _LEAST and _is_kept_up(history, own, passes[0])
     return passes if kept_up else []
 

@@ -37,6 +37,7 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.choice import entry
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite
 
@@ -60,12 +61,10 @@ def check(history: History) -> Iterator[Hit]:
 def _groups(history: History, site: RawSite | None) -> list[ast.Dict]:
     """Return the dicts with ``params`` that an optimizer's call says, or its list."""
     statement = history.places.statement(site)
-    tree = None if site is None else history.places.tree(site[0].co_filename)
-    if statement is None or tree is None:
+    if statement is None:
         return []
-    found = _dicts(statement)
-    names = {each.id for each in ast.walk(statement) if isinstance(each, ast.Name)}
-    for each in [] if found else ast.walk(tree):
+    found, names = _dicts(statement), {*names_in(statement)}
+    for each in () if found else history.places.in_file(site):
         if isinstance(each, ast.Assign) and names & set(map(ast.unparse, each.targets)):
             found += _dicts(each)
     return found

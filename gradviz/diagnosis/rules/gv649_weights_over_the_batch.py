@@ -39,16 +39,15 @@ from gradviz.dependence.axis_ops import reduced
 from gradviz.dependence.axis_walk import axes_of, over
 from gradviz.dependence.batches import holds_samples
 from gradviz.dependence.flow import dimension, name_of, words
+from gradviz.dependence.op_families import ADDITIONS, CASTS, DIVISIONS, MULTIPLICATIONS
 from gradviz.dependence.products import letters
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
-_SAME_PLACES = words("dropout clone contiguous float double to unsqueeze getitem")
-_MULTIPLIED = words("mul rmul multiply")
-_PRODUCTS = {"softmax": _MULTIPLIED, "log_softmax": words("add radd")}
-_QUOTIENTS = words("div truediv divide true_divide")
+_SAME_PLACES = CASTS | words("dropout clone contiguous unsqueeze getitem")
+_PRODUCTS = {"softmax": MULTIPLICATIONS, "log_softmax": ADDITIONS}
 _SUMS = words("sum logsumexp")
 _NAMES = ("dim", "axis")
 _FAR = 6  # calls between the softmax and the product
@@ -70,7 +69,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _over_samples(history: History, call: Call) -> int | None:
     """Return the dimension of a softmax if samples lie along it, at least two."""
-    given, by_hand = call.inputs[0], name_of(call) in _QUOTIENTS
+    given, by_hand = call.inputs[0], name_of(call) in DIVISIONS
     place = _normalised(history, call) if by_hand else None
     if name_of(call) in _PRODUCTS and len(given.shape) > 1:
         place = over(call) % len(given.shape)
@@ -96,7 +95,7 @@ def _normalised(history: History, call: Call) -> int | None:
 
 def _weighed(history: History, made: Call, place: int) -> tuple[Call, int] | None:
     """Return the call that adds up what was weighed, and over which dimension."""
-    weights, products = made.outputs[0], _PRODUCTS.get(name_of(made), _MULTIPLIED)
+    weights, products = made.outputs[0], _PRODUCTS.get(name_of(made), MULTIPLICATIONS)
     rank = len(weights.shape)
     for _ in range(_FAR):
         following = None
@@ -167,7 +166,7 @@ def _hit(history: History, made: Call, place: int, summed: Call, dim: int) -> Hi
         f"Write `dim={right}`, the dimension that is added up.",
         symptom=summed.site,
         edit=None
-        if chosen.is_elsewhere or name_of(made) in _QUOTIENTS
+        if chosen.is_elsewhere or name_of(made) in DIVISIONS
         else over_dimension(chosen.site, right),
         line=chosen.line,
         related=(Related("added up here", summed.site),),

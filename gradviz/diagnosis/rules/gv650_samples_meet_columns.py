@@ -32,22 +32,21 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from gradviz.dependence.axes import Dim, axes_in
 from gradviz.dependence.axis_facts import Axes
 from gradviz.dependence.axis_walk import axes_of
-from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.flow import words
+from gradviz.dependence.lineage import made_through
+from gradviz.dependence.op_families import ARITHMETIC, plain
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._classes import weights_of
-from gradviz.diagnosis.rules._origins import behind, described
+from gradviz.diagnosis.rules._origins import described
 from gradviz.program import Call, History, RawSite, Value
 
-_ARITHMETIC = words("mul rmul multiply add radd sub rsub div rdiv truediv rtruediv")
-_SAME_PLACES = _ARITHMETIC | words("sqrt pow exp log neg square reciprocal rsqrt clamp")
+_SAME_PLACES = ARITHMETIC | words("sqrt pow exp log neg square reciprocal rsqrt clamp")
 _LOOKUPS = words("getitem gather index_select take embedding")
-_FAR = 8  # calls between the look-up and the arithmetic
 
 
 @rule("GV650", "samples-meet-columns", "warning")
@@ -55,7 +54,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that does so."""
     told = set[RawSite | None]()
     for call in history.calls:
-        if name_of(call) not in _ARITHMETIC or call.site in told or call.error:
+        if plain(call.op) not in ARITHMETIC or call.site in told or call.error:
             continue
         pair = call.inputs[:2]
         for flat, tall in (pair, pair[::-1]) if len(pair) == 2 else ():
@@ -99,16 +98,11 @@ def _same(axes: Axes, one: Dim, other: Dim) -> bool:
 
 def _looked_up(history: History, flat: Value, tall: Value, before: Call) -> Call | None:
     """Return the call that looked the values of all samples up."""
-    count = flat.shape
-    if len(tall.shape) < 3:
+    call = made_through(history, flat, before.index, _SAME_PLACES)
+    if len(tall.shape) < 3 or call is None or plain(call.op) not in _LOOKUPS:
         return None
-    for call in islice(behind(history, flat, before.index), _FAR):
-        if name_of(call) in _LOOKUPS:
-            indices = [each for each in call.inputs if "int" in each.dtype]
-            return call if any(each.shape == count for each in indices) else None
-        if name_of(call) not in _SAME_PLACES:
-            return None
-    return None
+    indices = [each for each in call.inputs if "int" in each.dtype]
+    return call if any(each.shape == flat.shape for each in indices) else None
 
 
 def _hit(
@@ -122,7 +116,6 @@ def _hit(
     ones = ", 1" * (len(tall.shape) - 1)
     how = "looked up" if looked_up else "made"
     where = "" if made is None else f", {how} in {history.line(made.site)},"
-    known = () if made is None else (Related("one value per sample", made.site),)
     return Hit(
         f"{described(history, flat, 'A vector')} has one value for each sample{where} "
         f"and meets {described(history, tall, 'a tensor')} in "
@@ -132,7 +125,7 @@ def _hit(
         call.site,
         f"Give the values dimensions of their own: `.view(-1{ones})`.",
         symptom=call.site,
-        related=known,
+        related=(Related("one value per sample", made.site if made else None),),
         tensors=(flat.tensor, tall.tensor),
         edit=operand_followed_by(
             call.site, call.inputs.index(flat), f".view(-1{ones})"

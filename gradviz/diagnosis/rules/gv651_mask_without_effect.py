@@ -168,7 +168,7 @@ def _hit(history: History, fill: Call, softmax: Call, number: float) -> Hit:
         chosen.site,
         'Fill in `float("-inf")`, or a number far below all scores.',
         symptom=softmax.site,
-        related=(Related("filled in here", fill.site),) if by else (),
+        related=(Related("filled in here", fill.site if by else None),),
         line=chosen.line,
         edit=masked(fill.site),
         certainty=0.8,

@@ -31,13 +31,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.dependence.flow import name_of, words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.flow import name_of
+from gradviz.dependence.op_families import DIFFERENCES, DISTANCES, plain
 from gradviz.diagnosis.edits.shapes import without_index
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
-
-_COMPARING = words("sub rsub mse_loss l1_loss smooth_l1_loss huber_loss")
 
 
 @rule("GV652", "first-sample-only", "warning")
@@ -63,7 +61,7 @@ def _compared(history: History, call: Call) -> Call | None:
     """Return the call that lines the sample up with targets of the whole batch."""
     batch, sample = call.inputs[0], call.outputs[0]
     for use in history.uses(sample.tensor):
-        for other in use.inputs if plain(use.op) in _COMPARING else ():
+        for other in use.inputs if plain(use.op) in DISTANCES | DIFFERENCES else ():
             if other.shape == batch.shape and not other.requires_grad:
                 own = batch.tensor in history.behind([other], before=use.index)
                 return None if own else use

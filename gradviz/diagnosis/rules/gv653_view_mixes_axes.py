@@ -121,7 +121,7 @@ def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
         symptom=use.site,
         related=(
             Related("taken for dimensions here", use.site),
-            *([Related("dimension made here", made.site)] if made is not None else []),
+            Related("dimension made here", made.site if made else None),
         ),
         tensors=(before.tensor,),
         edit=permuted(call.site, order)

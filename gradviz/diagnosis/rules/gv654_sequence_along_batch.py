@@ -38,9 +38,10 @@ from collections.abc import Iterator
 from gradviz.dependence.axes import Axis, axes_in
 from gradviz.dependence.axis_facts import Axes, Meeting, Scan
 from gradviz.dependence.axis_walk import axes_of
+from gradviz.dependence.nesting import modules_around
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, ModuleCall, RawSite
+from gradviz.program import Call, History, RawSite
 
 _LAYERS = (
     "LSTM",
@@ -136,14 +137,12 @@ def _scanned(axis: Axis) -> Call | None:
 
 def _layer(history: History, call: Call) -> RawSite | None:
     """Return the line that made the layer, or called the function."""
-    around = history.at(call.module)
-    while isinstance(around, ModuleCall):
+    for around in modules_around(history, call.module):
         module = history.program.modules.get(around.module)
         if module is not None and module.kind in _LAYERS:
             site = module.site or _copied(history, module.kind)
             if site is not None:
                 return site
-        around = history.at(around.parent)
     return call.site
 
 
@@ -177,11 +176,7 @@ def _hit(
         symptom=call.site,
         related=(
             Related("runs along the batch here", call.site),
-            *(
-                []
-                if loss is None
-                else [Related("one target per sample here", loss.site)]
-            ),
+            Related("one target per sample here", loss.site if loss else None),
         ),
         edit=None
         if is_fixed

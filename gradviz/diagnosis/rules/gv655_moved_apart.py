@@ -45,8 +45,6 @@ from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
-_FAR = 200  # tensors behind a target that are looked at
-
 _Order = tuple[tuple[str, Hashable], ...]
 
 
@@ -116,13 +114,9 @@ def _is_data(axes: Axes, weights: Container[int], axis: Axis, beside: Axis) -> b
 
 def _order(axis: Axis) -> _Order:
     """Return the changes of order along an axis that were not ranges."""
-    return tuple(
-        [
-            (each.what, each.token)
-            for each in axis.moves
-            if each.what in ("index", "numbers", "unknown") and not _is_range(each)
-        ]
-    )
+    kinds = ("index", "numbers", "unknown")
+    moves = (e for e in axis.moves if e.what in kinds and not _is_range(e))
+    return tuple((each.what, each.token) for each in moves)
 
 
 def _is_range(move: Move) -> bool:
@@ -204,6 +198,7 @@ def _hit(
                 f"Make one permutation, `torch.randperm({axis.root.size})`, and index "
                 "both with it."
             )
+    other_site = None if also is None or also.site == call.site else also.site
     return Hit(
         message,
         _decided(history, meeting, call, kept),
@@ -211,11 +206,7 @@ def _hit(
         symptom=loss.site,
         related=(
             Related("compared here", loss.site),
-            *(
-                [Related("other order made here", also.site)]
-                if also is not None and also.site != call.site
-                else []
-            ),
+            Related("other order made here", other_site),
         ),
         tensors=(target.tensor,),
         certainty=0.8,
@@ -229,8 +220,9 @@ def _decided(
 
     A helper that both go through moves each in its own way, and is not to blame.
     """
-    sites = _lineage(history, meeting.other, meeting.call.index)
-    codes = {site[0] for site in sites}
+    tensors = history.behind([meeting.other], meeting.call.index)
+    made = (history.producer(each, meeting.call.index) for each in tensors)
+    codes = {each.site[0] for each in made if each is not None and each.site}
     others = {each.call.site for each in kept.moves}
     loader = loader_of(history, call) if call.op == "stack" else None
     if loader is not None:
@@ -239,16 +231,3 @@ def _decided(
         if site[0] in codes and site not in others:
             return site
     return call.site
-
-
-def _lineage(history: History, target: Value, before: int) -> set[RawSite]:
-    """Return the places that a tensor came through, as far as a few calls back."""
-    waiting, sites = [(target, before)], set[RawSite]()
-    for value, limit in waiting:
-        call = history.producer(value, before=limit)
-        if call is None or len(waiting) > _FAR:
-            continue
-        if call.site is not None:
-            sites.add(call.site)
-        waiting += [(each, call.index) for each in call.inputs[:8]]
-    return sites

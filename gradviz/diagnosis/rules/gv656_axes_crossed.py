@@ -101,9 +101,7 @@ def _hit(history: History, meeting: Meeting, first: Factor, second: Factor) -> H
         "Bring both into one order first: `.transpose(0, 1)` of one of them, before it "
         "is flattened.",
         symptom=call.site,
-        related=(
-            *([Related("target made here", maker.site)] if maker is not None else []),
-        ),
+        related=(Related("target made here", maker.site if maker else None),),
         tensors=(target.tensor,),
         certainty=0.85,
     )

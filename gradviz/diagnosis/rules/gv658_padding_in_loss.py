@@ -37,25 +37,29 @@ from collections.abc import Iterator
 
 from gradviz.dependence.axes import axes_in
 from gradviz.dependence.axis_facts import Axes, Meeting, Padding
-from gradviz.dependence.axis_ops import RESHAPES
 from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import numbers_in, plain
+from gradviz.dependence.lineage import behind
+from gradviz.dependence.op_families import (
+    CLASS_LOSSES,
+    JOINS,
+    MOVES,
+    PICKS,
+    numbers_in,
+    plain,
+)
 from gradviz.diagnosis._words import tensor_words
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History, RawSite, Value
 
-_LOSSES = ("cross_entropy", "nll_loss", "nll_loss_nd", "nll_loss2d")
-_LAYERS = ("CrossEntropyLoss", "NLLLoss")
+_LAYERS = words("CrossEntropyLoss NLLLoss")
 _IGNORED = -100  # by default
-_AS_IT_IS = RESHAPES | words(
-    "getitem select narrow index_select transpose permute t T mT movedim swapaxes "
-    "contiguous clone detach to long int type cpu cuda stack cat unbind split chunk "
-    "setitem zeros full new_zeros new_full zeros_like full_like ones tensor"
-)
+_AS_IT_IS = (
+    MOVES | PICKS | JOINS | words("setitem zeros full new_zeros new_full")
+    | words("zeros_like full_like ones tensor")
+)  # fmt: skip
 """What leaves padding what it is; the last of them, where the rows are written."""
 
 
@@ -66,7 +70,7 @@ def check(history: History) -> Iterator[Hit]:
     told = set[RawSite | None]()
     for meeting in axes.meetings:
         call = meeting.call
-        if plain(call.op) not in _LOSSES or call.site in told or _is_weighed(call):
+        if plain(call.op) not in CLASS_LOSSES or call.site in told or _is_weighed(call):
             continue
         padding = _padding(axes, meeting)
         fill = None if padding is None else _fill(history, call, meeting.other, padding)
@@ -135,6 +139,6 @@ def _hit(
         symptom=call.site,
         related=(Related("filled up here", padding.call.site),),
         tensors=(target.tensor,),
-        edit=with_keyword(site, "ignore_index", str(fill), of=(*_LAYERS, *_LOSSES)),
+        edit=with_keyword(site, "ignore_index", str(fill), of=_LAYERS | CLASS_LOSSES),
         certainty=0.7,
     )

@@ -31,13 +31,13 @@ References
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from math import prod
+from typing import TypeAlias
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
+from gradviz.dependence.nesting import turn
 from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis._rewrites import out_of_place as rewritten
 from gradviz.diagnosis._words import variable
@@ -60,23 +60,14 @@ _LONG = 60  # characters of a line in a fix
 _MOST = 4  # writes of a line that are looked into
 
 
-@dataclass(slots=True, eq=False)
-class _Line:
-    """The writes of one line, by the elements that they change."""
-
-    first: dict[tuple[object, ...], Call] = field(
-        default_factory=dict[tuple[object, ...], Call]
-    )
-    again: dict[tuple[object, ...], Call] = field(
-        default_factory=dict[tuple[object, ...], Call]
-    )
+_Line: TypeAlias = dict[tuple[object, ...], list[Call]]
+"""The changes of a line by the elements: the first, and one behind a later pass."""
 
 
 @rule("GV659", "data-changed-in-place", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that changes data again and again."""
-    passes = [each.index for each in history.backwards]
-    if len(passes) < 2:
+    if len(history.backwards) < 2:
         return
     lines: dict[RawSite, _Line] = {}
     renewed = set(learning.by_memory(history))  # a weight's `.data` is no data
@@ -89,7 +80,7 @@ def check(history: History) -> Iterator[Hit]:
             if not changes or value.requires_grad or value.is_parameter:
                 renewed.add(write.storage)
             elif call.site is not None and "float" in value.dtype:
-                _note(lines.setdefault(call.site, _Line()), call, value, passes)
+                _note(history, lines.setdefault(call.site, {}), call, value)
     for line in lines.values():
         found = _found(history, line, renewed)
         if found is not None:
@@ -101,28 +92,25 @@ def _is_itself(call: Call) -> bool:
     return len({each.storage for each in call.inputs}) == 1 < len(call.inputs)
 
 
-def _note(line: _Line, call: Call, value: Value, passes: list[int]) -> None:
+def _note(history: History, line: _Line, call: Call, value: Value) -> None:
     """Remember which elements a call changes, and when that was a second time."""
     region = value.storage, value.offset, tuple(value.shape), tuple(value.strides)
-    first = line.first.setdefault(region, call)
-    if first is not call and region not in line.again:
-        place = bisect_left(passes, first.index)
-        if place < len(passes) and passes[place] < call.index:
-            line.again[region] = call
+    calls = line.setdefault(region, [call])
+    later = turn(history, calls[0].index) < turn(history, call.index)
+    calls += [call] if later and len(calls) < 2 else []
 
 
 def _found(history: History, line: _Line, renewed: set[int]) -> Call | None:
     """Return the first change of elements that come by again."""
     fed = history.once(_fed)
-    several = len(line.again) > 1
-    tried = 0
-    for region, again in line.again.items():
-        first = line.first[region]
+    repeated = [calls for calls in line.values() if len(calls) > 1]
+    several, tried = len(repeated) > 1, 0
+    for first, again in repeated:
+        value = first.writes[0].value
         storage = first.writes[0].storage
         if storage in renewed or storage not in fed or tried >= _MOST:
             continue
         tried += 1
-        value = first.writes[0].value
         if not several and not _is_one_batch(history, first, value):
             continue
         if _is_state(history, first, value):
@@ -216,9 +204,7 @@ def _hit(history: History, first: Call) -> Hit:
         if new and len(new) <= _LONG
         else "Change a copy of it, a `.clone()`, and leave the data as it is.",
         symptom=first.site,
-        related=(
-            *([Related("view made here", base.site)] if base is not None else []),
-        ),
+        related=(Related("view made here", base.site if base else None),),
         tensors=(value.tensor,),
         edit=out_of_place(first.site),
         certainty=0.8,

@@ -37,12 +37,13 @@ References
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 
 from gradviz.dependence.alike import alike
-from gradviz.dependence.flow import name_of as name_of_op
+from gradviz.dependence.nesting import next_pass
+from gradviz.dependence.op_families import DIFFERENCES, DISTANCES, plain
 from gradviz.dependence.terms import cancels
+from gradviz.diagnosis._memory import is_same
 from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import aliased_at
@@ -50,8 +51,7 @@ from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.diagnosis.rules._terms import walked
 from gradviz.program import Call, History, RawSite, Value
 
-_LOSSES = frozenset(["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
-_DIFFERENCES = _LOSSES | {"sub", "rsub", "isub", "subtract"}
+_COMPARISONS = DISTANCES | DIFFERENCES
 
 
 @rule("GV660", "loss-of-itself", "error")
@@ -62,11 +62,11 @@ def check(history: History) -> Iterator[Hit]:
     yield from _with_themselves(history)
     yield from _with_what_is_now(history)
     for call in history.calls:
-        if call.op not in _LOSSES or len(call.inputs) < 2 or call.site in told:
+        if call.op not in DISTANCES or len(call.inputs) < 2 or call.site in told:
             continue
         one, other = call.inputs[:2]
         learns = call.grad_enabled and (one.requires_grad or other.requires_grad)
-        if learns and _same(one, other):
+        if learns and is_same(one, other):
             told.add(call.site)
             yield _hit(history, call, one, other)
 
@@ -74,10 +74,9 @@ def check(history: History) -> Iterator[Hit]:
 def _cancelled(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose difference has no derivative at all."""
     met: dict[RawSite | None, bool] = {}
-    for call in history.calls:
-        if name_of_op(call) not in _DIFFERENCES or len(call.inputs) < 2:
-            continue
-        if met.get(call.site, True) is False or _same_loss(call):
+    for call in _comparisons(history):
+        told = call.op in DISTANCES and is_same(*call.inputs[:2])
+        if met.get(call.site, True) is False or told:
             continue
         again, met[call.site] = call.site in met, cancels(history, call)
         if again and met[call.site] and not walked(history).isdisjoint(call.nodes):
@@ -88,14 +87,13 @@ def _cancelled(history: History) -> Iterator[Hit]:
 def _with_themselves(history: History) -> Iterator[Hit]:
     """Yield one hit per line that kept a tensor which differences then move with."""
     told = set[RawSite | None]()
-    for call in history.calls:
-        if name_of_op(call) in _DIFFERENCES and len(call.inputs) > 1:
-            kept = _kept_alias(history, call)
-            if kept is None or kept.site in told:
-                continue
-            if not walked(history).isdisjoint(call.nodes):
-                told.add(kept.site)
-                yield _kept(history, call, kept)
+    for call in _comparisons(history):
+        kept = _kept_alias(history, call)
+        if kept is None or kept.site in told:
+            continue
+        if not walked(history).isdisjoint(call.nodes):
+            told.add(kept.site)
+            yield _kept(history, call, kept)
 
 
 def _with_what_is_now(history: History) -> Iterator[Hit]:
@@ -106,16 +104,13 @@ def _with_what_is_now(history: History) -> Iterator[Hit]:
     if any(each.create_graph for each in history.backwards):
         return
     full = {each.index for each in history.known_in_full}
-    passes = [each.index for each in history.backwards]
     found: dict[RawSite | None, list[Call]] = {}
     apart = set[RawSite | None]()
-    for call in history.calls:
-        if name_of_op(call) not in _DIFFERENCES or len(call.inputs) < 2:
-            continue
+    for call in _comparisons(history):
         if call.site in apart or walked(history).isdisjoint(call.nodes):
             continue
-        place = bisect_right(passes, call.index)
-        if place == len(passes) or passes[place] not in full:
+        later = next_pass(history, call.index)
+        if later is None or later.index not in full:
             continue  # calls without a graph may be missing
         if _is_of_now(history, call):
             found.setdefault(call.site, []).append(call)
@@ -126,21 +121,34 @@ def _with_what_is_now(history: History) -> Iterator[Hit]:
             yield _of_now(history, calls[0])
 
 
-def _is_of_now(history: History, call: Call) -> bool:
-    """Tell whether the constant side of a difference was computed like the other."""
+def _comparisons(history: History) -> Iterator[Call]:
+    """Yield the differences of two tensors, and the losses that are made of one."""
+    for call in history.calls:
+        if plain(call.op) in _COMPARISONS and len(call.inputs) > 1:
+            yield call
+
+
+def _sides(call: Call) -> tuple[Value, Value] | None:
+    """Return the operand that learns and the other, where one of them alone does."""
     one, other = call.inputs[:2]
     if one.requires_grad == other.requires_grad:
+        return None
+    return (one, other) if one.requires_grad else (other, one)
+
+
+def _is_of_now(history: History, call: Call) -> bool:
+    """Tell whether the constant side of a difference was computed like the other."""
+    sides, end = _sides(call), call.index
+    if sides is None:
         return False
-    moving, fixed = (one, other) if one.requires_grad else (other, one)
-    end = call.index
+    moving, fixed = sides
     while (made := history.producer(fixed, end)) is not None and made.op == "detach":
         fixed, end = made.inputs[0], made.index
     return fixed.tensor != moving.tensor and alike(history, moving, fixed, call.index)
 
 
 def _of_now(history: History, call: Call) -> Hit:
-    one, other = call.inputs[:2]
-    fixed = other if one.requires_grad else one
+    moving, fixed = _sides(call) or call.inputs[:2]
     made = history.producer(fixed, before=call.index)
     code = None if call.site is None else call.site[0]
     sites = () if made is None else made.frames
@@ -155,7 +163,7 @@ def _of_now(history: History, call: Call) -> Hit:
         symptom=call.site,
         related=(Related("compared here", call.site),),
         nodes=call.nodes,
-        tensors=(one.tensor, other.tensor),
+        tensors=(moving.tensor, fixed.tensor),
         severity="warning",
         certainty=0.8,
     )
@@ -167,18 +175,18 @@ def _kept_alias(history: History, call: Call) -> Call | None:
     It has the memory of the other side, and that was written since: the two are always
     equal. In one expression, ``x - x.detach()`` lets a gradient alone pass.
     """
-    one, other = call.inputs[:2]
-    if one.requires_grad == other.requires_grad or not _same(one, other):
+    sides = _sides(call)
+    if sides is None or not is_same(*sides):
         return None
-    alias = history.producer(other if one.requires_grad else one, before=call.index)
-    if alias is None or not history.writes(one.storage, alias.index, call.index):
+    alias = history.producer(sides[1], before=call.index)
+    if alias is None or not history.writes(sides[1].storage, alias.index, call.index):
         return None
     return alias
 
 
 def _kept(history: History, call: Call, alias: Call) -> Hit:
-    one, other = call.inputs[:2]
-    name = name_of(history, one if one.requires_grad else other, "the tensor")
+    moving, fixed = _sides(call) or call.inputs[:2]
+    name = name_of(history, moving, "the tensor")
     return Hit(
         f"`{history.text(call.site)}` ({history.line(call.site)}) subtracts {name} "
         f"from itself: what `{history.text(alias.site)}` ({history.line(alias.site)}) "
@@ -189,22 +197,18 @@ def _kept(history: History, call: Call, alias: Call) -> Hit:
         symptom=call.site,
         related=(Related("subtracted here", call.site),),
         nodes=call.nodes,
-        tensors=(one.tensor, other.tensor),
+        tensors=(moving.tensor, fixed.tensor),
         certainty=0.95,
     )
 
 
-def _same_loss(call: Call) -> bool:
-    return call.op in _LOSSES and _same(*call.inputs[:2])
-
-
 def _difference(history: History, call: Call) -> Hit:
     one, other = call.inputs[:2]
-    alias = aliased_at(history, call.site) if one.tensor == other.tensor else None
     apart = one.tensor != other.tensor
+    alias = None if apart else aliased_at(history, call.site)
     first, again = _computed_twice(history, call) if apart else (None, None)
-    name = name_of(history, one, "one tensor")
-    if one.tensor == other.tensor:
+    if not apart:
+        name = name_of(history, one, "one tensor")
         what = f"both sides are {name}, the same tensor"
         fix = "Keep a copy with memory of its own: `.detach().clone()` of each tensor."
     elif again is not None:
@@ -259,11 +263,6 @@ def _computed_twice(
     return (sites[0], sites[1]) if len(sites) > 1 else (None, None)
 
 
-def _same(one: Value, other: Value) -> bool:
-    places = [(v.storage, v.offset, v.shape, v.strides) for v in (one, other)]
-    return one.storage != 0 and places[0] == places[1]  # with memory, and the same
-
-
 def _hit(history: History, call: Call, one: Value, other: Value) -> Hit:
     made = [history.producer(value, before=call.index) for value in (one, other)]
     known = [each.index for each in made if each is not None]
@@ -284,7 +283,7 @@ def _hit(history: History, call: Call, one: Value, other: Value) -> Hit:
         f"`{in_code(name.strip('`'))}.detach().clone()`.",
         symptom=call.site,
         related=(
-            *(() if alias is None else (Related("made an alias here", alias.site),)),
+            Related("made an alias here", alias.site if alias else None),
             Related("compared here", call.site),
         ),
         tensors=(one.tensor, other.tensor),

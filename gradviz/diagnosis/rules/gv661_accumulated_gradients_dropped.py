@@ -75,8 +75,7 @@ def _never_applied(history: History) -> Iterator[Hit]:
     met: dict[int, list[Leaf]] = defaultdict(list)
     steps = [each for each in moments(history) if each.what == "step"]
     for step in steps:
-        alive = any(leaf.state == "fresh" for leaf in step.leaves.values())
-        for key, leaf in step.leaves.items() if alive else ():
+        for key, leaf in step.leaves.items() if step.of("fresh") else ():
             met[key].append(leaf)
     told: set[RawSite | None] = set()
     for leaves in met.values():

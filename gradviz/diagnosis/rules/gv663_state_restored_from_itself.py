@@ -42,12 +42,13 @@ from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.learning import last_seen, once
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis._memory import is_same
+from gradviz.diagnosis.decisions.frames import Function, argument, spot
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._shallow import Shallow, is_shallow, shallow_copies
 from gradviz.program import Call, History, RawSite
-from gradviz.program.places import over_lines
 
 _MIXING = ("copy_", "add_", "lerp_", "iadd")
 
@@ -112,10 +113,8 @@ def _taken(history: History, call: Call) -> Call | None:
     if call.op not in _MIXING or len(call.inputs) != 2:
         return None
     one, other = call.inputs
-    same = (one.storage, one.offset, one.shape, one.strides) == (
-        other.storage, other.offset, other.shape, other.strides,
-    )  # fmt: skip
-    if not same or one.tensor == other.tensor or one.storage not in _weights(history):
+    again = one.tensor != other.tensor and is_same(one, other)
+    if not again or one.storage not in _weights(history):
         return None
     aliases = (value for value in call.inputs if not value.is_parameter)
     taken = (history.producer(value, before=call.index) for value in aliases)
@@ -190,12 +189,8 @@ def _loaded(history: History, call: Call) -> tuple[str, str] | None:
 
 def _zipped(history: History, call: Call) -> tuple[str, str] | None:
     """Return the names of two models whose parameters a loop takes in pairs."""
-    if call.site is None:
-        return None
-    tree = history.places.tree(call.site[0].co_filename)
-    line = history.places.line(call.site)
     found = None
-    for each in over_lines(tree, line, line):
+    for each in history.places.around(call.site):
         match each:
             case ast.For(
                 iter=ast.Call(
@@ -252,10 +247,9 @@ def _one_model(
 
 def _named(history: History, site: RawSite, copy: str) -> list[int]:
     """Return the lines that make a name one more name of something."""
-    tree = history.places.tree(site[0].co_filename)
     return [
         each.lineno
-        for each in ([] if tree is None else ast.walk(tree))
+        for each in history.places.in_file(site)
         if isinstance(each, ast.Assign)
         and (_is_itself(each.value) or is_shallow(each.value))
         and copy in map(ast.unparse, each.targets)
@@ -273,14 +267,12 @@ def _is_itself(value: ast.expr) -> bool:
 
 def _given(history: History, call: Call, name: str) -> str:
     """Return what the caller of a function calls one of its parameters."""
-    assert call.site is not None
-    code, statement = call.site[0], history.places.statement(call.stack[0])
-    taken = code.co_varnames[: code.co_argcount]
-    for each in ast.walk(statement) if statement is not None and name in taken else ():
-        if isinstance(each, ast.Call) and ast.unparse(each.func) == code.co_name:
-            place = taken.index(name)
-            return ast.unparse(each.args[place]) if place < len(each.args) else name
-    return name
+    where = spot(history, call.site, call.stack)
+    function = None if where is None else where.scope
+    if where is None or not isinstance(function, Function):
+        return name
+    given = argument(where, function, name)
+    return name if given is None else ast.unparse(given.node)
 
 
 @once

@@ -33,9 +33,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 
 from gradviz.dependence import learning
-from gradviz.dependence.flow import words
+from gradviz.dependence.lineage import behind
+from gradviz.dependence.op_families import CLASS_LOSSES
 from gradviz.diagnosis._raised import failing, own_site
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import of_argument
@@ -45,8 +47,8 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import made_call
 from gradviz.program import Call, History, Module, RawSite, Value
 
-_LOSSES = words("cross_entropy cross_entropy_loss nll_loss nll_loss_nd nll_loss2d")
 _LAST = ("Linear", "LazyLinear", "Conv1d", "Conv2d", "Conv3d", "Bilinear")
+_FAR = 16  # calls from scores back to the layer
 _FROM_ONE = "Count from 0: subtract 1 where the labels are made."
 
 
@@ -55,7 +57,7 @@ def check(history: History) -> Iterator[Hit]:
     for call in failing(history, "out of bounds", "out of range"):
         if not history.ended_by(call) or len(call.inputs) < 2:
             continue
-        if call.op in _LOSSES:
+        if call.op in CLASS_LOSSES:
             yield from _of_classes(history, call)
         elif call.op == "embedding":
             yield from _of_rows(history, call)
@@ -133,16 +135,11 @@ def _numbered_at(history: History, made: Call | None) -> RawSite | None:
 
 def _last_layer(history: History, scores: Value) -> Module | None:
     """Return the layer whose weights gave scores their number."""
-    value: Value | None = scores
-    for _ in range(16):
-        call = None if value is None else history.producer(value)
-        if call is None:
-            return None
+    for call in islice(behind(history, scores), _FAR):
         for each in call.inputs:
             module = learning.module_of(history, each.tensor)
             if module is not None and module.kind in _LAST:
                 return module
-        value = call.inputs[0] if call.inputs else None
     return None
 
 

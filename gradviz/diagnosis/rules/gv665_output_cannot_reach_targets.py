@@ -38,23 +38,28 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
-from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.flow import words
+from gradviz.dependence.learning import is_parameter
+from gradviz.dependence.lineage import behind, made_through
+from gradviz.dependence.op_families import (
+    ARITHMETIC,
+    DIFFERENCES,
+    DISTANCES,
+    MOVES,
+    plain,
+)
 from gradviz.dependence.ranges import Range, Ranges
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.decision import Decision, of_function, of_layer
 from gradviz.diagnosis.decisions.loops import of_elements
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import behind
 from gradviz.program import Call, History, Value
 
-_COMPARES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
 _SCORED = words("binary_cross_entropy_with_logits cross_entropy cross_entropy_loss")
 _LAYERS = words("ReLU Softplus Sigmoid Softmax Tanh Hardtanh")
-_ENDS = words("relu relu_ softplus sigmoid softmax tanh hardtanh exp abs")
-_SCALING = words("mul div truediv rmul add radd sub rsub neg")
-_VIEWS = words(
-    "view reshape flatten unflatten squeeze squeeze_ unsqueeze transpose permute"
-)
+_ENDS = words("relu softplus sigmoid softmax tanh hardtanh exp abs")
+_SIZES = words("pow square abs norm")
+_SCALING = ARITHMETIC | {"neg"}
 _MARGIN = 0.05  # of the range of the targets: so far outside is no rounding
 _TURNS = 3  # of a line: one batch of odd targets is no pattern
 
@@ -78,7 +83,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _compared(history: History, call: Call) -> tuple[Call, Value, Range] | None:
     """Return an activation, what it is compared with in vain, and what it can give."""
-    named = name_of(call) in _COMPARES
+    named = plain(call.op) in DISTANCES
     if not (named or _is_loss_by_hand(history, call)) or len(call.inputs) < 2:
         return None
     first, second = call.inputs[:2]
@@ -97,44 +102,39 @@ def _compared(history: History, call: Call) -> tuple[Call, Value, Range] | None:
 
 def _is_loss_by_hand(history: History, call: Call) -> bool:
     """Tell whether a difference is squared, or its size taken, in its own statement."""
-    if name_of(call) not in ("sub", "rsub", "__sub__"):
+    if plain(call.op) not in DIFFERENCES:
         return False
     later = history.uses(call.outputs[0].tensor) if call.outputs else []
     statement = history.places.statement(call.site)
     one = isinstance(statement, ast.Assign | ast.Return | ast.Expr | ast.AugAssign)
-    powers = words("pow square abs __pow__ norm")
-    return one and any(name_of(each) in powers for each in later)
+    return one and any(plain(each.op) in _SIZES for each in later)
 
 
 def _activation(history: History, value: Value, before: int) -> Call | None:
     """Return what bounded a value, behind its views and its scale."""
     for call in behind(history, value, before):
-        name = name_of(call)
+        name = plain(call.op)
         if name in _ENDS:
             return call
-        if name not in _VIEWS and not (name in _SCALING and len(call.inputs) == 1):
+        if name not in MOVES and not (name in _SCALING and len(call.inputs) == 1):
             return None
     return None
 
 
 def _cut_scores(history: History, call: Call) -> Call | None:
     """Return the ReLU that cut the scores of a cross entropy."""
-    if name_of(call) not in _SCORED or not call.inputs:
+    if plain(call.op) not in _SCORED or not call.inputs:
         return None
-    for made in behind(history, call.inputs[0], call.index):
-        if name_of(made) not in _VIEWS:
-            return made if name_of(made) in ("relu", "relu_") else None
-    return None
+    made = made_through(history, call.inputs[0], call.index, MOVES)
+    return made if made is not None and plain(made.op) == "relu" else None
 
 
 def _is_data(history: History, target: Value, made: Call | None) -> bool:
     """Tell data from what a model gave: of a teacher, a target network, a critic."""
     if made is None:
         return history.has_all  # or what gave it may be gone
-    return not any(
-        (facts := history.program.tensors.get(each)) is not None and facts.is_parameter
-        for each in history.behind([target], made.index + 1)
-    )
+    behind_it = history.behind([target], made.index + 1)
+    return not any(is_parameter(history, each) for each in behind_it)
 
 
 def _is_outside(given: Range, target: Value) -> bool:
@@ -158,7 +158,7 @@ def _in_vain(
     found, name = target.summary, history.name(target, "the target")
     assert found is not None
     what = (
-        f"The model ends in `{name_of(made)}`, which gives {gives}, but {name} goes "
+        f"The model ends in `{plain(made.op)}`, which gives {gives}, but {name} goes "
         f"from {found.minimum:.3g} to {found.maximum:.3g}: "
         f"`{history.text(loss.site)}` compares what can never be equal."
     )
@@ -173,7 +173,7 @@ def _in_vain(
 def _cut(history: History, loss: Call, made: Call) -> Hit:
     costs = (
         "no probability can fall below one half"
-        if name_of(loss).startswith("binary")
+        if plain(loss.op).startswith("binary")
         else "all classes whose score it cut are equally likely, and learn nothing"
     )
     what = (

@@ -40,11 +40,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import JOINS, plain
 from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import of_write
 from gradviz.diagnosis.decisions.frames import Spot, spot
+from gradviz.diagnosis.edits.draft import parsed_expression
 from gradviz.diagnosis.edits.writes import out_of_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, following
@@ -54,7 +55,6 @@ _ACTIVATIONS = words(
     "threshold rrelu dropout alpha_dropout dropout2d dropout1d dropout3d tanh sigmoid "
     "clamp clamp_min clamp_max clip exp sqrt square abs"
 )
-_JOINING = words("cat concat concatenate stack")
 _TURNS = 3  # of one line that are looked at
 
 
@@ -124,10 +124,7 @@ def _names_of(where: Spot) -> set[str]:
 
 def _handed(history: History, site: RawSite) -> list[str]:
     """Return the names that a call takes as they are, and that go on afterwards."""
-    try:
-        tree = ast.parse(history.text(site), mode="eval").body
-    except SyntaxError:
-        return []
+    tree = parsed_expression(history.text(site))
     if not isinstance(tree, ast.Call):
         return []
     statement = history.places.statement(site)
@@ -158,10 +155,8 @@ def _other_names(history: History, site: RawSite, given: list[str]) -> list[str]
 
 def _reads(history: History, use: RawSite, write: RawSite, name: str) -> bool:
     """Tell whether an expression reads a name, apart from the call that writes."""
-    try:
-        tree = ast.parse(history.text(use), mode="eval").body
-        inner = ast.parse(history.text(write), mode="eval").body
-    except SyntaxError:
+    tree, inner = (parsed_expression(history.text(each)) for each in (use, write))
+    if tree is None or inner is None:
         return False
     inside, whole = ast.dump(inner), list(ast.walk(tree))
     hidden = {
@@ -189,7 +184,7 @@ def _hit(
     if isinstance(use, Backward):
         reads = f"asks for the gradient of `{name}`"
         gets = f"it gets that of what `{op}` made of it, without the slope of `{op}`."
-    joins = isinstance(use, Call) and plain(use.op) in _JOINING
+    joins = isinstance(use, Call) and plain(use.op) in JOINS
     spelt = f"{op}_(" in history.text(site)
     return Hit(
         f"`{history.text(at)}` ({history.line(at)}) works in place on {what} and "

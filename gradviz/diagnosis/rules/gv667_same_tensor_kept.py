@@ -35,15 +35,12 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import JOINS, plain
 from gradviz.diagnosis.decisions.frames import Spot, call_in, spot
 from gradviz.diagnosis.decisions.keeping import put_into
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite
-
-_JOINING = words("stack cat concat concatenate vstack")
 
 
 @rule("GV667", "same-tensor-kept", "warning")
@@ -52,7 +49,7 @@ def check(history: History) -> Iterator[Hit]:
     told = set[RawSite | None]()
     meant: dict[int, int] = {}  # tensors that were joined before they were written
     for call in history.calls:
-        if plain(call.op) not in _JOINING or len(call.inputs) < 2 or call.site in told:
+        if plain(call.op) not in JOINS or len(call.inputs) < 2 or call.site in told:
             continue
         first, count = call.inputs[0], len(call.inputs)
         if any(each.tensor != first.tensor for each in call.inputs):

@@ -36,7 +36,6 @@ from gradviz.dependence import learning
 from gradviz.diagnosis.edits.calls import listed_anew
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, Module, ModuleCall
-from gradviz.program.places import over_lines
 
 
 @rule("GV668", "one-layer-many-times", "warning")
@@ -59,16 +58,14 @@ def _is_repeated(history: History, module: Module) -> bool:
     """Tell whether a layer was made as the only one of a list that is multiplied."""
     if module.site is None:
         return False
-    marked = history.places.site(module.site)
-    for each in over_lines(
-        history.places.tree(marked.file), marked.line, marked.end_line
-    ):
+    line = history.places.line(module.site)
+    for each in history.places.around(module.site):
         if not isinstance(each, ast.BinOp) or not isinstance(each.op, ast.Mult):
             continue
         for side in (each.left, each.right):
             if isinstance(side, ast.List) and len(side.elts) == 1:
                 made = side.elts[0]
-                if isinstance(made, ast.Call) and made.lineno == marked.line:
+                if isinstance(made, ast.Call) and made.lineno == line:
                     return True
     return False
 

@@ -37,10 +37,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 
-from gradviz.dependence.axis_ops import RESHAPES
 from gradviz.dependence.dropped import dropped, unbound
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.nesting import modules_around
+from gradviz.dependence.op_families import RESHAPES, plain
 from gradviz.diagnosis.decisions.frames import loops_around, spot
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.statements import bound_to_operand
@@ -80,10 +81,9 @@ def _says(history: History, call: Call) -> bool:
 
 def _called(history: History, call: Call) -> ModuleCall | None:
     """Return the module that the line of an operation calls, not one inside of it."""
-    found, around = None, history.at(call.module)
-    while isinstance(around, ModuleCall) and around.site == call.site:
-        found, around = around, history.at(around.parent)
-    return found
+    around = modules_around(history, call.module)
+    here = [*takewhile(lambda each: each.site == call.site, around)]
+    return here[-1] if here else None
 
 
 def _operand(history: History, call: Call, roots: set[int]) -> Value | None:

@@ -142,8 +142,7 @@ def _minimises(history: History, backward: Backward) -> bool:
         return False
     mine = applied(history).get(backward.index, set())
     whole = learning.managed(history)
-    facts = history.program.tensors
-    known = all((t := facts.get(each)) is not None and t.is_parameter for each in mine)
+    known = all(learning.is_parameter(history, each) for each in mine)
     return bool(mine) and known and mine <= whole and mine == _changed(history)
 
 

@@ -38,8 +38,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from gradviz.dependence.flow import Flow, name_of, words
+from gradviz.dependence.flow import Flow, words
 from gradviz.dependence.learning import once
+from gradviz.dependence.op_families import DIFFERENCES, DISTANCES, NORMS, plain
 from gradviz.dependence.terms import Account, Term, taken_apart
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied
@@ -47,12 +48,8 @@ from gradviz.diagnosis.rules._lifetime import makers
 from gradviz.diagnosis.rules._terms import accounts
 from gradviz.program import Call, History, RawSite, Value
 
-_COMPARES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
-_DIFFERENCES = _COMPARES | words("sub rsub subtract")
-_SIZES = words(
-    "pow square abs norm vector_norm linalg_vector_norm linalg_norm mean sum clamp "
-    "where"
-)
+_COMPARISONS = DISTANCES | DIFFERENCES
+_SIZES = NORMS | words("pow square abs mean sum clamp where")
 _CHOICES = words("max amax min amin gather")
 _DISCOUNTS = 0.5, 1.0  # between these; steps of integrators are smaller
 _LEAST = 2  # passes that must agree
@@ -83,7 +80,7 @@ def _differences(history: History, account: Account) -> Iterator[Call]:
             told.add(call.index)
             sides = call.inputs[:2]
             learn = all(each.requires_grad and not each.is_leaf for each in sides)
-            if learn and name_of(call) in _DIFFERENCES and _compares(history, call):
+            if learn and plain(call.op) in _COMPARISONS and _compares(history, call):
                 yield call
 
 
@@ -92,12 +89,12 @@ def _compares(history: History, call: Call) -> bool:
 
     What is centred by its mean is a difference, too, and goes on as it is.
     """
-    if name_of(call) in _COMPARES or not call.outputs:
-        return name_of(call) in _COMPARES
+    if plain(call.op) in DISTANCES or not call.outputs:
+        return plain(call.op) in DISTANCES
     uses = history.uses(call.outputs[0].tensor, call.index)
     return any(
-        name_of(use) in _SIZES
-        or (name_of(use) == "mul" and len({each.tensor for each in use.inputs}) == 1)
+        plain(use.op) in _SIZES
+        or (plain(use.op) == "mul" and len({each.tensor for each in use.inputs}) == 1)
         for use in uses
     )
 
@@ -105,7 +102,7 @@ def _compares(history: History, call: Call) -> bool:
 def _guess(history: History, call: Call, mine: set[int]) -> Value | None:
     """Return the discounted guess that data was added to, if the call compares one."""
     flow = history.once(Flow)
-    if name_of(call) in _COMPARES:
+    if plain(call.op) in DISTANCES:
         sides = [(call.inputs[0], call.inputs[1]), (call.inputs[1], call.inputs[0])]
     else:
         sides = [(call.inputs[1], call.inputs[0]), (call.inputs[0], call.inputs[1])]
@@ -137,7 +134,7 @@ def _is_discounted(history: History, term: Term) -> bool:
     low, high = _DISCOUNTS
     if term.weight is not None:
         return low <= term.weight < high
-    return term.made is not None and name_of(term.made) in _CHOICES
+    return term.made is not None and plain(term.made.op) in _CHOICES
 
 
 def _is_derived(history: History, value: Value, call: Call) -> bool:
@@ -156,7 +153,7 @@ def _alone(
     history: History, account: Account, call: Call, mine: set[int]
 ) -> Value | None:
     """Return the second side of the only term of a loss, if both sides learn alone."""
-    if len(account.lines()) != 1 or name_of(call) not in _COMPARES:
+    if len(account.lines()) != 1 or plain(call.op) not in DISTANCES:
         return None
     flow = history.once(Flow)
     one, other = [flow.leaves(each, call.index) & mine for each in call.inputs[:2]]

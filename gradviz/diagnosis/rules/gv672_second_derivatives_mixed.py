@@ -44,7 +44,7 @@ from contextlib import suppress
 
 from gradviz.dependence.cuts import sampled
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import PICKS, plain
 from gradviz.diagnosis.decisions.order import parting
 from gradviz.diagnosis.edits.calls import call_at, operand_of
 from gradviz.diagnosis.edits.syntax import Place, called, keyword, place
@@ -54,7 +54,7 @@ from gradviz.program import Backward, Call, History, RawSite, Value
 _ONES = words("ones ones_like new_ones")
 _MIXING = words("linear matmul mm addmm einsum bilinear")
 _ROWS = 2  # dimensions of samples and their columns
-_APART = words("getitem select narrow split chunk unbind sum trace diagonal")
+_APART = PICKS | words("sum trace diagonal")
 
 
 @rule("GV672", "second-derivatives-mixed", "warning")

@@ -34,16 +34,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from gradviz.dependence.flow import words
 from gradviz.dependence.numbers import integers_in, numbers_in
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import DIFFERENCES, NORMS, plain
 from gradviz.diagnosis.edits.calls import operand_text
 from gradviz.diagnosis.edits.shapes import flattened_first
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, Value
 
-_NORMS = words("norm vector_norm linalg_norm linalg_vector_norm")
-_DIFFERENCES = words("sub rsub subtract")
 _LEAST = 3  # dimensions of the input, the batch among them
 
 
@@ -63,13 +60,13 @@ def check(history: History) -> Iterator[Hit]:
 
 def _is_penalty(history: History, call: Call, gradient: Value) -> bool:
     """Tell whether a call gives several norms a sample, which are to be 1."""
-    if plain(call.op) not in _NORMS or not call.outputs:
+    if plain(call.op) not in NORMS or not call.outputs:
         return False
     made = call.outputs[0]
     if not made.shape or made.shape[0] != gradient.shape[0] or prod(made.shape[1:]) < 2:
         return False
     return any(
-        plain(use.op) in _DIFFERENCES
+        plain(use.op) in DIFFERENCES
         and 1 in (*integers_in(use.arguments), *numbers_in(use.arguments))
         for use in history.uses(made.tensor, call.index)
     )

@@ -37,19 +37,15 @@ from collections.abc import Iterator
 
 from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.lineage import ahead, is_kept, made_through
+from gradviz.dependence.op_families import CLASS_LOSSES, MOVES, PICKS, plain
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._classes import CLASS_LOSSES, of_classes, weights_of
+from gradviz.diagnosis.rules._classes import of_classes, weights_of
 from gradviz.program import Call, History, RawSite, Value
 
 _CHOICES = words("argmax max topk")
 _EQUALITY = words("eq ne")
-_SAME_NUMBERS = words(
-    "unbind getitem select squeeze unsqueeze view reshape flatten to cpu long int "
-    "float detach clone contiguous view_as t"
-)
-_FAR = 12  # calls from the indices to the comparison
 
 
 @rule("GV675", "choice-over-batch", "warning")
@@ -90,19 +86,13 @@ def _compared(history: History, choice: Call) -> Call | None:
 
     It compares them with whole numbers, or is a loss that has them for its targets.
     """
-    waiting = [choice.outputs[-1]]
-    for seen, value in enumerate(waiting):
-        for use in history.uses(value.tensor, after=choice.index)[:_FAR]:
-            if plain(use.op) in _EQUALITY:
-                if any(_is_class(history, each, value) for each in use.inputs):
-                    return use
-                continue
-            targets = [each.tensor for each in use.inputs[1:2]]
-            if plain(use.op) in CLASS_LOSSES and value.tensor in targets:
-                return use
-            moved = plain(use.op) in _SAME_NUMBERS and bool(use.outputs)
-            if moved and seen < _FAR and use.inputs[0].tensor == value.tensor:
-                waiting.append(use.outputs[0])
+    for value, use in ahead(history, choice.outputs[-1:], is_kept, choice.index):
+        compares = plain(use.op) in _EQUALITY
+        if compares and any(_is_class(history, e, value) for e in use.inputs):
+            return use
+        targets = [each.tensor for each in use.inputs[1:2]]
+        if plain(use.op) in CLASS_LOSSES and value.tensor in targets:
+            return use
     return None
 
 
@@ -110,15 +100,10 @@ def _is_class(history: History, other: Value, value: Value) -> bool:
     """Tell whether a number that is compared came in, and was not chosen as well."""
     if other.tensor == value.tensor or "int" not in other.dtype:
         return False
-    for _ in range(_FAR):
-        made = history.producer(other)
-        if made is None or not made.inputs:
-            break
-        if plain(made.op) not in _SAME_NUMBERS:
-            before = made.index < history.backwards[0].index
-            return before or plain(made.op) not in _CHOICES
-        other = made.inputs[0]
-    return True
+    made = made_through(history, other, None, MOVES | PICKS)
+    if made is None or made.index < history.backwards[0].index:
+        return True
+    return plain(made.op) not in _CHOICES
 
 
 def _hit(

@@ -36,10 +36,10 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
+from gradviz.dependence.lineage import behind
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.edits.leaves import random_start
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._origins import behind
 from gradviz.diagnosis.rules._weights import filled_at, is_product
 from gradviz.program import Call, History, RawSite, Value
 
@@ -71,7 +71,8 @@ def check(history: History) -> Iterator[Hit]:
         ):
             continue
         site = filled_at(history, other, before)
-        if site not in told and not _is_zero(weight, other):
+        scans = (each.summary for each in (weight, other))
+        if site not in told and any(each and each.maximum for each in scans):
             told |= {site, filled_at(history, weight, call)}
             yield _hit(history, site, (before, other), (call, weight))
 
@@ -92,10 +93,6 @@ def _is_one_number(value: Value) -> bool:
         and not summary.bad
         and summary.minimum == summary.maximum
     )
-
-
-def _is_zero(*weights: Value) -> bool:
-    return not any(each.summary and each.summary.maximum for each in weights)
 
 
 def _before(history: History, call: Call) -> Call | None:

@@ -33,19 +33,19 @@ References
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
 
 from gradviz.dependence.flow import words
+from gradviz.dependence.lineage import ahead, is_kept
+from gradviz.dependence.nesting import next_pass, turn
 from gradviz.dependence.op_families import plain
+from gradviz.diagnosis.edits.syntax import calls_in
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
 _LEAST = 3  # steps with the same batch
 _PICKS = words("getitem select index_select")
-_AS_IT_IS = words("to float double view reshape flatten unsqueeze squeeze cuda clone")
-_FAR = 6
 
 
 @rule("GV678", "same-batch-every-step", "warning")
@@ -56,14 +56,13 @@ def check(history: History) -> Iterator[Hit]:
         rows = _rows_behind(history, call)
         if rows and call.site is not None and call.outputs[0].summary is not None:
             drawn[call.site].append((call, rows))
-    passes = [each.index for each in history.backwards]
     for site, made in drawn.items():
         first, rows = made[0]
         if not _asks_for_next(history, site) or not _is_learned_from(history, first):
             continue
         turns = defaultdict[int, set[Hashable]](set)  # what each step has drawn
         for call, _ in made:
-            turns[bisect_left(passes, call.index)].add(_told(call.outputs[0]))
+            turns[turn(history, call.index)].add(_told(call.outputs[0]))
         found = list(turns.values())
         if len(found) >= _LEAST and all(each == found[0] for each in found):
             yield _hit(history, site, first, rows, len(found))
@@ -88,24 +87,13 @@ def _asks_for_next(history: History, site: RawSite) -> bool:
     statement = history.places.statement(site)
     if statement is None or isinstance(statement, ast.For | ast.While | ast.With):
         return False
-    return any(
-        isinstance(each, ast.Call)
-        and isinstance(each.func, ast.Name)
-        and each.func.id == "next"
-        for each in ast.walk(statement)
-    )
+    return bool(calls_in(statement, ("next",)))
 
 
 def _is_learned_from(history: History, call: Call) -> bool:
     """Tell whether something that requires a gradient is computed from a batch."""
-    waiting = [call.outputs[0]]
-    for seen, value in enumerate(waiting):
-        for use in history.uses(value.tensor)[:_FAR]:
-            if any(each.requires_grad for each in use.outputs):
-                return True
-            if plain(use.op) in _AS_IT_IS and use.outputs and seen < _FAR:
-                waiting.append(use.outputs[0])
-    return False
+    uses = ahead(history, call.outputs, is_kept)
+    return any(each.requires_grad for _, use in uses for each in use.outputs)
 
 
 def _told(value: Value) -> Hashable:
@@ -117,7 +105,8 @@ def _told(value: Value) -> Hashable:
 
 def _hit(history: History, site: RawSite, first: Call, rows: int, turns: int) -> Hit:
     size = first.outputs[0].shape[0]
-    begins = next(each for each in history.backwards if each.index > first.index)
+    learned = next_pass(history, first.index)
+    begins = None if learned is None else learned.site
     return Hit(
         f"`{history.text(site)}` gave the same {size} samples in {turns} steps: it "
         f"begins with the first batch each time, and the data has {rows}. The model "
@@ -125,8 +114,8 @@ def _hit(history: History, site: RawSite, first: Call, rows: int, turns: int) ->
         site,
         "Walk the loader: `for x, y in loader:`; or make the iterator before the loop, "
         "and anew where it raises StopIteration.",
-        symptom=begins.site,
-        related=(Related("learned from here", begins.site),),
+        symptom=begins,
+        related=(Related("learned from here", begins),),
         tensors=(first.outputs[0].tensor,),
         certainty=0.9,
     )

@@ -33,19 +33,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import (
+    BINARY_LOSSES,
+    CLASS_LOSSES,
+    DISTANCES,
+    DIVISIONS,
+    MULTIPLICATIONS,
+    plain,
+)
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._terms import in_all_passes
 from gradviz.program import Call, History
 
-_LOSSES = words(
-    "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss "
-    "cross_entropy ctc_loss gaussian_nll_loss hinge_embedding_loss huber_loss kl_div "
-    "l1_loss margin_ranking_loss mse_loss multi_margin_loss nll_loss poisson_nll_loss "
-    "smooth_l1_loss soft_margin_loss triplet_margin_loss"
+_LOSSES = (
+    DISTANCES
+    | CLASS_LOSSES
+    | BINARY_LOSSES
+    | words(
+        "cosine_embedding_loss ctc_loss gaussian_nll_loss hinge_embedding_loss kl_div "
+        "margin_ranking_loss multi_margin_loss poisson_nll_loss soft_margin_loss "
+        "triplet_margin_loss"
+    )
 )
-_SCALING = words("mul rmul imul multiply div truediv divide true_divide mean sum")
+_SCALING = MULTIPLICATIONS | DIVISIONS | {"mean", "sum"}
 
 
 @rule("GV679", "loss-of-constants", "warning")

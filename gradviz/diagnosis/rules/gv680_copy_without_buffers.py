@@ -39,7 +39,6 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, Module, RawSite, TrainingSwitched
-from gradviz.program.places import over_lines
 
 _NAMES = 3  # that are told
 
@@ -103,10 +102,7 @@ def _headed(history: History, loop: RawSite | None) -> str:
 
 def _loop_of(history: History, site: RawSite | None) -> RawSite | None:
     """Return the head of the loop that goes through the parameters."""
-    if site is None:
-        return None
-    file, line = site[0].co_filename, history.places.line(site)
-    for each in over_lines(history.places.tree(file), line, line):
+    for each in history.places.around(site):
         if isinstance(each, ast.For) and "parameters()" in ast.unparse(each.iter):
-            return history.places.at_line(site[0], each.lineno)
+            return site and history.places.at_line(site[0], each.lineno)
     return None

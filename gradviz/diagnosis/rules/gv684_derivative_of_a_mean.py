@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.cuts import sampled
+from gradviz.dependence.learning import is_parameter
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.decisions.sites import same_line
@@ -73,8 +74,7 @@ def _is_data(history: History, backward: Backward, given: Value) -> bool:
     if not given.shape or given.is_parameter:
         return False
     behind = history.behind([given], backward.index)
-    facts = map(history.program.tensors.get, behind)
-    return not any(each is not None and each.is_parameter for each in facts)
+    return not any(is_parameter(history, each) for each in behind)
 
 
 def _use(history: History, backward: Backward, result: Value) -> Call | None:

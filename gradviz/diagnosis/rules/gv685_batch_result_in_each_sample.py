@@ -46,8 +46,17 @@ from collections.abc import Iterator
 
 from gradviz.dependence.axis_ops import reduced
 from gradviz.dependence.batches import holds_samples
-from gradviz.dependence.flow import dimension, words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.flow import dimension
+from gradviz.dependence.lineage import made_through
+from gradviz.dependence.op_families import (
+    ADDITIONS,
+    BINARY_LOSSES,
+    CLASS_LOSSES,
+    DIFFERENCES,
+    DISTANCES,
+    MULTIPLICATIONS,
+    plain,
+)
 from gradviz.dependence.summaries import Summary, summaries
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.decisions.frames import spot
@@ -57,14 +66,10 @@ from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
-_MEETINGS = ("add", "radd", "sub", "rsub", "mul", "rmul", "multiply", "subtract")
-_LINEAR = (*_MEETINGS, "neg", "negative", "iadd", "isub", "imul")
+_MEETINGS = ADDITIONS | DIFFERENCES | MULTIPLICATIONS
+_LINEAR = _MEETINGS | {"neg", "negative"}
 _PICKS = ("getitem", "select", "unbind")
-_PRODUCTS = ("mul", "rmul", "multiply")
-_MEANS = words(
-    "mean cross_entropy nll_loss nll_loss_nd binary_cross_entropy mse_loss l1_loss "
-    "binary_cross_entropy_with_logits smooth_l1_loss huber_loss"
-)
+_MEANS = CLASS_LOSSES | BINARY_LOSSES | DISTANCES | {"mean"}
 _FEWEST = 3  # weights; fewer may be those of as many terms
 _FAR = 12  # calls between a sum and its use, apart from those of Python's own sum
 
@@ -118,11 +123,9 @@ def _summed(
 
 def _weighed(history: History, call: Call, number: Value, rows: Value) -> Call | None:
     """Return the call that averaged what one weight per sample is multiplied with."""
-    made = history.producer(number, call.index)
-    if plain(call.op) not in _PRODUCTS or rows.requires_grad or not call.outputs:
+    made = made_through(history, number, call.index, {"neg", "negative"})
+    if plain(call.op) not in MULTIPLICATIONS or rows.requires_grad or not call.outputs:
         return None
-    while made is not None and plain(made.op) == "neg" and made.inputs:
-        made = history.producer(made.inputs[0], made.index)
     if made is None or plain(made.op) not in _MEANS or not made.inputs:
         return None
     given, reduced = made.inputs[0], history.uses(call.outputs[0].tensor, call.index)
@@ -157,7 +160,7 @@ def _hit(history: History, call: Call, rows: Value, made: Call, given: Value) ->
         if behind
         else "Leave out the sum: there is one value per sample already.",
         symptom=call.site,
-        related=() if here else (Related("put into each sample here", call.site),),
+        related=(Related("put into each sample here", None if here else call.site),),
         tensors=(given.tensor, rows.tensor),
         certainty=0.75,
         edit=with_keyword(made.site, "dim", str(dim), of=("sum",))
@@ -198,12 +201,12 @@ def _is_read_elsewhere(history: History, made: Call, call: Call) -> bool:
     product = history.places.statement(call.site)
     if where is None or product is None or same_line(made.site, call.site):
         return False
-    weighed = {id(each) for each in ast.walk(product)}
+    weighed = set(ast.walk(product))
     return any(
         isinstance(each, ast.Name)
         and isinstance(each.ctx, ast.Load)
         and each.id in names
-        and id(each) not in weighed
+        and each not in weighed
         for each in ast.walk(where.scope)
     )
 

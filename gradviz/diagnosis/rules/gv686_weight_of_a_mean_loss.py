@@ -33,18 +33,21 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import of_op, plain
+from gradviz.dependence.lineage import behind
+from gradviz.dependence.op_families import (
+    BINARY_LOSSES,
+    CLASS_LOSSES,
+    MULTIPLICATIONS,
+    of_op,
+    plain,
+)
 from gradviz.diagnosis.decisions.decision import of_function
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
-_PRODUCTS = words("mul rmul multiply imul")
-_LOSSES = words(
-    "cross_entropy nll_loss nll_loss_nd nll_loss2d binary_cross_entropy "
-    "binary_cross_entropy_with_logits"
-)
+_LOSSES = CLASS_LOSSES | BINARY_LOSSES
 _LAYERS = ("CrossEntropyLoss", "NLLLoss", "BCELoss", "BCEWithLogitsLoss")
 _FAR = 10  # calls between a loss and the product
 
@@ -54,7 +57,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that weighs so."""
     told = set[RawSite | None]()
     for call in history.calls:
-        if plain(call.op) not in _PRODUCTS or len(call.inputs) != 2:
+        if plain(call.op) not in MULTIPLICATIONS or len(call.inputs) != 2:
             continue
         if call.site in told or all(each.shape for each in call.inputs):
             continue
@@ -73,22 +76,19 @@ def _losses_in(history: History, product: Call) -> Iterator[tuple[Call, bool]]:
         if loss is not None:
             yield loss
         made = history.producer(value, use.index) if seen < _FAR else None
-        if made is not None and plain(made.op) in _PRODUCTS:
+        if made is not None and plain(made.op) in MULTIPLICATIONS:
             waiting += [(each, made) for each in made.inputs]
 
 
 def _loss_behind(history: History, value: Value, use: Call) -> tuple[Call, bool] | None:
     """Return the loss over samples that a number was made of, and if by ``exp``."""
     curved = False
-    for _ in range(_FAR):
-        made = history.producer(value, use.index)
-        if made is None or not made.inputs:
-            return None
-        if made.inputs[0].shape:
-            averaged = plain(made.op) in _LOSSES and made.inputs[0].shape[0] > 1
+    for made in islice(behind(history, value, use.index), _FAR):
+        given = made.inputs[0].shape if made.inputs else ()
+        if given:
+            averaged = plain(made.op) in _LOSSES and given[0] > 1
             return (made, curved) if averaged else None
         curved = curved or of_op(made.op) == "exp"
-        value, use = made.inputs[0], made
     return None
 
 

@@ -53,11 +53,9 @@ _MODULE = 0  # instead of an optimizer: ``Module.zero_grad()``
 @rule("GV688", "condition-turned-round", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per condition that leaves out each N-th step."""
-    steps: dict[int, list[OptimizerCall]] = {}
-    for each in learning.steps(history):
-        if each.optimizer in history.program.optimizers:
-            steps.setdefault(each.optimizer, []).append(each)
-    for key, taken in steps.items():
+    for key, taken in learning.steps_of(history).items():
+        if key not in history.program.optimizers:
+            continue
         every = _left_out(_passes_before(history, key, taken))
         where = spot(history, taken[0].site, taken[0].stack) if every else None
         condition = None if where is None else _remainder(where)

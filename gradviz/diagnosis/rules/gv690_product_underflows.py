@@ -64,7 +64,7 @@ def _lost(call: Call) -> int:
 def _hit(history: History, call: Call, zeros: int) -> Hit:
     made = call.outputs[0]
     count = made.summary.count if made.summary is not None else zeros
-    uses = history.uses(made.tensor, call.index)
+    used = next((each.site for each in history.uses(made.tensor, call.index)), None)
     x = in_code(operand_text(history, call.site, _PRODUCTS))
     return Hit(
         f"{zeros} of {count} results of `{history.text(call.site)}` are 0, though no "
@@ -72,8 +72,8 @@ def _hit(history: History, call: Call, zeros: int) -> Hit:
         "Its gradient is 0 there, so nothing learns from it.",
         call.site,
         f"Add logarithms instead: `{x}.log().sum(…)`.",
-        symptom=uses[0].site if uses else call.site,
-        related=(Related("used here", uses[0].site),) if uses else (),
+        symptom=used or call.site,
+        related=(Related("used here", used),),
         nodes=() if made.node is None else (made.node,),
         tensors=(made.tensor,),
         certainty=0.85,

@@ -37,12 +37,11 @@ from collections.abc import Iterator
 
 from gradviz.dependence.cuts import sampled
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import DIFFERENCES, DISTANCES, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite, Value
+from gradviz.program import Call, History, RawSite
 
 _DRAWS = words("rand_like randn_like")
-_COMPARING = words("sub rsub subtract mse_loss l1_loss smooth_l1_loss huber_loss")
 
 
 @rule("GV692", "noise-drawn-twice", "warning")
@@ -56,7 +55,7 @@ def check(history: History) -> Iterator[Hit]:
     behind = history.behind([each for some in roots for each in some])
     for draw in drawn:
         uses = history.uses(draw.outputs[0].tensor) if draw.outputs else []
-        if len(uses) != 1 or plain(uses[0].op) not in _COMPARING:
+        if len(uses) != 1 or plain(uses[0].op) not in DISTANCES | DIFFERENCES:
             continue
         use = uses[0]
         made = {each.tensor for each in use.outputs}
@@ -72,7 +71,7 @@ def _other(history: History, draw: Call, use: Call, drawn: list[Call]) -> Call |
     """Return the draw like the same tensor that what is compared was made of."""
     target = draw.outputs[0].tensor
     guesses = [each for each in use.inputs if each.tensor != target]
-    if len(guesses) != 1 or not _learns(guesses[0]):
+    if len(guesses) != 1 or not (guesses[0].requires_grad and guesses[0].shape):
         return None
     behind = history.behind(guesses, use.index)
     like = {each.tensor for each in draw.inputs}
@@ -81,10 +80,6 @@ def _other(history: History, draw: Call, use: Call, drawn: list[Call]) -> Call |
         if alike and each.outputs and each.outputs[0].tensor in behind:
             return each
     return None
-
-
-def _learns(value: Value) -> bool:
-    return value.requires_grad and bool(value.shape)
 
 
 def _hit(history: History, draw: Call, use: Call, other: Call) -> Hit:

@@ -40,16 +40,17 @@ from dataclasses import dataclass
 from math import isclose
 
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.lineage import ahead, made_through
+from gradviz.dependence.op_families import MULTIPLICATIONS, PICKS, RESHAPES, plain
 from gradviz.dependence.terms import Accounts, Term, multiple_of, multiplier
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
 _SHIFTING = words("add radd clamp clamp_min maximum")
 _SQUARING = words("pow square abs")
-_SCALING = words("mul rmul multiply div truediv neg")
+_SCALING = MULTIPLICATIONS | words("div truediv neg")
 _LAYERS = words("linear addmm conv1d conv2d conv3d")
-_PARTS = words("chunk split unbind getitem select narrow view reshape squeeze")
+_PARTS = PICKS | RESHAPES
 _MOST = 60  # results that are followed to a square
 _FAR = 6  # calls from a logarithm back to the output
 
@@ -90,30 +91,19 @@ def _squared(history: History, call: Call) -> Call | None:
 
 def _is_output(history: History, value: Value, use: Call) -> bool:
     """Tell whether a layer gave a tensor as it is, or a part of it."""
-    before = use.index
-    for _ in range(_FAR):
-        made = history.producer(value, before)
-        if made is None or not made.inputs:
-            return False
-        if plain(made.op) in _LAYERS:
-            return True
-        if plain(made.op) not in _PARTS:
-            return False
-        value, before = made.inputs[0], made.index
-    return False
+    made = made_through(history, value, use.index, _PARTS)
+    return made is not None and plain(made.op) in _LAYERS
 
 
 def _exponential(history: History, squared: Call) -> Call | None:
     """Return the call that takes the same output, perhaps scaled, for a logarithm."""
-    waiting = [squared.inputs[0]]
-    for seen, value in enumerate(waiting):
-        for use in history.uses(value.tensor) if seen < _FAR else ():
-            if plain(use.op) == "exp":
-                return use
-            learnt = [each for each in use.inputs if each.requires_grad]
-            if plain(use.op) in _SCALING and len(learnt) == 1 and use.outputs:
-                waiting.append(use.outputs[0])
-    return None
+    uses = ahead(history, squared.inputs[:1], _is_scaled, most=_FAR)
+    return next((use for _, use in uses if plain(use.op) == "exp"), None)
+
+
+def _is_scaled(_: Value, use: Call) -> bool:
+    learnt = [each for each in use.inputs if each.requires_grad]
+    return plain(use.op) in _SCALING and len(learnt) == 1
 
 
 # ---- the logarithm in a density, and the factor --------------------------------------
@@ -204,14 +194,9 @@ def _lies_behind(
         for call, weight in squares
         if isclose(scale.weight, 2 * sign * weight, rel_tol=1e-4)
     }
-    waiting = list(scale.scaling.outputs) if ends else []
-    for value in waiting:
-        for use in history.uses(value.tensor):
-            if use.index in ends:
-                return use
-            if plain(use.op) != "exp" and len(waiting) < _MOST:
-                waiting += [each for each in use.outputs if each.requires_grad]
-    return None
+    made = scale.scaling.outputs if ends else ()
+    uses = ahead(history, made, lambda _, use: plain(use.op) != "exp")
+    return next((use for _, use in uses if use.index in ends), None)
 
 
 def _mixed(history: History, scale: _Scale, square: Call, term: Term) -> Hit:

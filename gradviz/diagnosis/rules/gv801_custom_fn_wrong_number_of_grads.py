@@ -21,10 +21,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradviz.diagnosis.custom_functions import named, return_place, returned, returns
+from gradviz.diagnosis.custom_functions import (
+    definition,
+    named,
+    refusals,
+    return_place,
+    returned,
+    returns,
+)
 from gradviz.diagnosis.edits.leaves import returns_none
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import CustomFunction, History
+from gradviz.text.words import counted
 
 _ERROR = re.compile(
     r"unction (\w+) returned an incorrect number of gradients "
@@ -35,30 +43,28 @@ _ERROR = re.compile(
 @rule("GV801", "custom-fn-wrong-number-of-grads", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the passes that this error ended."""
-    for event in history.backwards:
-        match = _ERROR.search(event.error or "")
-        custom = named(history, match[1]) if match is not None else None
-        if match is None or custom is None:
+    for event, match in refusals(history, _ERROR):
+        custom = named(history, match[1])
+        if custom is None:
             continue
         expected, got = int(match[2]), int(match[3])
         site, line = return_place(
             history, custom.backward, lambda each, got=got: len(returned(each)) == got
         )
-        forward = (custom.forward, 0) if custom.forward is not None else None
         ends = custom.backward is not None and not returns(history, custom.backward)
-        gave = (
-            "ends without a return" if ends else f"returned {_count(got, 'gradient')}"
-        )
+        gave = f"returned {counted(got, 'gradient')}"
         yield Hit(
             f"{custom.name}.forward takes {_inputs(custom, expected)}, but "
-            f"{custom.name}.backward {gave}. It must return one per input, in their "
-            "order.",
+            f"{custom.name}.backward {'ends without a return' if ends else gave}. It "
+            "must return one per input, in their order.",
             culprit=site,
             line=line,
             fix=f"Return {expected} values, one per input of forward, with None for "
             "each input that is not a tensor or needs no gradient.",
             symptom=event.site,
-            related=(Related("forward takes its inputs here", forward),),
+            related=(
+                Related("forward takes its inputs here", definition(custom.forward)),
+            ),
             explains=True,
             edit=returns_none(site, line, expected - got),
         )
@@ -66,14 +72,10 @@ def check(history: History) -> Iterator[Hit]:
 
 def _inputs(custom: CustomFunction, expected: int) -> str:
     code = custom.forward
-    text = _count(expected, "input")
+    text = counted(expected, "input")
     if code is None:
         return text
     names = code.co_varnames[1 : code.co_argcount]
     if len(names) == expected - 1:  # a forward without ctx, with setup_context
         names = code.co_varnames[: code.co_argcount]
     return f"{text} ({', '.join(names)})" if len(names) == expected else text
-
-
-def _count(number: int, word: str) -> str:
-    return f"1 {word}" if number == 1 else f"{number} {word}s"

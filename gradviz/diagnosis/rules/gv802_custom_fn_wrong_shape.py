@@ -22,9 +22,11 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.diagnosis.custom_functions import (
+    definition,
     named,
     named_at,
     place,
+    refusals,
     return_place,
     returned,
     returns,
@@ -41,16 +43,14 @@ _ERROR = re.compile(
 @rule("GV802", "custom-fn-wrong-shape", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the passes that this error ended."""
-    for event in history.backwards:
-        match = _ERROR.search(event.error or "")
-        custom = named(history, match[1]) if match is not None else None
-        if match is None or custom is None:
+    for event, match in refusals(history, _ERROR):
+        custom = named(history, match[1])
+        if custom is None:
             continue
         name, index = custom.name, int(match[2])
         site, line = return_place(
             history, custom.backward, lambda each, n=index: len(returned(each)) > n
         )
-        forward = (custom.forward, 0) if custom.forward is not None else None
         exchanged = _is_of_another(history, custom, match[3])
         bound = None if exchanged else _bound_at(history, custom, index)
         gave = site
@@ -64,8 +64,8 @@ def check(history: History) -> Iterator[Hit]:
             fix=_fix(match[3], match[4], exchanged),
             symptom=event.site,
             related=(
-                Related("forward takes its inputs here", forward),
-                *([Related("returned here", gave)] if bound is not None else []),
+                Related("forward takes its inputs here", definition(custom.forward)),
+                Related("returned here", gave if bound is not None else None),
             ),
             explains=True,
         )

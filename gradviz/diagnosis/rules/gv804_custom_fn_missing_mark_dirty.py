@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.nesting import within
 from gradviz.diagnosis.edits.leaves import marked_dirty
 from gradviz.diagnosis.edits.writes import receiver
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -34,15 +35,13 @@ def check(history: History) -> Iterator[Hit]:
         for each in history.program.functions
         if each.forward is not None and "mark_dirty" not in each.forward.co_names
     }
-    applied = {call.index: call for call in history.calls if call.op in silent}
-    for call in history.calls:
-        outer = applied.get(call.within) if call.within is not None else None
-        if outer is None or not call.writes:
-            continue
-        written = {write.storage for write in call.writes}
-        for value in outer.inputs:
-            if value.requires_grad and value.storage in written:
-                yield _hit(history, silent[outer.op], outer, call, value)
+    for outer in history.calls if silent else ():
+        inside = within(history).get(outer.index, ()) if outer.op in silent else ()
+        for call in inside:
+            written = {write.storage for write in call.writes}
+            for value in outer.inputs:
+                if value.requires_grad and value.storage in written:
+                    yield _hit(history, silent[outer.op], outer, call, value)
 
 
 def _hit(

@@ -20,28 +20,26 @@ References
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence.draws import draws
-from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.nesting import within
+from gradviz.dependence.op_families import STEPS, plain
 from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.custom_functions import (
     custom_nodes,
     has_failed,
+    named_at,
     place,
     return_place,
     returned,
     returns,
 )
-from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
-from gradviz.program import Call, CustomFunction, DerivativeCheck, History, RawSite
+from gradviz.program import CustomFunction, DerivativeCheck, History, RawSite
 
 _FLAT = 1e-6  # of a slope
-_STEPS = words("round floor ceil trunc sign sgn fix heaviside")
 
 
 @rule("GV806", "custom-fn-wrong-formula", "error")
@@ -50,9 +48,11 @@ def check(history: History) -> Iterator[Hit]:
     found = [(custom, node.site) for node, custom in custom_nodes(history)]
     found += [(custom, None) for custom in history.program.functions]
     seen: set[object] = set()
-    inner = _inner(history)
-    random = {name for name, calls in inner.items() if any(map(draws, calls))}
-    stepped = {name for name, calls in inner.items() if any(map(_is_step, calls))}
+    random, stepped = set[str](), set[str]()
+    for applied in history.calls if found else ():
+        for call in within(history).get(applied.index, ()):
+            random |= {applied.op} if draws(call) else set()
+            stepped |= {applied.op} if plain(call.op) in STEPS else set()
     for custom, site in found:
         checked = custom.check
         deaf = checked is not None and checked.unmoved
@@ -163,21 +163,6 @@ def _answer(history: History, custom: CustomFunction, number: int) -> str:
     return in_code(ast.unparse(nodes[0])) if len(nodes) == 1 else "…"
 
 
-def _inner(history: History) -> dict[str, list[Call]]:
-    """Return the calls that a forward function made, by the name of its Function."""
-    found: dict[str, list[Call]] = defaultdict(list)
-    for call in history.calls:
-        outer = None if call.within is None else history.call_at(call.within)
-        if outer is not None:
-            found[outer.op].append(call)
-    return found
-
-
-def _is_step(call: Call) -> bool:
-    """Tell whether a call has a derivative of 0, and jumps: between, none is right."""
-    return plain(call.op) in _STEPS
-
-
 def _passes_flat(checked: DerivativeCheck) -> bool:
     """Whether backward differs only where forward is flat: a clamp may want that."""
     return bool(checked.entries) and all(
@@ -197,28 +182,9 @@ def _formula(
     history: History, custom: CustomFunction, index: int
 ) -> tuple[RawSite | None, int | None]:
     """Return the line that computes a gradient: a return, or what it names."""
-    code = custom.backward
-    function = history.places.function(code) if code is not None else None
-    if code is None or not isinstance(function, ast.FunctionDef):
-        return return_place(history, code)
-    statements = [each for each in own_nodes(function) if isinstance(each, ast.Return)]
-    fitting = [each for each in statements if index < len(returned(each))]
-    value = returned(fitting[-1])[index] if fitting else None
-    if isinstance(value, ast.Name):
-        assigned = [
-            each
-            for each in own_nodes(function)
-            if isinstance(each, ast.Assign | ast.AugAssign)
-            and value.id in _assigned(each)
-        ]
-        if len(assigned) == 1:
-            return place(history, code, assigned[0].lineno)
+    code, given = custom.backward, map(returned, returns(history, custom.backward))
+    values = [each[index] for each in given if index < len(each)]
+    line = named_at(history, code, values[-1]) if values else None
+    if code is not None and line is not None:
+        return place(history, code, line)
     return return_place(history, code, lambda each: index < len(returned(each)))
-
-
-def _assigned(statement: ast.Assign | ast.AugAssign) -> list[str]:
-    """Return the plain names that an assignment sets."""
-    targets = (
-        statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    )
-    return [each.id for each in targets if isinstance(each, ast.Name)]

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 from gradviz.diagnosis.custom_functions import (
+    definition,
     place,
     second_pass,
     twice_differentiated,
@@ -35,11 +36,8 @@ from gradviz.program import History, RawSite
 @rule("GV807", "custom-fn-once-differentiable", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the decorators that stand in the way of a second derivative."""
-    for first, node in twice_differentiated(history):
-        custom = node.custom
-        if custom is None or not custom.once_differentiable:
-            continue
-        second = second_pass(history, first)
+    for first, node, custom in twice_differentiated(history):
+        second = second_pass(history, first) if custom.once_differentiable else None
         if second is None:
             continue
         site, line = _decorator(history, custom.backward)
@@ -66,12 +64,8 @@ def check(history: History) -> Iterator[Hit]:
 def _decorator(
     history: History, code: CodeType | None
 ) -> tuple[RawSite | None, int | None]:
-    if code is None:
-        return None, None
-    function = history.places.function(code)
-    for each in (
-        function.decorator_list if isinstance(function, ast.FunctionDef) else ()
-    ):
-        if "once_differentiable" in ast.unparse(each):
+    function = None if code is None else history.places.function(code)
+    for each in getattr(function, "decorator_list", ()):
+        if code is not None and "once_differentiable" in ast.unparse(each):
             return place(history, code, each.lineno)
-    return (code, 0), None
+    return definition(code), None

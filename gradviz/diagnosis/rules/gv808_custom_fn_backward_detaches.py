@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.nesting import by_function
 from gradviz.diagnosis.custom_functions import second_pass, twice_differentiated
 from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.edits.remedy import first_of
@@ -41,9 +42,8 @@ _CUTS = ("detach", "detach_", "data.get", "item", "tolist", "numpy", "__array__"
 @rule("GV808", "custom-fn-backward-detaches", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield the cuts inside backward functions that were differentiated."""
-    for first, node in twice_differentiated(history):
-        custom = node.custom
-        if custom is None or custom.once_differentiable:
+    for first, node, custom in twice_differentiated(history):
+        if custom.once_differentiable:
             continue
         second = second_pass(history, first)
         cuts = [*_in_backward(history, first, custom), *_saved(history, node, custom)]
@@ -98,11 +98,7 @@ def _saved(history: History, node: Node, custom: CustomFunction) -> Iterator[Eve
     """Yield the calls of forward that detached what the node then saved."""
     saved = {each.value.tensor for each in node.saved}
     saved |= {each.value.tensor for each in custom.attributes}
-    for call in history.calls:
-        if (
-            call.site is not None
-            and call.site[0] is custom.forward
-            and call.op in ("detach", "data.get")
-            and any(value.tensor in saved for value in call.outputs)
-        ):
+    for call in by_function(history).get(custom.forward, ()):
+        cuts = call.op in ("detach", "data.get")
+        if cuts and any(value.tensor in saved for value in call.outputs):
             yield call

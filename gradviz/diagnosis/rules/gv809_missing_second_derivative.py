@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator
 
 from gradviz.dependence.op_families import function_of
+from gradviz.diagnosis.custom_functions import refusals
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, History, Node
 
@@ -31,10 +32,7 @@ _ERROR = re.compile(r"derivative for '(\w+)' is not implemented")
 @rule("GV809", "missing-second-derivative", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the passes that this error ended."""
-    for event in history.backwards:
-        match = _ERROR.search(event.error or "")
-        if match is None:
-            continue
+    for event, match in refusals(history, _ERROR):
         op = re.sub(r"(_double)?_backward$", "", match[1].strip("_")).strip("_")
         node, first = _forward(history, event, op)
         if node is None or first is None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.learning import created_at
 from gradviz.diagnosis.custom_functions import is_wrong
 from gradviz.diagnosis.decisions.decision import Decision, of_option
 from gradviz.diagnosis.edits.leaves import in_double
@@ -43,9 +44,8 @@ def check(history: History) -> Iterator[Hit]:
         if not coarse or is_wrong(history):
             continue
         value = coarse[0]
-        facts = history.program.tensors.get(value.tensor)
         maker = origin(history, value, call.index)
-        chosen = Decision(facts.made if facts else None)
+        chosen = Decision(created_at(history, value.tensor))
         if maker is not None:
             chosen = of_option(history, maker, "dtype")
         made = chosen.site
@@ -68,9 +68,6 @@ def check(history: History) -> Iterator[Hit]:
 def failed_checks(history: History) -> Iterator[Call]:
     """Yield the gradient checks that raised or returned False."""
     for call in history.calls:
-        if call.op in _CHECKS and (call.result is False or _disagrees(call.error)):
+        disagrees = (call.error or "").startswith("GradcheckError")
+        if call.op in _CHECKS and (call.result is False or disagrees):
             yield call
-
-
-def _disagrees(error: str | None) -> bool:
-    return error is not None and error.startswith("GradcheckError")

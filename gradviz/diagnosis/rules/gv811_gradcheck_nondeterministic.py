@@ -18,9 +18,10 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradviz.dependence.draws import draws
+from gradviz.dependence.nesting import by_function, within
 from gradviz.dependence.op_families import numbers_in
 from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.frames import spot
@@ -36,7 +37,7 @@ from gradviz.program import Call, History, RawSite
 def check(history: History) -> Iterator[Hit]:
     """Yield the draws inside of failed checks."""
     for call in failed_checks(history):
-        drawn = _drawn(history, call)
+        drawn = next(filter(draws, _inside(history, call)), None)
         site, line = (drawn.site, None) if drawn else _changing_line(history, call)
         if site is None:
             continue
@@ -52,25 +53,18 @@ def check(history: History) -> Iterator[Hit]:
             symptom=call.site,
             related=(
                 Related("checked here", call.site),
-                *([Related("drawn here", site)] if chosen != site else []),
+                Related("drawn here", site if chosen != site else None),
             ),
             explains=True,
             certainty=0.9,
         )
 
 
-def _inside(history: History, check: Call) -> list[Call]:
-    """Return the calls that a check made."""
-    inside, calls = {check.index}, list[Call]()
-    for call in history.calls:
-        if call.within in inside:
-            inside.add(call.index)
-            calls.append(call)
-    return calls
-
-
-def _drawn(history: History, check: Call) -> Call | None:
-    return next(filter(draws, _inside(history, check)), None)
+def _inside(history: History, check: Call) -> Iterator[Call]:
+    """Yield the calls that a check made, and those inside of them."""
+    for call in within(history).get(check.index, ()):
+        yield call
+        yield from _inside(history, call)
 
 
 def _chosen(history: History, drawn: Call, check: Call) -> RawSite | None:
@@ -101,7 +95,7 @@ def _changing_line(history: History, check: Call) -> tuple[RawSite | None, int |
     return site, line
 
 
-def _changing(calls: list[Call]) -> RawSite | None:
+def _changing(calls: Iterable[Call]) -> RawSite | None:
     """Return the line whose plain numbers are others in each run of the function.
 
     Lines that run more often than the first one are in a loop, where numbers change.
@@ -119,12 +113,9 @@ def _changing(calls: list[Call]) -> RawSite | None:
 
 def _backward_draw(history: History) -> tuple[RawSite | None, int | None]:
     """Return the draw in the backward of a Function of the user."""
-    codes = {each.backward for each in history.program.functions if each.backward}
-    for call in history.calls:
-        if call.site is not None and call.site[0] in codes and draws(call):
-            return call.site, None
+    codes = [each.backward for each in history.program.functions if each.backward]
     for code in codes:
-        site, line = foreign_draw(history, code, also=("torch",))
-        if site is not None:
-            return site, line
-    return None, None
+        for call in filter(draws, by_function(history).get(code, ())):
+            return call.site, None
+    found = (foreign_draw(history, code, also=("torch",)) for code in codes)
+    return next((each for each in found if each[0] is not None), (None, None))

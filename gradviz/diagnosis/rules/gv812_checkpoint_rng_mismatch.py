@@ -25,49 +25,35 @@ from types import CodeType
 
 from gradviz.dependence.alike import same_numbers
 from gradviz.dependence.draws import draws
+from gradviz.dependence.nesting import within
 from gradviz.diagnosis.edits.calls import without_keyword
 from gradviz.diagnosis.random_draws import foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite, Value, following
+from gradviz.program import Call, History, RawSite, Value
 
 
 @rule("GV812", "checkpoint-rng-mismatch", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the checkpoints whose two runs differ."""
-    inside: dict[int, list[Call]] = {}
-    for call in history.calls:
-        if call.within is not None:
-            inside.setdefault(call.within, []).append(call)
+    inside = within(history)
     for call in history.calls:
         if call.op != "checkpoint":
             continue
         runs = inside.get(call.index, [])
         first = [each for each in runs if each.op != "recompute"]
-        if not _is_told(history, call, first):
+        # A reentrant first run has no graph: of a step in brief, it may lack calls.
+        if not (any(e.nodes for e in first) or history.is_told_in_full(call.index)):
             continue
         for again in (each for each in runs if each.op == "recompute"):
             second = inside.get(again.index, [])
             both = (call, first), (again, second)
             pair = _difference(call, *_comparable(history, *both))
             if pair is not None:
-                yield _hit(history, call, again, *pair, _is_new(pair[1], first))
+                known = {(each.op, each.site) for each in first}
+                new = (pair[1].op, pair[1].site) not in known
+                yield _hit(history, call, again, *pair, new)
                 break
-    yield from _own(history, inside)
-
-
-def _is_told(history: History, outer: Call, first: list[Call]) -> bool:
-    """Tell whether the log has all calls of a first run.
-
-    The reentrant one runs without a graph; of a step that was looked at in brief, calls
-    without one may be missing.
-    """
-    return any(call.nodes for call in first) or _is_whole(history, outer)
-
-
-def _is_whole(history: History, outer: Call) -> bool:
-    """Tell whether the step of a checkpointed call was looked at in full."""
-    passes = following(history.backwards, outer.index)
-    return not passes or passes[0].whole
+    yield from _own(history)
 
 
 def _comparable(
@@ -81,7 +67,7 @@ def _comparable(
     step that was looked at in brief, none beside the graph are sure to be there.
     """
     all_made = all(any(call.nodes for call in run) for _, run in runs)
-    whole = _is_whole(history, runs[0][0])
+    whole = history.is_told_in_full(runs[0][0].index)
     for outer, run in runs:
         yield [
             call
@@ -110,11 +96,6 @@ def _difference(
             if not _alike(old, new):
                 return before, after
     return None
-
-
-def _is_new(call: Call, first: list[Call]) -> bool:
-    """Return whether only the second run makes a call like this."""
-    return (call.op, call.site) not in {(each.op, each.site) for each in first}
 
 
 def _alike(old: Value, new: Value) -> bool:
@@ -162,14 +143,14 @@ def _hit(
     )
 
 
-def _own(history: History, inside: dict[int, list[Call]]) -> Iterator[Hit]:
+def _own(history: History) -> Iterator[Hit]:
     """Yield the Functions of the user whose backward runs a random forward again."""
     functions = {each.name: each for each in history.program.functions}
     for applied in history.calls:
         custom = functions.get(applied.op)
         if custom is None:
             continue
-        for draw in filter(draws, inside.get(applied.index, [])):
+        for draw in filter(draws, within(history).get(applied.index, [])):
             again = _again(history, custom.backward, draw)
             if again is None:
                 continue

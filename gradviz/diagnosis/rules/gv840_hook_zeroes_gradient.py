@@ -34,20 +34,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gradviz.dependence.nesting import by_function, modules_around
 from gradviz.diagnosis._gradient_sharing import consumers
 from gradviz.diagnosis.custom_functions import return_place
 from gradviz.diagnosis.decisions.selections import Selection, empty_selection
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import any_nonzero
-from gradviz.program import (
-    Backward,
-    History,
-    HookRan,
-    HookRegistered,
-    ModuleCall,
-    RawSite,
-)
+from gradviz.program import Backward, History, HookRan, HookRegistered, RawSite
 
 _OF_MODULE = "module_full_backward"
 _WRAPPER = "BackwardHookFunction"  # the node that a module's hooks sit on
@@ -125,10 +119,7 @@ def _of_modules(history: History) -> Iterator[Hit]:
 def _modules(history: History, node: int) -> Iterator[int]:
     """Yield the modules around what was computed from a node, innermost first."""
     for user, _ in consumers(history).get((node, 0), ()):
-        call = history.at(user.module)
-        while isinstance(call, ModuleCall):
-            yield call.module
-            call = history.at(call.parent)
+        yield from (each.module for each in modules_around(history, user.module))
 
 
 def _node_of(history: History, backward: Backward, hook: HookRegistered) -> int | None:
@@ -171,9 +162,7 @@ def _hit(history: History, name: str, hook: HookRegistered) -> Hit:
 
 def _selection(history: History, hook: HookRegistered) -> Selection | None:
     """Return why what a hook multiplies a gradient with is 0 all over."""
-    for call in history.calls:
-        if call.site is None or call.site[0] is not hook.code:
-            continue
+    for call in by_function(history).get(hook.code, ()):
         for each in call.inputs:
             summary = each.summary
             if summary is not None and summary.zeros == summary.count:
@@ -185,8 +174,8 @@ def _selection(history: History, hook: HookRegistered) -> Selection | None:
 
 def _place(history: History, hook: HookRegistered) -> tuple[RawSite | None, int | None]:
     """Return the line of a hook that writes the gradient, or returns another one."""
-    for call in history.calls:
-        if call.writes and call.site is not None and call.site[0] is hook.code:
+    for call in by_function(history).get(hook.code, ()):
+        if call.writes:
             return call.site, None
     site, line = return_place(history, hook.code)
     return (hook.site, None) if site is None else (site, line)

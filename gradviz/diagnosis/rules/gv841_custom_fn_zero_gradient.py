@@ -40,6 +40,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 from gradviz.dependence import learning
+from gradviz.dependence.nesting import by_function
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.custom_functions import return_place
@@ -108,12 +109,10 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
 
 def _written_into_copy(history: History, backward: CodeType | None) -> Call | None:
     """Return the call of a backward that fills a copy of elements and drops it."""
-    for call in history.calls:
-        if call.site is None or call.site[0] is not backward or not call.writes:
-            continue
-        written = call.inputs[0]
-        made = history.producer(written, call.index)
-        if made is None or plain(made.op) != "getitem" or not made.inputs:
+    for call in by_function(history).get(backward, ()):
+        written = call.inputs[0] if call.writes else None
+        made = None if written is None else history.producer(written, call.index)
+        if written is None or made is None or plain(made.op) != "getitem":
             continue
         is_copy = made.inputs[0].storage != written.storage
         if is_copy and not history.uses(written.tensor, after=call.index):

@@ -42,7 +42,7 @@ import ast
 from collections.abc import Iterator
 from types import CodeType
 
-from gradviz.diagnosis.custom_functions import place, return_place
+from gradviz.diagnosis.custom_functions import definition, place, return_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, CustomFunction, History, Raised
 
@@ -67,16 +67,16 @@ def check(history: History) -> Iterator[Hit]:
         site, line = return_place(history, custom.backward)
         if site is None or line is None:
             continue  # the library's own
-        forward = None if custom.forward is None else (custom.forward, 0)
         yield Hit(
-            f"What {custom.name}.backward returned was refused: "
-            f"{event.error.strip().splitlines()[0].partition(': ')[2]}.",
+            f"What {custom.name}.backward returned was refused: {_said(event.error)}.",
             culprit=site,
             line=line,
             fix="Return one value per input of forward, in their order: a tensor for "
             "each that requires grad, and None for the others.",
             symptom=event.site,
-            related=(Related("forward takes its inputs here", forward),),
+            related=(
+                Related("forward takes its inputs here", definition(custom.forward)),
+            ),
             explains=True,
             certainty=_CERTAINTY,
         )
@@ -89,8 +89,7 @@ def _applied(history: History) -> Iterator[Hit]:
     custom = None if call is None else functions.get(call.op)
     if call is None or custom is None or _is_inside(history, custom.forward):
         return
-    error = str(call.error).partition(": ")[2]
-    code = custom.forward
+    error, code = _said(str(call.error)), custom.forward
     if code is not None and _not_entered(str(call.error)):
         yield _parameters(history, call, code, custom, _PER_INPUT)
         return
@@ -124,6 +123,11 @@ _PER_INPUT = (
 _PER_OUTPUT = "Write `ctx` first, then one gradient for each output of forward."
 
 
+def _said(error: str) -> str:
+    """Return the first line of an error, without its class."""
+    return error.strip().splitlines()[0].partition(": ")[2]
+
+
 def _not_entered(error: str) -> bool:
     """Tell whether a function was called with other arguments than it takes."""
     words = ("() takes ", "() missing ", "() got ")
@@ -138,9 +142,9 @@ def _parameters(
     fix: str,
 ) -> Hit:
     function = history.places.function(code)
-    error = str(event.error).strip().splitlines()[0].partition(": ")[2]
     return Hit(
-        f"{custom.name}.{code.co_name} does not take what autograd gives it: {error}.",
+        f"{custom.name}.{code.co_name} does not take what autograd gives it: "
+        f"{_said(str(event.error))}.",
         culprit=(code, 0),
         line=None if function is None else function.lineno,
         fix=fix,

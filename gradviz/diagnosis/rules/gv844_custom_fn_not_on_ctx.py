@@ -85,6 +85,11 @@ class _Read:
         found = [each for each in self.owner.body if isinstance(each, ast.FunctionDef)]
         return [each for each in found if each.name in names]
 
+    @property
+    def applied_here(self) -> Related:
+        """The line that applied the Function."""
+        return Related("applied here", self.applied.site if self.applied else None)
+
     def set_on_ctx(self) -> list[ast.Attribute]:
         """Return where forward, or ``setup_context``, sets attributes of its ctx."""
         return _set_in(self.method("forward", "setup_context"))
@@ -111,11 +116,10 @@ def _read(history: History, raised: Raised) -> _Read | None:
     """Return what the line that raised reads of the ctx of its function."""
     site = raised.site
     where = spot(history, site)
-    for custom in history.program.functions if site and where else ():
-        if site is None or where is None:
-            break
-        owner = where.source.owner(where.node)
-        scope = where.scope
+    if site is None or where is None:
+        return None
+    owner, scope = where.source.owner(where.node), where.scope
+    for custom in history.program.functions:
         if site[0] not in (custom.backward, custom.forward) or owner is None:
             continue
         names = parameters(scope) if isinstance(scope, ast.FunctionDef) else []
@@ -222,7 +226,6 @@ def _not_kept(history: History, read: _Read) -> Hit:
         if takes and name in takes[0] and code is not None:
             site, line = place(history, code, _ending(history, read))
             fix = f"Write `ctx.{name} = {name}` before this line."
-    applied = None if read.applied is None else read.applied.site
     return Hit(
         message,
         site,
@@ -231,7 +234,7 @@ def _not_kept(history: History, read: _Read) -> Hit:
         symptom=read.site,
         related=(
             Related("read here", None if site is read.site else read.site),
-            Related("applied here", applied),
+            read.applied_here,
         ),
         explains=True,
         certainty=_CERTAINTY,
@@ -256,7 +259,6 @@ def _unpacked(history: History, raised: Raised, read: _Read) -> Iterator[Hit]:
     ]
     saves = f"saves with `{read.where.source.of(calls[-1])}`" if calls else "saves none"
     line = f" (line {calls[-1].lineno})" if calls else ""
-    applied = None if read.applied is None else read.applied.site
     yield Hit(
         f"{read.custom.name}.backward takes apart `ctx.saved_tensors`, and forward "
         f"{saves}{line}: {raised.text.strip().splitlines()[0]}.",
@@ -264,7 +266,7 @@ def _unpacked(history: History, raised: Raised, read: _Read) -> Iterator[Hit]:
         "Call `ctx.save_for_backward(…)` once in forward, with the tensors that are "
         "taken here, in this order.",
         symptom=read.site,
-        related=(Related("applied here", applied),),
+        related=(read.applied_here,),
         explains=True,
         certainty=_CERTAINTY,
     )

@@ -46,7 +46,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.dependence.flow import words
+from gradviz.dependence.flow import INDEPENDENT, words
+from gradviz.dependence.op_families import STEPS
 from gradviz.diagnosis.custom_functions import place, twice_differentiated
 from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.edits.syntax import called
@@ -62,10 +63,10 @@ from gradviz.program import (
     following,
 )
 
-_STEPS = words(
-    "sign sgn round floor ceil trunc fix floor_divide heaviside bernoulli "
-    "eq ne gt ge lt le argmax argmin detach data.get numel size shape.get "
-    "zeros_like ones_like full_like empty_like rand_like randn_like"
+_FLAT = (
+    INDEPENDENT
+    | STEPS
+    | words("bernoulli eq ne gt ge lt le argmax argmin detach data.get numel")
 )  # without a derivative
 
 
@@ -73,11 +74,9 @@ _STEPS = words(
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per Function."""
     told = set[str]()
-    for first, node in twice_differentiated(history):
-        custom, applied = node.custom, history.maker(node)
-        if custom is None or applied is None or custom.name in told:
-            continue
-        if custom.once_differentiable:
+    for first, node, custom in twice_differentiated(history):
+        applied = history.maker(node)
+        if applied is None or custom.once_differentiable or custom.name in told:
             continue
         for value, made in _intermediates(history, node, custom, applied):
             used, second = _used(history, first, custom, applied, value.tensor)
@@ -91,10 +90,7 @@ def _intermediates(
     history: History, node: Node, custom: CustomFunction, applied: Call
 ) -> Iterator[tuple[Value, Call]]:
     """Yield what a forward saved and computed itself of what needs a gradient."""
-    saved = [
-        *(each.value for each in node.saved),
-        *(a.value for a in custom.attributes),
-    ]
+    saved = [each.value for each in (*node.saved, *custom.attributes)]
     known = {each.tensor for each in (*applied.inputs, *applied.outputs)}
     needs = {each.tensor for each in applied.inputs if each.requires_grad}
     for value in saved:
@@ -121,7 +117,7 @@ def _depends(history: History, tensor: int, on: set[int], applied: Call) -> bool
         made = None if key in seen or key in on else history.producer(key)
         seen.add(key)
         if made is not None and made.within == applied.index:
-            if made.op in _STEPS:
+            if made.op in _FLAT:
                 return False
             waiting += [each.tensor for each in made.inputs]
     return found
@@ -192,7 +188,7 @@ def _saved_at(
     """Return the line of a forward that puts a name on its ctx."""
     code = custom.forward
     function = None if code is None else history.places.function(code)
-    if code is None or not isinstance(function, ast.FunctionDef):
+    if code is None or function is None:
         return None, None
     for each in own_nodes(function):
         kept = isinstance(each, ast.Assign) and any(

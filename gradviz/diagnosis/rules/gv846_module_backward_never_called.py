@@ -56,15 +56,15 @@ from gradviz.dependence.op_families import plain
 from gradviz.diagnosis._words import shortened
 from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.decisions.frames import parameters
-from gradviz.diagnosis.decisions.sites import codes, functions, line_of
-from gradviz.diagnosis.edits.syntax import Source, called, source_of
+from gradviz.diagnosis.decisions.sites import codes, line_of, sources_of
+from gradviz.diagnosis.edits.syntax import Source, called
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import passes_through
 from gradviz.diagnosis.rules._module_backwards import (
     Layer,
     layers_with_backward,
 )
-from gradviz.program import Backward, History, RawSite
+from gradviz.program import Backward, History, RawSite, following
 from gradviz.program.places import first_line
 
 _IDENTITIES = frozenset(("view_as", "view", "clone", "alias", "contiguous", "identity"))
@@ -97,7 +97,7 @@ def _walked(history: History, layer: Layer) -> Backward | None:
     takes = any(value.requires_grad for call in layer.inside for value in call.inputs)
     if nodes or (layer.inside and not takes):
         return None
-    after = (e for e in history.backwards if e.index > layer.ran[0].index)
+    after = following(history.backwards, layer.ran[0].index)
     return next((each for each in after if each.error is None), None)
 
 
@@ -108,12 +108,9 @@ def _may_run(history: History, layer: Layer) -> bool:
     if place in seen or _has_hooks(layer):
         return True
     passes = {line_of(each.site) for each in history.backwards if each.site}
-    files = {code.co_filename for code in functions(history)} | {layer.source.file}
-    sources = (source_of(history, file) for file in files)
     return any(
         _is_handed_on(source, each) or _is_given(source, each, passes)
-        for source in sources
-        if source is not None
+        for source in sources_of(history)
         for each in ast.walk(source.tree)
         if isinstance(each, ast.Attribute) and each.attr == "backward"
     )
