@@ -25,7 +25,14 @@ from gradviz.dependence.axis_padding import Filling
 from gradviz.dependence.axis_samples import Loaders
 from gradviz.dependence.axis_views import Mix, mixed_in, reshaped, taken_again
 from gradviz.dependence.flow import dimension, words
-from gradviz.dependence.op_families import RESHAPES, plain
+from gradviz.dependence.op_families import (
+    BINARY_LOSSES,
+    CLASS_LOSSES,
+    DISTANCES,
+    RECURRENT,
+    RESHAPES,
+    plain,
+)
 from gradviz.program import Backward, Call, Event, History, ModuleCall, Value
 
 MOST_CALLS = 20_000
@@ -34,20 +41,16 @@ MOST_CALLS = 20_000
 MOST_LATER = 4_000
 """Calls that are followed from there on: steps do the same with their axes."""
 
-_SEQUENCE_OPS = words("lstm gru rnn_tanh rnn_relu")
 _SEQUENCE_LAYERS = words("LSTM GRU RNN")
-_COMPARING = words(
-    "sub rsub subtract eq mse_loss l1_loss smooth_l1_loss huber_loss kl_div "
-    "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy nll_loss "
-    "nll_loss_nd nll_loss2d gaussian_nll_loss poisson_nll_loss soft_margin_loss "
-    "multilabel_soft_margin_loss hinge_embedding_loss"
+_COMPARING = (
+    DISTANCES | CLASS_LOSSES | BINARY_LOSSES | words("sub rsub subtract eq kl_div")
+    | words("gaussian_nll_loss poisson_nll_loss soft_margin_loss hinge_embedding_loss")
+    | words("multilabel_soft_margin_loss")
+)  # fmt: skip
+_FEATURES = RECURRENT | words("linear multi_head_attention_forward")
+_PLACED = _FEATURES | words(
+    "matmul bmm mm conv1d conv2d conv3d convolution softmax log_softmax einsum baddbmm"
 )
-_OF_CLASSES = words("cross_entropy nll_loss nll_loss_nd nll_loss2d")
-_PLACED = words(
-    "matmul bmm mm conv1d conv2d conv3d convolution softmax log_softmax einsum baddbmm "
-    "linear multi_head_attention_forward lstm gru rnn_tanh rnn_relu"
-)
-_FEATURES = words("linear multi_head_attention_forward lstm gru rnn_tanh rnn_relu")
 _OWN = words("zeros_like ones_like full_like empty_like")
 _MOST_MEETINGS = 4_000
 
@@ -102,7 +105,7 @@ class _Walk:
             return
         name = plain(call.op)
         layer = self._layers.get(call.module) if call.module is not None else None
-        if layer is not None and name not in _SEQUENCE_OPS:
+        if layer is not None and name not in RECURRENT:
             self._step(layer, call, name)
             return
         if call.writes:
@@ -160,7 +163,7 @@ class _Walk:
             return [None] * count
         if name in ("softmax", "log_softmax"):
             return [self._normalised(call)]
-        if name in _SEQUENCE_OPS:
+        if name in RECURRENT:
             return self._sequence(call)
         if name == "multi_head_attention_forward":
             return self._attention(call)
@@ -426,7 +429,7 @@ class _Walk:
     def _meet(self, call: Call, name: str, one: Value, other: Value) -> None:
         a, b = self.get(one), self.get(other)
         pairs: list[tuple[Dim, Dim]] = []
-        if name in _OF_CLASSES and one.shape != other.shape:
+        if name in CLASS_LOSSES and one.shape != other.shape:
             if len(a) == len(b) + 1 and a:
                 lead = (a[0],) if len(a) > 1 else ()
                 pairs = list(zip((*lead, *a[2:]), b, strict=False))
@@ -480,7 +483,7 @@ def _of_states(mix: Mix) -> bool:
     """Tell whether a view takes the samples of a sequence layer's states apart."""
     made = {axis.call for factor in mix.before for axis in factor.axes}
     layers = {each.op for each in made if each is not None}
-    return mix.swapped is not None and not _SEQUENCE_OPS.isdisjoint(map(plain, layers))
+    return mix.swapped is not None and not RECURRENT.isdisjoint(map(plain, layers))
 
 
 @dataclass(slots=True, eq=False)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from gradviz.dependence.axes import Axis, Dims, axes_in
 from gradviz.dependence.axis_walk import axes_of
-from gradviz.dependence.flow import words
 from gradviz.dependence.learning import once
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import LAYERS, RECURRENT, plain
 from gradviz.program import History, Value
 
-_LAYERS = words(
-    "linear addmm conv1d conv2d conv3d convolution embedding lstm gru rnn_tanh rnn_relu"
-)
+_LAYERS = LAYERS | RECURRENT | {"embedding"}
 
 
 @once

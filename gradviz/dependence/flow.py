@@ -17,6 +17,13 @@ from gradviz.dependence.numbers import (
     is_foreign,
     numbers_in,
 )
+from gradviz.dependence.op_families import (
+    BINARY_LOSSES,
+    CLASS_LOSSES,
+    DIFFERENCES,
+    DISTANCES,
+    words,
+)
 from gradviz.program import SHAPED_LIKE, Call, History, RawSite, Value
 
 
@@ -50,15 +57,6 @@ def meeting(call: Call) -> Callable[[Value], bool]:
     return lambda operand: len(learn) > (operand.tensor in learn)
 
 
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text, for tables of names.
-
-    >>> sorted(words("sub add"))
-    ['add', 'sub']
-    """
-    return frozenset(text.split())
-
-
 NUMBERS = words("item tolist float int index bool complex")
 ARRAYS = words("numpy array")
 ENTRIES = words(
@@ -68,11 +66,10 @@ ENTRIES = words(
 
 PICKING = words("getitem select narrow roll")
 
-_COMPARISONS = words(
-    "sub rsub subtract dist pairwise_distance cross_entropy kl_div "
-    "cosine_similarity gather mse_loss binary_cross_entropy "
-    "binary_cross_entropy_with_logits"
-)
+_COMPARISONS = (
+    DIFFERENCES | DISTANCES | CLASS_LOSSES | BINARY_LOSSES
+    | words("dist pairwise_distance kl_div cosine_similarity gather")
+)  # fmt: skip
 INDEPENDENT = SHAPED_LIKE | words(
     "requires_grad_ requires_grad.set grad.get shape.get size grad_fn.get"
 )

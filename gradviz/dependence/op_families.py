@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
-from gradviz.dependence.flow import words
 from gradviz.program import Call
 
 Family: TypeAlias = Literal[
@@ -39,6 +38,16 @@ _FAMILY: dict[str, Family] = {
     name: family for family, names in _MEMBERS.items() for name in names.split()
 }
 
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, for tables of names.
+
+    >>> sorted(words("sub add"))
+    ['add', 'sub']
+    """
+    return frozenset(text.split())
+
+
 RESHAPES = words(
     "view reshape flatten unflatten squeeze unsqueeze ravel view_as reshape_as "
     "unsafe_view"
@@ -68,6 +77,14 @@ DISTANCES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
 
 CLASS_LOSSES = words("cross_entropy cross_entropy_loss nll_loss nll_loss_nd nll_loss2d")
 BINARY_LOSSES = words("binary_cross_entropy binary_cross_entropy_with_logits")
+LAYERS = words("linear addmm conv1d conv2d conv3d convolution")
+"""Calls that multiply what they are given with weights, and add it up."""
+
+RECURRENT = words("lstm gru rnn_tanh rnn_relu")
+ACTIVATIONS = words(
+    "relu relu6 leaky_relu rrelu elu selu celu silu gelu mish softplus logsigmoid "
+    "sigmoid tanh hardtanh hardswish hardsigmoid threshold"
+)
 NORMS = words("norm vector_norm linalg_norm linalg_vector_norm")
 STEPS = words("round floor ceil trunc sign sgn fix heaviside floor_divide")
 """Calls whose results jump: their derivative is 0, or made up."""

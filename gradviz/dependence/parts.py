@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import LAYERS, plain
 from gradviz.program import Call, History, Value
 
-_LAYERS = ("linear", "addmm", "conv1d", "conv2d", "conv3d")
+_LAYERS = LAYERS - {"convolution"}  # which does not say how many places a result has
 _MOST = 200_000  # elements of a result whose parts are told apart
 _VIEWS = 40  # views of one result that are followed
 

@@ -10,13 +10,12 @@ from gradviz.dependence.axis_facts import Axes
 from gradviz.dependence.axis_ops import reduced
 from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import LAYERS, plain
 from gradviz.program import Call, History, Value
 
 _REDUCTIONS = words("sum mean nanmean max amax min amin logsumexp median")
 _SHAPING = words("expand expand_as repeat view reshape unsqueeze squeeze contiguous")
 _JOINING = words("add radd iadd cat concat concatenate where addcmul")
-_LEARNED = words("linear addmm conv1d conv2d convolution")
 _CENTRING = words("neg negative sub rsub subtract sqrt rsqrt pow reciprocal square log")
 _FAR = 12  # calls between a reduction and where it comes back
 
@@ -82,7 +81,7 @@ def _joined(
             others = [each for each in use.inputs if each.tensor != value.tensor]
             rows = [each for each in others if _has(axes, each, samples)]
             if name in _SHAPING or not rows:
-                layer = learned or name in _LEARNED
+                layer = learned or name in LAYERS
                 if use.outputs and (layer or name not in _CENTRING):
                     waiting.append((use.outputs[0], layer))
             elif learned or name in _JOINING:

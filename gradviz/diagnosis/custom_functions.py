@@ -53,6 +53,14 @@ def returned(statement: ast.Return) -> list[ast.expr]:
     return list(value.elts) if isinstance(value, ast.Tuple) else [value]
 
 
+def returned_for(
+    history: History, custom: CustomFunction, number: int
+) -> list[ast.expr]:
+    """Return what the returns of a backward give for one input of forward."""
+    given = map(returned, returns(history, custom.backward))
+    return [each[number] for each in given if number < len(each)]
+
+
 def return_place(
     history: History,
     code: CodeType | None,

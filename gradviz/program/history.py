@@ -267,9 +267,14 @@ class History:
 
     def name(self, tensor: Value | int, fallback: str = "a tensor") -> str:
         """Return what the program calls a tensor, in backticks, or the fallback."""
+        name = self.bare_name(tensor)
+        return f"`{name}`" if name else fallback
+
+    def bare_name(self, tensor: Value | int) -> str:
+        """Return what the program calls a tensor; "" of one without a name."""
         key = tensor if isinstance(tensor, int) else tensor.tensor
         facts = self.program.tensors.get(key)
-        return f"`{facts.name}`" if facts is not None and facts.name else fallback
+        return "" if facts is None else facts.name or ""
 
     def text(self, site: RawSite | None) -> str:
         """Return the marked expression at a site, on one line; "" where it is lost."""
@@ -282,6 +287,11 @@ class History:
         package = package_of(site[0].co_filename)
         of = f" of {package}" if package else ""
         return f"line {self.places.line(site)}{of}"
+
+    def quoted(self, site: RawSite | None) -> str:
+        """Return "`loss.backward()` (line 12)"; where the text is lost, the line."""
+        text, where = self.text(site), self.line(site)
+        return f"`{text}` ({where})" if text else where
 
     def steps(self) -> Iterator[tuple[Backward, list[Event]]]:
         """Yield every backward pass with the events since the one before it."""

@@ -124,7 +124,7 @@ def _bindings(statement: ast.AST, name: str) -> Iterator[ast.expr | None]:
             yield from _of_target(target, value, name)
         case ast.For(target, iterable) | ast.AsyncFor(target, iterable):
             if name in _stored(target):
-                yield _walked(target, iterable, name)
+                yield walked(target, iterable, name)
         case ast.With(items) | ast.AsyncWith(items):
             for each in items:
                 target = each.optional_vars
@@ -165,7 +165,7 @@ def _item(value: ast.expr, place: int) -> ast.expr:
     return ast.copy_location(ast.Subscript(value, key, ast.Load()), value)
 
 
-def _walked(target: ast.expr, iterable: ast.expr, name: str) -> ast.expr:
+def walked(target: ast.expr, iterable: ast.expr, name: str) -> ast.expr:
     """Return what a loop's variable comes from: of ``zip(a, b)``, its own."""
     if isinstance(iterable, ast.Call) and isinstance(target, ast.Tuple):
         for one, other in zip(target.elts, iterable.args, strict=False):

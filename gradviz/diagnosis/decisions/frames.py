@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gradviz.diagnosis.edits.syntax import Loop, Source, place
+from gradviz.diagnosis.edits.syntax import Loop, Source, last_name, place
 from gradviz.program import History, RawSite
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -210,10 +210,3 @@ def calls_of(source: Source, function: Function) -> list[ast.Call]:
         for each in ast.walk(source.tree)
         if isinstance(each, ast.Call) and last_name(each.func) == name
     ]
-
-
-def last_name(node: ast.AST) -> str:
-    """Return "Linear" of ``nn.Linear``; "" of what is not named."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""

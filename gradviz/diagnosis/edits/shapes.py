@@ -135,32 +135,27 @@ def without_index(history: History, site: RawSite | None) -> Edit:
 @remedy
 def permuted(history: History, site: RawSite | None, order: Sequence[int]) -> Edit:
     """Move dimensions in the place of a view: ``.permute(0, 2, 1)``."""
-    found = place(history, site)
-    call, operand = _viewed(found)
-    draft = Draft(found.source)
-    text = f"{draft.operand(operand)}{_permute(order)}"
-    return draft.replace(call, text).edit(safe=False)
+    return _permuted(place(history, site), order, "")
 
 
 @remedy
 def moved_first(history: History, site: RawSite | None, order: Sequence[int]) -> Edit:
     """Move dimensions before a view: ``x.permute(0, 2, 1).reshape(-1, classes)``."""
     found = place(history, site)
-    call, operand = _viewed(found)
-    draft = Draft(found.source)
+    call = call_at(found, _VIEWS)
     given = ", ".join(found.source.of(each) for each in (*call.args, *call.keywords))
-    text = f"{draft.operand(operand)}{_permute(order)}.reshape({given})"
-    return draft.replace(call, text).edit(safe=False)
+    return _permuted(found, order, f".reshape({given})")
 
 
-def _permute(order: Sequence[int]) -> str:
-    return f".permute({', '.join(map(str, order))})"
+_VIEWS = ("view", "reshape")
 
 
-def _viewed(found: Place) -> tuple[ast.Call, ast.expr]:
-    """Return the call of a view, and the tensor whose method it is."""
-    call = call_at(found, ("view", "reshape"))
+def _permuted(found: Place, order: Sequence[int], then: str) -> Edit:
+    """Put the tensor that a view is of, with its dimensions moved, in its place."""
+    call, draft = call_at(found, _VIEWS), Draft(found.source)
     function = call.func
     if not isinstance(function, ast.Attribute) or is_module_name(function.value):
         raise NoEditError("it is no method of the tensor")
-    return call, function.value
+    moved = f".permute({', '.join(map(str, order))})"
+    text = f"{draft.operand(function.value)}{moved}{then}"
+    return draft.replace(call, text).edit(safe=False)

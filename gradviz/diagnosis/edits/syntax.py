@@ -243,10 +243,14 @@ def dotted(node: ast.AST | None) -> str:
 
 def called(node: ast.AST) -> str:
     """Return the last name of what a call calls: "sum" of ``x.mean(0).sum()``."""
-    function = node.func if isinstance(node, ast.Call) else None
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
+    return last_name(node.func) if isinstance(node, ast.Call) else ""
+
+
+def last_name(node: ast.AST) -> str:
+    """Return "Linear" of ``nn.Linear``; "" of what is not named."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def calls_in(node: ast.AST, names: Collection[str] = ()) -> list[ast.Call]:

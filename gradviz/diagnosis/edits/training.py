@@ -190,11 +190,11 @@ def trained_again(
     target = place(history, forward)
     draft = Draft(source)
     scope = source.scope(call)
-    if target.source is source and source.scope(target.statement) is scope:
-        return draft.before(target.statement, f"{model}.train()").edit(safe=True)
+    together = target.source is source and source.scope(target.statement) is scope
     called_model = dotted(target.node.func) if isinstance(target.node, ast.Call) else ""
-    if called_model and target.source is source:
-        return draft.before(target.statement, f"{called_model}.train()").edit(safe=True)
+    name = model if together else called_model
+    if name and target.source is source:
+        return draft.before(target.statement, f"{name}.train()").edit(safe=True)
     if not isinstance(scope, ast.FunctionDef):
         raise NoEditError("the evaluation has no end")
     last = scope.body[-1]

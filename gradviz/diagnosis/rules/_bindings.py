@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import stored
+from gradviz.diagnosis.decisions.bindings import stored, walked
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.program import History, RawSite
 
 
@@ -49,12 +50,9 @@ def _walked(history: History, site: RawSite, name: str) -> str | None:
     for each in history.places.around(site):
         loops = [each] if isinstance(each, ast.For) else getattr(each, "generators", ())
         for loop in loops:
-            targets, sources = getattr(loop.target, "elts", [loop.target]), [loop.iter]
-            if isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "zip":
-                sources = loop.iter.args
-            for target, source in zip(targets, sources, strict=False):
-                if isinstance(target, ast.Name) and target.id == name:
-                    return source.id if isinstance(source, ast.Name) else None
+            if name in names_in(loop.target):
+                source = walked(loop.target, loop.iter, name)
+                return source.id if isinstance(source, ast.Name) else None
     return None
 
 

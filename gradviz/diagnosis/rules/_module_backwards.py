@@ -70,6 +70,21 @@ def _method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     return next((each for each in methods if each.name == name), None)
 
 
+def attributes_of_first(
+    method: ast.FunctionDef, context: type[ast.expr_context]
+) -> list[ast.Attribute]:
+    """Return the attributes of its first argument that a method reads, or sets."""
+    first = parameters(method)[:1]
+    return [
+        each
+        for each in own_nodes(method)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.ctx, context)
+        and isinstance(each.value, ast.Name)
+        and each.value.id in first
+    ]
+
+
 def _is_of_gradients(method: ast.FunctionDef) -> bool:
     """Tell whether a method takes gradients and returns some, and runs no pass."""
     is_static = "staticmethod" in map(last_name, method.decorator_list)

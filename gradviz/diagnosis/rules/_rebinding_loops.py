@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
-from gradviz.diagnosis.decisions.bindings import own_nodes
+from gradviz.diagnosis.decisions.bindings import own_nodes, walked
 from gradviz.diagnosis.edits.syntax import called, names_in
 from gradviz.diagnosis.rules._lifetime import failed_backwards
 from gradviz.program import Backward, History, RawSite, Value
@@ -43,11 +43,7 @@ class Rebinding:
     def walked(self, name: str) -> ast.expr | None:
         """Return what a variable of the loop walks: ``b`` of ``x, y in zip(a, b)``."""
         target, over = self.loop.target, self.loop.iter
-        if not isinstance(target, ast.Tuple) or called(over) != "zip":
-            return over if name in names_in(target) else None
-        assert isinstance(over, ast.Call)
-        pairs = zip(target.elts, over.args, strict=False)
-        return next((given for each, given in pairs if name in names_in(each)), None)
+        return walked(target, over, name) if name in names_in(target) else None
 
 
 @learning.once

@@ -82,8 +82,8 @@ def filled_up(history: History, call: Call) -> Zero | None:
     if made is None:
         return None
     what = (
-        "is given nothing but infinite values, which "
-        f"`{history.text(made.site)}` ({history.line(made.site)}) put in"
+        f"is given nothing but infinite values, which {history.quoted(made.site)} put "
+        "in"
     )
     fix = "Fill with what is not chosen later; perhaps the sign is the wrong one."
     return Zero(what, made.site, fix)

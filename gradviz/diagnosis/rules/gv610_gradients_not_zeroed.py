@@ -126,10 +126,10 @@ def _mistaken(
     row = history.program.optimizers[cleared.optimizer]
     name = f"`{row.name}`" if row.name else "another optimizer"
     return Hit(
-        f"`{history.text(cleared.site)}` ({history.line(cleared.site)}) clears the "
-        f"gradients of {name}, which are cleared elsewhere already, and nothing "
-        f"clears those of {names}: the pass in {history.line(leaf.backward.site)} adds "
-        f"to what {history.line(leaf.step.site)} has already applied.",
+        f"{history.quoted(cleared.site)} clears the gradients of {name}, which are "
+        f"cleared elsewhere already, and nothing clears those of {names}: the pass in "
+        f"{history.line(leaf.backward.site)} adds to what "
+        f"{history.line(leaf.step.site)} has already applied.",
         cleared.site,
         f"Call `{meant}.zero_grad()` here.",
         symptom=leaf.step.site,

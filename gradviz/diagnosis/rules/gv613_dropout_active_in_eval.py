@@ -111,9 +111,9 @@ def _unreached(
     site = module.site or call.site
     made = in_code(history.text(module.site))
     return Hit(
-        f"`{history.text(site)}` ({history.line(site)}) is in training mode while "
-        f"`{kind}`, which calls it, is in evaluation mode: it is no part of that "
-        "module, so eval() does not reach it, and it draws a new mask in every call.",
+        f"{history.quoted(site)} is in training mode while `{kind}`, which calls it, "
+        "is in evaluation mode: it is no part of that module, so eval() does not reach "
+        "it, and it draws a new mask in every call.",
         site,
         f"Make it once, in `__init__` of `{kind}`: `self.… = {made}`.",
         symptom=call.site,

@@ -144,7 +144,7 @@ def _fix(
             "Make it integers where it is created: `.long()`, or `dtype=torch.int64`."
         )
     if odd.dtype == "bool" and not others:
-        x = in_code(history.name(odd, "").strip("`"))
+        x = in_code(history.bare_name(odd))
         inverts = plain(call.op) in ("sub", "rsub")
         return f"Invert it with `~{x}`." if inverts else f"Compute with `{x}.float()`."
     wanted = others[0].dtype if others else "float32"

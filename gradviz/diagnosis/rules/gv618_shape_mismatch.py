@@ -105,15 +105,14 @@ def _hit(history: History, call: Call) -> Hit:
             f" The layer takes the {flat} numbers of dimensions 1 to "
             f"{len(operands[0].shape) - 1} as one: its input was not flattened so far."
         )
-        x = in_code(history.name(operands[0], "").strip("`"))
+        x = in_code(history.bare_name(operands[0]))
         fix = f"Flatten all but the first dimension: `{x}.flatten(1)`."
     if lost is not None:
         culprit, fix = lost.call.site, _FIXES[lost.is_first]
         what = "samples" if lost.is_first else "elements"
         why = (
-            f" The {lost.size} {what} get lost in `{history.text(culprit)}` "
-            f"({history.line(culprit)}): its operand is "
-            f"{shape_text(lost.call.inputs[0])}, its result "
+            f" The {lost.size} {what} get lost in {history.quoted(culprit)}: its "
+            f"operand is {shape_text(lost.call.inputs[0])}, its result "
             f"{shape_text(lost.call.outputs[0])}."
         )
     return Hit(

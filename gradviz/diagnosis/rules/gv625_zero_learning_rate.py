@@ -151,9 +151,9 @@ def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
     factor, how, fix = _nothing(history, cause)
     if factor is not None:
         return Hit(
-            f"The {cause.kind} {begins} a learning rate of 0: `{history.text(factor)}` "
-            f"({history.line(factor)}) {how}. {history.line(step.site)} goes on "
-            "stepping, and these steps change no parameter.",
+            f"The {cause.kind} {begins} a learning rate of 0: {history.quoted(factor)} "
+            f"{how}. {history.line(step.site)} goes on stepping, and these steps "
+            "change no parameter.",
             factor,
             fix,
             symptom=step.site,

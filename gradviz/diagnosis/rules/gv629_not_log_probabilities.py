@@ -77,12 +77,11 @@ def _is_needed(history: History, made: Call) -> bool:
 
 
 def _of_loss(history: History, call: Call, made: Call) -> Hit:
-    given = history.name(call.inputs[0], "").strip("`") or history.text(made.site)
+    given = history.bare_name(call.inputs[0]) or history.text(made.site)
     return Hit(
         f"`{history.text(call.site)}` needs log-probabilities, which are never above "
-        f"0, but `{given}` holds probabilities, of `{history.text(made.site)}` "
-        f"({history.line(made.site)}), {_SO}. Elsewhere the program needs the "
-        "probabilities.",
+        f"0, but `{given}` holds probabilities, of {history.quoted(made.site)}, {_SO}. "
+        "Elsewhere the program needs the probabilities.",
         call.site,
         f"Give it the logarithm: `{given}.clamp_min(1e-8).log()`, or `log_softmax` of "
         "what the softmax was given.",
@@ -111,8 +110,7 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
     reason = (
         f"but {given} has values up to {highest:.3g}"
         if made is None
-        else f"but {given} holds probabilities, of `{history.text(made.site)}` "
-        f"({history.line(made.site)})"
+        else f"but {given} holds probabilities, of {history.quoted(made.site)}"
     )
     if made is not None and _is_needed(history, made):
         return _of_loss(history, call, made)

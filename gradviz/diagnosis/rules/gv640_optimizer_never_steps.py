@@ -111,9 +111,8 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         found = replace(
             found,
             message=f"{name} never steps: after the pass in {history.line(made.site)}, "
-            f"which is for its parameters, `{history.text(site)}` "
-            f"({history.line(site)}) steps another optimizer, which has a step of its "
-            "own elsewhere.",
+            f"which is for its parameters, {history.quoted(site)} steps another "
+            "optimizer, which has a step of its own elsewhere.",
             culprit=site,
             fix=f"Write `{step}.step()` here.",
             related=(
@@ -128,8 +127,7 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         found = replace(
             found,
             message=f"{name} never steps: the loop around "
-            f"`{history.text(chosen.made)}` ({history.line(chosen.made)}) steps "
-            "another optimizer and leaves it out. "
+            f"{history.quoted(chosen.made)} steps another optimizer and leaves it out. "
             f"The gradients that {history.line(made.site)} computes for its parameters "
             "change nothing.",
             culprit=chosen.site,

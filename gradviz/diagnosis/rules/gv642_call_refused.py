@@ -153,7 +153,7 @@ def _replaced(history: History, site: RawSite, given: tuple[Value, ...]) -> str:
     """Return the operand that an earlier run of the same line has made, if any."""
     targets = history.places.targets(site)
     for value in given:
-        name = history.name(value, "").strip("`")
+        name = history.bare_name(value)
         origins = {origin(history, value, "shape"), origin(history, value, "dtype")}
         again = any(each and same_line(each, site) for each in origins)
         if name and name in targets and again:

@@ -67,10 +67,10 @@ def _hit(history: History, loss: Call, layer: Call) -> Hit:
     mixes = layer.inputs[0].shape[-1] == scores.shape[-1]
     same = ", which has the same size" if scores.shape[1] == scores.shape[-1] else ""
     return Hit(
-        f"`{name}` has shape {scores.shape}: `{history.text(layer.site)}` "
-        f"({history.line(layer.site)}) made its scores along dimension {last}, and "
-        f"`{loss.op}` takes the classes from dimension 1{same}. So the positions "
-        "compete with each other, not the classes.",
+        f"`{name}` has shape {scores.shape}: {history.quoted(layer.site)} made its "
+        f"scores along dimension {last}, and `{loss.op}` takes the classes from "
+        f"dimension 1{same}. So the positions compete with each other, not the "
+        "classes.",
         loss.site,
         f"Put the classes second: `{name}.transpose(1, {last})`.",
         related=(Related("scores made here", layer.site),),

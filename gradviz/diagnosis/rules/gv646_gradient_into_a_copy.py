@@ -76,9 +76,9 @@ def check(history: History) -> Iterator[Hit]:
             name = f"`{module.name}`" if module.name else f"the {module.kind}"
             yield Hit(
                 f"{name} is a copy: its parameters are written from another model's, "
-                f"and no optimizer has them. Yet `{history.text(call.site)}` "
-                f"({history.line(call.site)}) keeps its graph, and {len(passes)} "
-                "backward passes computed gradients for it that nothing uses.",
+                f"and no optimizer has them. Yet {history.quoted(call.site)} keeps its "
+                f"graph, and {len(passes)} backward passes computed gradients for it "
+                "that nothing uses.",
                 call.site,
                 "Compute targets under `torch.no_grad()`, or `.detach()` them.",
                 symptom=passes[0].site,

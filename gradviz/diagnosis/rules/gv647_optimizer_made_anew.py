@@ -68,9 +68,9 @@ def check(history: History) -> Iterator[Hit]:
             continue
         site = _made_at(history, made[-1], steps[-1][0])
         yield Hit(
-            f"`{history.text(site)}` ({history.line(site)}) made {len(made)} "
-            "optimizers of the same parameters, and each did a single step: what one "
-            "has gathered of earlier gradients is lost before the next.",
+            f"{history.quoted(site)} made {len(made)} optimizers of the same "
+            "parameters, and each did a single step: what one has gathered of earlier "
+            "gradients is lost before the next.",
             site,
             "Make the optimizer once, before the loop.",
             symptom=steps[0][0].site,
@@ -118,10 +118,10 @@ def _after_a_load(history: History) -> Iterator[Hit]:
         told.add(made.site)
         culprit = made_anew_at(history, loaded, made)
         yield Hit(
-            f"`{history.text(culprit)}` ({history.line(culprit)}) makes another "
-            f"{made.kind}, and that one does all the steps. The saved state went into "
-            f"the one before, in {history.line(load.site)}, which never steps: the "
-            "training goes on without it.",
+            f"{history.quoted(culprit)} makes another {made.kind}, and that one does "
+            "all the steps. The saved state went into the one before, in "
+            f"{history.line(load.site)}, which never steps: the training goes on "
+            "without it.",
             culprit,
             f"Run this line before {history.line(load.site)}, so that the state is "
             "loaded into the optimizer that steps.",

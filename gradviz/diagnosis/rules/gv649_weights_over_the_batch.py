@@ -158,10 +158,9 @@ def _hit(history: History, made: Call, place: int, summed: Call, dim: int) -> Hi
     chosen = of_setting(history, made, ("Softmax", "LogSoftmax"), 0, ("dim",))
     return Hit(
         f"`{history.text(made.site)}` gives weights that sum to 1 over dimension "
-        f"{place} of {given}, and `{history.text(summed.site)}` "
-        f"({history.line(summed.site)}) adds up what they weigh over dimension {dim}: "
-        "the samples of the batch compete for weight, and those of one sample do not "
-        "sum to 1.",
+        f"{place} of {given}, and {history.quoted(summed.site)} adds up what they "
+        f"weigh over dimension {dim}: the samples of the batch compete for weight, and "
+        "those of one sample do not sum to 1.",
         chosen.site,
         f"Write `dim={right}`, the dimension that is added up.",
         symptom=summed.site,

@@ -72,8 +72,8 @@ def _hit(history: History, call: Call, use: Call) -> Hit:
     batch = call.inputs[0]
     return Hit(
         f"`{history.text(call.site)}` takes the first of {batch.shape[0]} samples, and "
-        f"`{history.text(use.site)}` ({history.line(use.site)}) compares it with a "
-        f"tensor of all of them, of shape {batch.shape}: the others get no gradient.",
+        f"{history.quoted(use.site)} compares it with a tensor of all of them, of "
+        f"shape {batch.shape}: the others get no gradient.",
         call.site,
         "Leave the index out; it picks from the batch, not from a tuple.",
         symptom=use.site,

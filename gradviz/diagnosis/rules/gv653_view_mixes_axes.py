@@ -166,17 +166,10 @@ def _moved(history: History, mix: Mix, axis: Axis) -> list[int]:
 
 def _order(before: tuple[int, ...], after: tuple[int, ...]) -> list[int]:
     """Return where the dimensions were before; [] where sizes do not tell."""
-    if sorted(before) != sorted(after) or len(set(before)) < len(before):
-        kept = [
-            i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a == b
-        ]
-        rest = [size for i, size in enumerate(before) if i not in kept]
-        if sorted(before) != sorted(after) or len(set(rest)) < len(rest):
-            return []
-        return [
-            i if i in kept else next(
-                j for j, b in enumerate(before) if b == size and j not in kept
-            )
-            for i, size in enumerate(after)
-        ]  # fmt: skip
-    return [before.index(size) for size in after]
+    if sorted(before) != sorted(after):
+        return []
+    kept = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a == b]
+    rest = {size: i for i, size in enumerate(before) if i not in kept}
+    if len(kept) + len(rest) < len(before):
+        return []
+    return [i if i in kept else rest[size] for i, size in enumerate(after)]

@@ -168,9 +168,9 @@ def _hit(
     if is_fixed or not any(each in history.text(site) for each in _LAYERS):
         fix = "Give it its input transposed: `.transpose(0, 1)`."
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) {does} a dimension "
-        f"of {along}, and these are the samples: {_why(history, loss, scan, reason)} "
-        "So what the layer says of a sample depends on the others in the batch.",
+        f"{history.quoted(call.site)} {does} a dimension of {along}, and these are the "
+        f"samples: {_why(history, loss, scan, reason)} So what the layer says of a "
+        "sample depends on the others in the batch.",
         site,
         fix,
         symptom=call.site,

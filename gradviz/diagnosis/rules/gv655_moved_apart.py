@@ -183,10 +183,7 @@ def _hit(
         if also is not None and also.site == call.site:
             apart = "It orders the other side, too, each time anew"
         elif also is not None:
-            apart = (
-                f"`{history.text(also.site)}` ({history.line(also.site)}) orders the "
-                "other side in its own way"
-            )
+            apart = f"{history.quoted(also.site)} orders the other side in its own way"
         message = (
             f"`{code}` changes the order of {axis.root.size} samples. {apart}, and "
             f"`{loss.op}` ({where}) compares the two: each sample is trained towards "

@@ -132,8 +132,7 @@ def _hit(
     return Hit(
         f"{tensor_words(history, target)} was filled up with {number} in "
         f"{history.line(padding.call.site)}, to rows of one length, and "
-        f"`{history.text(call.site)}` ({history.line(call.site)}) counts the padding "
-        f"as class {fill}.",
+        f"{history.quoted(call.site)} counts the padding as class {fill}.",
         site,
         f"Leave it out: `ignore_index={fill}`.",
         symptom=call.site,

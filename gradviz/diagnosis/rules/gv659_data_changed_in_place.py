@@ -38,7 +38,7 @@ from typing import TypeAlias
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.nesting import turn
-from gradviz.dependence.op_families import CONSTANTS, plain
+from gradviz.dependence.op_families import CONSTANTS, LAYERS, RECURRENT, plain
 from gradviz.diagnosis._rewrites import out_of_place as rewritten
 from gradviz.diagnosis._words import variable
 from gradviz.diagnosis.edits.writes import out_of_place, receiver
@@ -50,9 +50,7 @@ _CHANGING = _ADDING | words(
     "mul div imul idiv itruediv true_divide divide multiply pow ipow exp log log1p "
     "sqrt neg square reciprocal floor_divide"
 )
-_LAYERS = words(
-    "linear conv1d conv2d conv3d convolution lstm gru rnn_tanh matmul addmm"
-)
+_LAYERS = LAYERS | RECURRENT | {"matmul"}
 _NORMS = words("batch_norm instance_norm")
 """What takes running statistics beside its data."""
 

@@ -154,10 +154,9 @@ def _of_now(history: History, call: Call) -> Hit:
     sites = () if made is None else made.frames
     site = next((each for each in sites if each[0] is code), call.site)
     return Hit(
-        f"`{history.text(site)}` ({history.line(site)}) computes what `"
-        f"{history.text(call.site)}` ({history.line(call.site)}) compares with in the "
-        "same way, from the same values and parameters: the difference is always 0, as "
-        "nothing is kept from before.",
+        f"{history.quoted(site)} computes what {history.quoted(call.site)} compares "
+        "with in the same way, from the same values and parameters: the difference is "
+        "always 0, as nothing is kept from before.",
         site,
         "Keep it from before the parameters changed, detached, and compare with that.",
         symptom=call.site,
@@ -188,10 +187,9 @@ def _kept(history: History, call: Call, alias: Call) -> Hit:
     moving, fixed = _sides(call) or call.inputs[:2]
     name = name_of(history, moving, "the tensor")
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) subtracts {name} "
-        f"from itself: what `{history.text(alias.site)}` ({history.line(alias.site)}) "
-        "kept is no copy, it has the same memory and changes with it. The difference "
-        "is 0.",
+        f"{history.quoted(call.site)} subtracts {name} from itself: what "
+        f"{history.quoted(alias.site)} kept is no copy, it has the same memory and "
+        "changes with it. The difference is 0.",
         alias.site,
         f"Keep a copy: `{in_code(history.text(alias.site))}.clone()`.",
         symptom=call.site,
@@ -227,9 +225,8 @@ def _difference(history: History, call: Call) -> Hit:
             "detach the side that is to stay."
         )
     return Hit(
-        f"In `{history.text(call.site)}` ({history.line(call.site)}) {what}: the "
-        "difference moves nothing, in any pass, and what is computed from it is a "
-        "constant to the gradient.",
+        f"In {history.quoted(call.site)} {what}: the difference moves nothing, in any "
+        "pass, and what is computed from it is a constant to the gradient.",
         again or call.site,
         fix,
         line=alias,

@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.decisions.frames import call_in, spot
+from gradviz.diagnosis.decisions.arguments import given
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.iterators import made_once
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.training import walked_again
@@ -84,8 +85,6 @@ def _hit(history: History, clip: Call, step: OptimizerCall) -> Hit:
 def _made(history: History, clip: Call) -> RawSite | None:
     """Return the line that made the iterator which was empty for a call."""
     where = spot(history, clip.site, clip.stack)
-    call = None if where is None else call_in(where)
-    if where is None or call is None or not call.args:
-        return None
-    made = made_once(where.at(call.args[0]))
+    asked = None if where is None else given(where, 0, ("parameters",))
+    made = None if asked is None else made_once(asked)
     return None if made is None else site_of(history, made)

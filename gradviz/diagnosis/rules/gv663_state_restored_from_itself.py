@@ -95,8 +95,8 @@ def check(history: History) -> Iterator[Hit]:
                 f"Restoring it in {history.line(call.site)} copies the weights onto "
                 "themselves."
                 if copied
-                else f"`{history.text(call.site)}` ({history.line(call.site)}) mixes "
-                "the weights with themselves, and changes the model."
+                else f"{history.quoted(call.site)} mixes the weights with themselves, "
+                "and changes the model."
             ),
             taken.site,
             f"Keep copies of the tensors, not of the dictionary alone: "
@@ -220,8 +220,8 @@ def _one_model(
     (copy, model), (words, role) = names, does
     if copy == model:
         yield Hit(
-            f"`{history.text(call.site)}` ({history.line(call.site)}) {words}: "
-            f"`{copy}` is on both sides, and nothing changes.",
+            f"{history.quoted(call.site)} {words}: `{copy}` is on both sides, and "
+            "nothing changes.",
             call.site,
             f"Load the state of the model that `{copy}` is to follow.",
             symptom=call.site,

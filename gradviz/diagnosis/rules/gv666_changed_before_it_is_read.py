@@ -40,7 +40,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import JOINS, plain
+from gradviz.dependence.op_families import ACTIVATIONS, JOINS, plain
 from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import of_write
@@ -50,10 +50,9 @@ from gradviz.diagnosis.edits.writes import out_of_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, following
 
-_ACTIVATIONS = words(
-    "relu relu6 leaky_relu elu selu celu silu mish hardtanh hardswish hardsigmoid "
-    "threshold rrelu dropout alpha_dropout dropout2d dropout1d dropout3d tanh sigmoid "
-    "clamp clamp_min clamp_max clip exp sqrt square abs"
+_ACTIVATIONS = ACTIVATIONS | words(
+    "dropout alpha_dropout dropout2d dropout1d dropout3d clamp clamp_min clamp_max "
+    "clip exp sqrt square abs"
 )
 _TURNS = 3  # of one line that are looked at
 
@@ -187,9 +186,8 @@ def _hit(
     joins = isinstance(use, Call) and plain(use.op) in JOINS
     spelt = f"{op}_(" in history.text(site)
     return Hit(
-        f"`{history.text(at)}` ({history.line(at)}) works in place on {what} and "
-        f"`{history.text(use.site)}` ({history.line(use.site)}) {reads} "
-        f"afterwards: {gets}",
+        f"{history.quoted(at)} works in place on {what} and {history.quoted(use.site)} "
+        f"{reads} afterwards: {gets}",
         site,
         f"Write `{op}` for `{op}_`, which leaves `{name}` as it is."
         if spelt

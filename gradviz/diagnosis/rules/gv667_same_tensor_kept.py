@@ -36,7 +36,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence.op_families import JOINS, plain
-from gradviz.diagnosis.decisions.frames import Spot, call_in, spot
+from gradviz.diagnosis.decisions.arguments import given
+from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.diagnosis.decisions.keeping import put_into
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -68,10 +69,8 @@ def check(history: History) -> Iterator[Hit]:
 def _kept(history: History, call: Call) -> Spot | None:
     """Return what the only statement that fills the joined list puts into it."""
     where = spot(history, call.site, call.stack)
-    spelt = call_in(where) if where is not None else None
-    if where is None or spelt is None or not spelt.args:
-        return None
-    kept = put_into(where.at(spelt.args[0]))
+    joined = None if where is None else given(where, 0, ("tensors",))
+    kept = [] if joined is None else put_into(joined)
     return kept[0] if len(kept) == 1 else None
 
 
@@ -79,10 +78,9 @@ def _hit(history: History, call: Call, write: Call, kept: Spot) -> Hit:
     name = kept.source.of(kept.node)
     plainly = isinstance(kept.node, ast.Name | ast.Attribute)
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) joins "
-        f"{len(call.inputs)} times the same tensor: `{name}` is put away as it is, and "
-        f"`{history.text(write.site)}` ({history.line(write.site)}) changes it in "
-        "place, in every entry.",
+        f"{history.quoted(call.site)} joins {len(call.inputs)} times the same tensor: "
+        f"`{name}` is put away as it is, and {history.quoted(write.site)} changes it "
+        "in place, in every entry.",
         site_of(history, kept),
         f"Keep a copy: `{name}.clone()`." if plainly else "Keep copies: `.clone()`.",
         symptom=call.site,

@@ -102,11 +102,8 @@ def _compares(history: History, call: Call) -> bool:
 def _guess(history: History, call: Call, mine: set[int]) -> Value | None:
     """Return the discounted guess that data was added to, if the call compares one."""
     flow = history.once(Flow)
-    if plain(call.op) in DISTANCES:
-        sides = [(call.inputs[0], call.inputs[1]), (call.inputs[1], call.inputs[0])]
-    else:
-        sides = [(call.inputs[1], call.inputs[0]), (call.inputs[0], call.inputs[1])]
-    for given, target in sides:
+    sides = [call.inputs[:2], call.inputs[1::-1]]
+    for given, target in sides if plain(call.op) in DISTANCES else sides[::-1]:
         terms = taken_apart(history, [target], call.index)
         learning = [term for term in terms if term.has_graph]
         data = [term for term in terms if not term.has_graph and _varies(term)]
@@ -167,9 +164,9 @@ def _hit(history: History, account: Account, call: Call, value: Value) -> Hit:
     name = history.name(value, "the target")
     place = call.site if made is None else made.site
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) compares a "
-        f"prediction with a target that learns too: the gradient goes into {name} of "
-        f"{history.line(place)}, and moves the target to the prediction.",
+        f"{history.quoted(call.site)} compares a prediction with a target that learns "
+        f"too: the gradient goes into {name} of {history.line(place)}, and moves the "
+        "target to the prediction.",
         place,
         "Make the target a constant: compute it under `torch.no_grad()`, or "
         "`.detach()` it.",

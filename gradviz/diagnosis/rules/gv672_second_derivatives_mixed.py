@@ -150,8 +150,8 @@ def _hit(
         f"{name} {what} ({history.line(made)}) and has {columns.shape[-1]} columns. "
         "Differentiated as a whole, it gives the derivative of their sum: every column "
         f"of the result holds mixed {derivatives} the other coordinates, too. "
-        f"`{history.text(use.site)}` ({history.line(use.site)}) takes the columns for "
-        f"{derivatives} one coordinate each.",
+        f"{history.quoted(use.site)} takes the columns for {derivatives} one "
+        "coordinate each.",
         asked,
         _fix(columns, set(map(_column, uses)), bound, whole, given),
         symptom=use.site,

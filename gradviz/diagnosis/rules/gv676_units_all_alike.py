@@ -37,17 +37,20 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.lineage import behind
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import ACTIVATIONS, ARITHMETIC, plain
 from gradviz.diagnosis.edits.leaves import random_start
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._weights import filled_at, is_product
 from gradviz.program import Call, History, RawSite, Value
 
-_ALIKE = words(
-    "relu tanh sigmoid gelu silu elu selu celu softplus leaky_relu relu6 hardtanh "
-    "hardswish mish logsigmoid sin cos exp abs square pow clamp layer_norm batch_norm "
-    "flatten view reshape add radd iadd mul div sub contiguous float max_pool2d "
-    "avg_pool2d adaptive_avg_pool2d max_pool1d avg_pool1d mean"
+_ALIKE = (
+    ACTIVATIONS
+    | ARITHMETIC
+    | words(
+        "sin cos exp abs square pow clamp layer_norm batch_norm flatten view reshape "
+        "contiguous float max_pool1d max_pool2d avg_pool1d avg_pool2d "
+        "adaptive_avg_pool2d mean"
+    )
 )
 """Calls that make of equal units equal results, as far as their operands do."""
 

@@ -61,9 +61,9 @@ def check(history: History) -> Iterator[Hit]:
             model = _made(history, first, site)
             step = stepped[first.key][0]
             yield Hit(
-                f"`{history.text(model)}` ({history.line(model)}) made {len(made)} "
-                "models, and each was trained for a single step and never used again: "
-                "what it learned is lost, and the next one begins with new values.",
+                f"{history.quoted(model)} made {len(made)} models, and each was "
+                "trained for a single step and never used again: what it learned is "
+                "lost, and the next one begins with new values.",
                 model,
                 "Make the model and its optimizer once, before the loop.",
                 symptom=step.site,

@@ -103,9 +103,8 @@ def _hit(
     name = f"`{module.name}`" if module.name else f"a {module.kind}"
     return Hit(
         f"{name} is frozen, and {history.line(off.site)} put it in evaluation mode. "
-        f"`{history.text(on.site)}` ({history.line(on.site)}) switches it back with "
-        "the whole model: its parameters stay, and every batch changes its running "
-        "mean and variance.",
+        f"{history.quoted(on.site)} switches it back with the whole model: its "
+        "parameters stay, and every batch changes its running mean and variance.",
         on.site,
         "Call `eval()` of the frozen part after each `train()` of the model, or "
         "override `train()` so that it keeps that part in evaluation mode.",

@@ -91,10 +91,9 @@ def _hit(
     count, by = mean.inputs[0].shape[0], history.name(given, "its input")
     y = in_code(operand_text(history, mean.site, ("mean",)))
     return Hit(
-        f"`{history.text(mean.site)}` ({history.line(mean.site)}) is a mean over "
-        f"{count} samples, so its derivative by {by} has for each sample only "
-        f"1/{count} of that sample's derivative. `{history.text(use.site)}` "
-        f"({history.line(use.site)}) computes with it.",
+        f"{history.quoted(mean.site)} is a mean over {count} samples, so its "
+        f"derivative by {by} has for each sample only 1/{count} of that sample's "
+        f"derivative. {history.quoted(use.site)} computes with it.",
         backward.site,
         f"Differentiate the sum, `{y}.sum()`, not the mean.",
         symptom=use.site,

@@ -146,11 +146,7 @@ def _hit(history: History, call: Call, rows: Value, made: Call, given: Value) ->
     count, here = given.shape[0], same_line(made.site, call.site)
     behind = tuple(range(len(rows.shape), len(given.shape)))
     dim = behind[0] if len(behind) == 1 else behind
-    where = (
-        "this line"
-        if here
-        else f"`{history.text(call.site)}` ({history.line(call.site)})"
-    )
+    where = "this line" if here else f"{history.quoted(call.site)}"
     return Hit(
         f"`{history.text(made.site)}` adds up {tuple(given.shape)}, all {count} "
         f"samples, to one number, and {where} puts it into each element of "
@@ -176,9 +172,9 @@ def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
     given = history.name(made.inputs[0], "what was averaged")
     return Hit(
         f"`{history.text(made.site)}` is one number, the mean of {count} samples, and "
-        f"`{history.text(call.site)}` ({history.line(call.site)}) multiplies it with "
-        f"{weights} of {count} elements: no sample has its own weight, as all of them "
-        "are multiplied with the same mean.",
+        f"{history.quoted(call.site)} multiplies it with {weights} of {count} "
+        "elements: no sample has its own weight, as all of them are multiplied with "
+        "the same mean.",
         call.site if shared else made.site,
         f"Multiply {given} of each sample with {weights}, and reduce the products."
         if shared
@@ -220,9 +216,8 @@ def _summary_hit(history: History, summary: Summary) -> Hit:
     return Hit(
         f"`{history.text(made.site)}` reduces {tuple(shape)} over dimension {place}, "
         f"all {shape[place]} samples of the batch, and "
-        f"`{history.text(summary.joined.site)}` ({history.line(summary.joined.site)}) "
-        "puts what came of it into each of them: what the model says of a sample "
-        "depends on what else is in the batch.",
+        f"{history.quoted(summary.joined.site)} puts what came of it into each of "
+        "them: what the model says of a sample depends on what else is in the batch.",
         chosen.site,
         f"Reduce over the elements of one sample alone: `dim={within}`.",
         symptom=summary.joined.site,

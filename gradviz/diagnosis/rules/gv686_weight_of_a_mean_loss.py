@@ -96,8 +96,8 @@ def _hit(history: History, call: Call, loss: Call) -> Hit:
     chosen = of_function(history, loss, _LAYERS)
     return Hit(
         f"`{history.text(loss.site)}` is the mean of {loss.inputs[0].shape[0]} samples "
-        f"already, so `{history.text(call.site)}` ({history.line(call.site)}) has one "
-        "weight, made of the mean: hard samples count no more than easy ones.",
+        f"already, so {history.quoted(call.site)} has one weight, made of the mean: "
+        "hard samples count no more than easy ones.",
         chosen.site,
         'Ask for one loss per sample, `reduction="none"`, and take the mean of the '
         "products.",

@@ -118,9 +118,9 @@ def _hit(history: History, step: OptimizerCall, every: int, found: Condition) ->
     text = " ".join(ast.unparse(node).split())
     return Hit(
         f"`{text}` is {str(not found.holds).lower()} for each {every}th pass and "
-        f"{str(found.holds).lower()} for the others: `{history.text(step.site)}` "
-        f"({history.line(step.site)}) follows on each pass alone, and is left out at "
-        f"each {every}th, where the gradients of several were to be applied.",
+        f"{str(found.holds).lower()} for the others: {history.quoted(step.site)} "
+        f"follows on each pass alone, and is left out at each {every}th, where the "
+        "gradients of several were to be applied.",
         culprit,
         f"Turn it round: `{_turned(node)}`.",
         symptom=step.site,

@@ -104,9 +104,9 @@ def _hit(history: History, product: Call, found: Spot) -> Hit:
     text = " ".join(found.source.of(found.node).split())
     site = site_of(history, found)
     return Hit(
-        f"`{history.text(product.site)}` ({history.line(product.site)}) multiplies "
-        "with 0 in all passes, so this term of the loss changes nothing: "
-        f"`{text}` (line {found.line}) gives a whole number, and that is 0.",
+        f"{history.quoted(product.site)} multiplies with 0 in all passes, so this term "
+        f"of the loss changes nothing: `{text}` (line {found.line}) gives a whole "
+        "number, and that is 0.",
         site,
         "Divide with `/`, and do not cut the number.",
         symptom=product.site,

@@ -87,10 +87,9 @@ def _hit(history: History, draw: Call, use: Call, other: Call) -> Hit:
     site = asked[0] if asked else other.site
     name = history.name(draw.outputs[0], "noise")
     return Hit(
-        f"`{history.text(use.site)}` ({history.line(use.site)}) compares the output of "
-        f"the model with {name} drawn in {history.line(draw.site)}, and the model was "
-        f"given other noise, drawn in {history.line(other.site)}: of the former it "
-        "knows nothing.",
+        f"{history.quoted(use.site)} compares the output of the model with {name} "
+        f"drawn in {history.line(draw.site)}, and the model was given other noise, "
+        f"drawn in {history.line(other.site)}: of the former it knows nothing.",
         site,
         f"Draw once: use the noise of {history.line(draw.site)} here as well.",
         symptom=use.site,

@@ -41,7 +41,13 @@ from math import isclose
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.lineage import ahead, made_through
-from gradviz.dependence.op_families import MULTIPLICATIONS, PICKS, RESHAPES, plain
+from gradviz.dependence.op_families import (
+    LAYERS,
+    MULTIPLICATIONS,
+    PICKS,
+    RESHAPES,
+    plain,
+)
 from gradviz.dependence.terms import Accounts, Term, multiple_of, multiplier
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
@@ -49,7 +55,6 @@ from gradviz.program import Call, History, RawSite, Value
 _SHIFTING = words("add radd clamp clamp_min maximum")
 _SQUARING = words("pow square abs")
 _SCALING = MULTIPLICATIONS | words("div truediv neg")
-_LAYERS = words("linear addmm conv1d conv2d conv3d")
 _PARTS = PICKS | RESHAPES
 _MOST = 60  # results that are followed to a square
 _FAR = 6  # calls from a logarithm back to the output
@@ -92,7 +97,7 @@ def _squared(history: History, call: Call) -> Call | None:
 def _is_output(history: History, value: Value, use: Call) -> bool:
     """Tell whether a layer gave a tensor as it is, or a part of it."""
     made = made_through(history, value, use.index, _PARTS)
-    return made is not None and plain(made.op) in _LAYERS
+    return made is not None and plain(made.op) in LAYERS
 
 
 def _exponential(history: History, squared: Call) -> Call | None:
@@ -201,8 +206,8 @@ def _lies_behind(
 
 def _mixed(history: History, scale: _Scale, square: Call, term: Term) -> Hit:
     name = history.name(scale.value, "What scales here")
-    x = history.name(scale.value, "").strip("`")
-    added = f"`{history.text(term.site)}` ({history.line(term.site)})"
+    x = history.bare_name(scale.value)
+    added = f"{history.quoted(term.site)}"
     divides = "div" in plain(scale.scaling.op)
     return Hit(
         f"{name} is {'a divisor' if divides else 'a factor'} in "
@@ -223,13 +228,12 @@ def _mixed(history: History, scale: _Scale, square: Call, term: Term) -> Hit:
 
 def _hit(history: History, call: Call, squared: Call, exponential: Call) -> Hit:
     name = history.name(squared.inputs[0], "One output")
-    x = history.name(squared.inputs[0], "").strip("`")
-    taken = f"`{history.text(exponential.site)}` ({history.line(exponential.site)})"
+    x = history.bare_name(squared.inputs[0])
+    taken = f"{history.quoted(exponential.site)}"
     return Hit(
         f"{name} is the logarithm of a variance or scale in {taken}, and "
-        f"`{history.text(squared.site)}` ({history.line(squared.site)}) squares it as "
-        f"if it were the scale itself; {history.line(call.site)} takes the logarithm "
-        "of that.",
+        f"{history.quoted(squared.site)} squares it as if it were the scale itself; "
+        f"{history.line(call.site)} takes the logarithm of that.",
         squared.site,
         f"Write `{x}.exp()` for the variance, and {name} for its logarithm."
         if x

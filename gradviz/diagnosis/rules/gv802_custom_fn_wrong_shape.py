@@ -29,7 +29,7 @@ from gradviz.diagnosis.custom_functions import (
     refusals,
     return_place,
     returned,
-    returns,
+    returned_for,
 )
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import CustomFunction, History
@@ -85,8 +85,7 @@ def _fix(got: str, wanted: str, exchanged: bool) -> str:
 
 def _bound_at(history: History, custom: CustomFunction, index: int) -> int | None:
     """Return the line that computed a gradient which is returned by its name."""
-    found = [returned(each) for each in returns(history, custom.backward)]
-    given = [each[index] for each in found if len(each) > index]
+    given = returned_for(history, custom, index)
     return named_at(history, custom.backward, given[0]) if len(given) == 1 else None
 
 

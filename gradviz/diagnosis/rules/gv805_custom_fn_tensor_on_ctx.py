@@ -42,11 +42,7 @@ def _hit(
     site, line = _assignment(history, custom, kept.name)
     writes = history.writes(kept.value.storage, after=node.call or -1)
     write = writes[0][0] if writes else None
-    who = (
-        f"`{history.text(write.site)}` ({history.line(write.site)})"
-        if write is not None
-        else "an in-place op"
-    )
+    who = f"{history.quoted(write.site)}" if write is not None else "an in-place op"
     return Hit(
         f"{custom.name} keeps a tensor as ctx.{kept.name} instead of "
         f"save_for_backward. It was at version {kept.value.version} then; {who} "

@@ -33,7 +33,7 @@ from gradviz.diagnosis.custom_functions import (
     place,
     return_place,
     returned,
-    returns,
+    returned_for,
 )
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
@@ -158,8 +158,7 @@ def _given(custom: CustomFunction) -> str:
 
 def _answer(history: History, custom: CustomFunction, number: int) -> str:
     """Return what a backward returns for an input, as it is written."""
-    given = [returned(each) for each in returns(history, custom.backward)]
-    nodes = [each[number] for each in given if number < len(each)]
+    nodes = returned_for(history, custom, number)
     return in_code(ast.unparse(nodes[0])) if len(nodes) == 1 else "…"
 
 
@@ -182,8 +181,7 @@ def _formula(
     history: History, custom: CustomFunction, index: int
 ) -> tuple[RawSite | None, int | None]:
     """Return the line that computes a gradient: a return, or what it names."""
-    code, given = custom.backward, map(returned, returns(history, custom.backward))
-    values = [each[index] for each in given if index < len(each)]
+    code, values = custom.backward, returned_for(history, custom, index)
     line = named_at(history, code, values[-1]) if values else None
     if code is not None and line is not None:
         return place(history, code, line)

@@ -53,10 +53,9 @@ def check(history: History) -> Iterator[Hit]:
         failed = second is not None and second.error is not None
         where = f"of {history.line(second.site)} " if second is not None else ""
         yield Hit(
-            f"`{history.text(cut.site)}` ({history.line(cut.site)}) cuts the graph "
-            f"inside {custom.name}: the gradient that {history.line(first.site)} took "
-            f"with create_graph=True lacks this part, so a second derivative {where}"
-            f"is missing or wrong.",
+            f"{history.quoted(cut.site)} cuts the graph inside {custom.name}: the "
+            f"gradient that {history.line(first.site)} took with create_graph=True "
+            f"lacks this part, so a second derivative {where}is missing or wrong.",
             culprit=cut.site,
             fix="Compute the gradient from `ctx.saved_tensors` with differentiable "
             "ops, without `detach()`, `.data`, `item()` or `no_grad()`.",

@@ -121,13 +121,12 @@ def _hit(
     ]
     return Hit(
         f"The function checkpointed in {history.line(call.site)} computed something "
-        f"else when the backward pass ran it again: `{history.text(before.site)}` "
-        f"({history.line(before.site)}) was followed in the second run by "
-        f"`{history.text(after.site)}` ({history.line(after.site)}). {why}"
+        f"else when the backward pass ran it again: {history.quoted(before.site)} was "
+        f"followed in the second run by {history.quoted(after.site)}. {why}"
         if before.site != after.site
         else f"The function checkpointed in {history.line(call.site)} computed "
-        f"something else when the backward pass ran it again: the results of "
-        f"`{history.text(before.site)}` ({history.line(before.site)}) differ. {why}",
+        "something else when the backward pass ran it again: the results of "
+        f"{history.quoted(before.site)} differ. {why}",
         culprit=site,
         line=line,
         fix=fix,
@@ -156,9 +155,9 @@ def _own(history: History) -> Iterator[Hit]:
                 continue
             yield Hit(
                 f"{custom.name}.backward runs the forward pass again "
-                f"({history.line(again)}), and with it `{history.text(draw.site)}` "
-                f"({history.line(draw.site)}), which draws other random numbers now: "
-                f"the gradient belongs to another result than the loss.",
+                f"({history.line(again)}), and with it {history.quoted(draw.site)}, "
+                "which draws other random numbers now: the gradient belongs to another "
+                "result than the loss.",
                 culprit=again,
                 fix="Keep torch.get_rng_state() in forward and restore it around the "
                 "second run, or use torch.utils.checkpoint.",

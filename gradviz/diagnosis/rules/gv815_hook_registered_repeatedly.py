@@ -56,9 +56,8 @@ def _hit(history: History, hooks: list[HookRegistered]) -> Hit:
     changes = any(event.changed or event.returned for event in runs)
     effect = " The gradient is changed once by each of them." if changes else ""
     return Hit(
-        f"`{history.text(hooks[-1].site)}` ({history.line(hooks[-1].site)}) registered "
-        f"a hook on {name} {len(hooks)} times, and all of them are still there and "
-        f"run.{effect}",
+        f"{history.quoted(hooks[-1].site)} registered a hook on {name} {len(hooks)} "
+        f"times, and all of them are still there and run.{effect}",
         culprit=hooks[-1].site,
         fix="Keep what the registration returns, and call its `remove()` once the hook "
         "has served, or before it is registered again.",

@@ -140,8 +140,8 @@ def _hit(history: History, name: str, hook: HookRegistered) -> Hit:
     if found is not None:
         site, line = site_of(history, found.chosen), found.chosen.line
         why = (
-            f" `{history.text(found.call.site)}` ({history.line(found.call.site)}) "
-            "selects nothing, so its mask is 0 all over."
+            f" {history.quoted(found.call.site)} selects nothing, so its mask is 0 all "
+            "over."
         )
     return Hit(
         f"The hook that {history.line(hook.site)} puts on {name} makes zeros of its "

@@ -64,6 +64,7 @@ from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.decisions.frames import Spot, parameters, spot
 from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._module_backwards import attributes_of_first
 from gradviz.program import Call, CustomFunction, History, Raised, RawSite
 
 _CERTAINTY = 0.9
@@ -92,7 +93,8 @@ class _Read:
 
     def set_on_ctx(self) -> list[ast.Attribute]:
         """Return where forward, or ``setup_context``, sets attributes of its ctx."""
-        return _set_in(self.method("forward", "setup_context"))
+        methods = self.method("forward", "setup_context")
+        return [each for one in methods for each in attributes_of_first(one, ast.Store)]
 
 
 @rule("GV844", "custom-fn-not-on-ctx", "error")
@@ -105,7 +107,8 @@ def check(history: History) -> Iterator[Hit]:
     if read.name == "saved_tensors":
         yield from _unpacked(history, raised, read)
     elif raised.kind == "AttributeError" and f"'{read.name}'" in raised.text:
-        own = _set_in(read.method("__init__"), read.name)
+        made = [attributes_of_first(e, ast.Store) for e in read.method("__init__")]
+        own = [each for some in made for each in some if each.attr == read.name]
         if own and read.applied is not None:
             yield _of_instance(history, read, read.applied, own[0])
         else:
@@ -135,20 +138,6 @@ def _read(history: History, raised: Raised) -> _Read | None:
                 last = calls[-1] if calls else None
                 return _Read(custom, site, where.at(each), each.attr, owner, last)
     return None
-
-
-def _set_in(functions: list[ast.FunctionDef], name: str = "") -> list[ast.Attribute]:
-    """Return where functions set attributes of their first argument, of that name."""
-    return [
-        each
-        for function in functions
-        for each in own_nodes(function)
-        if isinstance(each, ast.Attribute)
-        and isinstance(each.ctx, ast.Store)
-        and isinstance(each.value, ast.Name)
-        and each.value.id in parameters(function)[:1]
-        and name in ("", each.attr)
-    ]
 
 
 # ---- an instance's apply ------------------------------------------------------------

@@ -62,6 +62,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import passes_through
 from gradviz.diagnosis.rules._module_backwards import (
     Layer,
+    attributes_of_first,
     layers_with_backward,
 )
 from gradviz.program import Backward, History, RawSite, following
@@ -223,23 +224,8 @@ def _own(layer: Layer) -> tuple[list[str], list[str]]:
     if layer.backward.decorator_list:
         return [], []
     forward = layer.forward
-    read = _attributes(layer.backward, ast.Load)
-    set_here = [] if forward is None else _attributes(forward, ast.Store)
-    return (
-        [each for each in read if each not in set_here],
-        [each for each in read if each in set_here],
-    )
-
-
-def _attributes(method: ast.FunctionDef, context: type[ast.expr_context]) -> list[str]:
-    """Return the attributes of its object that a method reads, or sets."""
-    this = parameters(method)[:1]
-    found = (
-        each.attr
-        for each in own_nodes(method)
-        if isinstance(each, ast.Attribute)
-        and isinstance(each.ctx, context)
-        and isinstance(each.value, ast.Name)
-        and each.value.id in this
-    )
-    return list(dict.fromkeys(found))
+    stored = [] if forward is None else attributes_of_first(forward, ast.Store)
+    made = {each.attr for each in stored}
+    found = attributes_of_first(layer.backward, ast.Load)
+    read = list(dict.fromkeys(each.attr for each in found))
+    return [e for e in read if e not in made], [e for e in read if e in made]
