@@ -26,9 +26,8 @@ from gradviz.dependence.axis_samples import Loaders
 from gradviz.dependence.axis_views import Mix, mixed_in, reshaped, taken_again
 from gradviz.dependence.flow import dimension, words
 from gradviz.dependence.op_families import (
-    BINARY_LOSSES,
     CLASS_LOSSES,
-    DISTANCES,
+    LOSSES,
     RECURRENT,
     RESHAPES,
     plain,
@@ -42,11 +41,10 @@ MOST_LATER = 4_000
 """Calls that are followed from there on: steps do the same with their axes."""
 
 _SEQUENCE_LAYERS = words("LSTM GRU RNN")
-_COMPARING = (
-    DISTANCES | CLASS_LOSSES | BINARY_LOSSES | words("sub rsub subtract eq kl_div")
-    | words("gaussian_nll_loss poisson_nll_loss soft_margin_loss hinge_embedding_loss")
-    | words("multilabel_soft_margin_loss")
-)  # fmt: skip
+_COMPARING = LOSSES | words(
+    "sub rsub subtract eq kl_div gaussian_nll_loss poisson_nll_loss soft_margin_loss "
+    "multilabel_soft_margin_loss hinge_embedding_loss"
+)
 _FEATURES = RECURRENT | words("linear multi_head_attention_forward")
 _PLACED = _FEATURES | words(
     "matmul bmm mm conv1d conv2d conv3d convolution softmax log_softmax einsum baddbmm"

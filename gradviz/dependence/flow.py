@@ -17,13 +17,7 @@ from gradviz.dependence.numbers import (
     is_foreign,
     numbers_in,
 )
-from gradviz.dependence.op_families import (
-    BINARY_LOSSES,
-    CLASS_LOSSES,
-    DIFFERENCES,
-    DISTANCES,
-    words,
-)
+from gradviz.dependence.op_families import DIFFERENCES, LOSSES, words
 from gradviz.program import SHAPED_LIKE, Call, History, RawSite, Value
 
 
@@ -67,9 +61,10 @@ ENTRIES = words(
 PICKING = words("getitem select narrow roll")
 
 _COMPARISONS = (
-    DIFFERENCES | DISTANCES | CLASS_LOSSES | BINARY_LOSSES
+    DIFFERENCES
+    | LOSSES
     | words("dist pairwise_distance kl_div cosine_similarity gather")
-)  # fmt: skip
+)
 INDEPENDENT = SHAPED_LIKE | words(
     "requires_grad_ requires_grad.set grad.get shape.get size grad_fn.get"
 )

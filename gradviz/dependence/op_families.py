@@ -77,6 +77,7 @@ DISTANCES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
 
 CLASS_LOSSES = words("cross_entropy cross_entropy_loss nll_loss nll_loss_nd nll_loss2d")
 BINARY_LOSSES = words("binary_cross_entropy binary_cross_entropy_with_logits")
+LOSSES = DISTANCES | CLASS_LOSSES | BINARY_LOSSES
 LAYERS = words("linear addmm conv1d conv2d conv3d convolution")
 """Calls that multiply what they are given with weights, and add it up."""
 

@@ -162,8 +162,7 @@ def _hit(
         message = (
             f"{said(culprit)} comes before {said(way)}, which puts {name} in "
             f"evaluation mode again, by {said(since)}. "
-            f"{history.line(used).capitalize()} trains it so: {behave} as in "
-            "evaluation."
+            f"{history.line(used)} trains it so: {behave} as in evaluation."
         )
         fix = f"Move it behind {history.line(way)}."
     elif calling is not None:

@@ -129,7 +129,7 @@ def _of_new_leaves(
     if own.isdisjoint({*leaves, *told}) and _are_made_of(history, made, own):
         site = made[0].site
         yield Hit(
-            f"{history.line(site).capitalize()} makes new leaves of the parameters "
+            f"{history.line(site)} makes new leaves of the parameters "
             f"that {optimizer_words(history, optimizer.key)} steps, and the graph ends "
             f"there: the pass in {history.line(passes[-1].site)} reaches {len(leaves)} "
             "such leaves and none of the parameters. These never have a gradient, and "

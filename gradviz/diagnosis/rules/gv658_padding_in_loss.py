@@ -42,6 +42,7 @@ from gradviz.dependence.flow import words
 from gradviz.dependence.lineage import behind
 from gradviz.dependence.op_families import (
     CLASS_LOSSES,
+    CONSTANTS,
     JOINS,
     MOVES,
     PICKS,
@@ -56,10 +57,7 @@ from gradviz.program import Call, History, RawSite, Value
 
 _LAYERS = words("CrossEntropyLoss NLLLoss")
 _IGNORED = -100  # by default
-_AS_IT_IS = (
-    MOVES | PICKS | JOINS | words("setitem zeros full new_zeros new_full")
-    | words("zeros_like full_like ones tensor")
-)  # fmt: skip
+_AS_IT_IS = MOVES | PICKS | JOINS | CONSTANTS | {"setitem", "tensor"}
 """What leaves padding what it is; the last of them, where the rows are written."""
 
 

@@ -270,7 +270,7 @@ def _hit(history: History, call: Call, one: Value, other: Value) -> Hit:
     name = name_of(history, one, "its first operand")
     wrote = ""
     if write is not None:
-        wrote = f" {history.line(write.site).capitalize()} wrote both."
+        wrote = f" {history.line(write.site)} wrote both."
     return Hit(
         f"`{call.op}` in {history.line(call.site)} compares {name} with itself: "
         f"prediction and target are one memory.{wrote} The loss is 0 and so is its "

@@ -33,28 +33,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import (
-    BINARY_LOSSES,
-    CLASS_LOSSES,
-    DISTANCES,
-    DIVISIONS,
-    MULTIPLICATIONS,
-    plain,
-)
+from gradviz.dependence.op_families import DIVISIONS, LOSSES, MULTIPLICATIONS, plain
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._terms import in_all_passes
 from gradviz.program import Call, History
 
-_LOSSES = (
-    DISTANCES
-    | CLASS_LOSSES
-    | BINARY_LOSSES
-    | words(
-        "cosine_embedding_loss ctc_loss gaussian_nll_loss hinge_embedding_loss kl_div "
-        "margin_ranking_loss multi_margin_loss poisson_nll_loss soft_margin_loss "
-        "triplet_margin_loss"
-    )
+_LOSSES = LOSSES | words(
+    "cosine_embedding_loss ctc_loss gaussian_nll_loss hinge_embedding_loss kl_div "
+    "margin_ranking_loss multi_margin_loss poisson_nll_loss soft_margin_loss "
+    "triplet_margin_loss"
 )
 _SCALING = MULTIPLICATIONS | DIVISIONS | {"mean", "sum"}
 

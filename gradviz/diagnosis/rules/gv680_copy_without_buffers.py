@@ -78,7 +78,7 @@ def _hit(history: History, kept: Call, layers: list[Module]) -> Hit:
         if layers[0].key in each.changed and not each.training
     ]
     return Hit(
-        f"{history.line(kept.site).capitalize()} writes the parameters of a copy in "
+        f"{history.line(kept.site)} writes the parameters of a copy in "
         "eval mode, and nothing writes its running means and variances: "
         f"{', '.join(names[:_NAMES])}{more} still "
         f"{learning.plural(len(names), 'normalises', 'normalise')} with mean 0 and "

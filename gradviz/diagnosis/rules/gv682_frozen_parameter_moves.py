@@ -86,7 +86,7 @@ def _hit(
 ) -> Hit:
     step = found[0]
     return Hit(
-        f"{history.line(site).capitalize()} freezes "
+        f"{history.line(site)} freezes "
         f"{learning.listed(history, tensors)}, and the gradient of before is still in "
         f"`.grad`: {len(found)} steps of {history.line(step.site)} moved what was to "
         "stay as it is.",

@@ -50,10 +50,8 @@ from gradviz.dependence.flow import dimension
 from gradviz.dependence.lineage import made_through
 from gradviz.dependence.op_families import (
     ADDITIONS,
-    BINARY_LOSSES,
-    CLASS_LOSSES,
     DIFFERENCES,
-    DISTANCES,
+    LOSSES,
     MULTIPLICATIONS,
     plain,
 )
@@ -69,7 +67,7 @@ from gradviz.program import Call, History, RawSite, Value
 _MEETINGS = ADDITIONS | DIFFERENCES | MULTIPLICATIONS
 _LINEAR = _MEETINGS | {"neg", "negative"}
 _PICKS = ("getitem", "select", "unbind")
-_MEANS = CLASS_LOSSES | BINARY_LOSSES | DISTANCES | {"mean"}
+_MEANS = LOSSES | {"mean"}
 _FEWEST = 3  # weights; fewer may be those of as many terms
 _FAR = 12  # calls between a sum and its use, apart from those of Python's own sum
 
