@@ -59,7 +59,7 @@ def _fix(history: History, found: Overwrite) -> str:
     steps = {each.site for each in history.of(OptimizerCall)}
     what = "step" if found.site in steps else "write"
     step = f"the {what} in {history.line(found.site)}"
-    computed = built_at(history, found.node, found.backward)
+    computed = _computed_at(history, found)
     loop = _loop_over_losses(history, found)
     if loop is not None:
         return (
@@ -77,6 +77,14 @@ def _fix(history: History, found: Overwrite) -> str:
         "backward() of every loss before it, if none leaves gradients in parameters "
         "that another loss is to train."
     )
+
+
+def _computed_at(history: History, found: Overwrite) -> RawSite | None:
+    """Return the line that ran the operation, in the function of the pass if it can."""
+    maker, passed = history.maker(found.node), found.backward.site
+    frames = () if maker is None or passed is None else maker.frames
+    here = (site for site in frames if passed and site[0] is passed[0])
+    return next(here, None) or built_at(history, found.node, found.backward)
 
 
 def _is_needed(history: History, found: Overwrite, computed: RawSite) -> bool:

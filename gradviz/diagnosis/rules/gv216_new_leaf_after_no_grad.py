@@ -74,8 +74,9 @@ def check(history: History) -> Iterator[Hit]:
                 f"{history.line(made.site)}. requires_grad_() made it a new leaf: "
                 f"gradients end there, and {source} got none.",
                 call.site,
-                f"Compute {name} with grad mode on and without detach(), and drop "
-                "`requires_grad_()`.",
+                "Leave out `.detach()` and `.requires_grad_()`."
+                if made.op == "detach"
+                else f"Compute {name} with grad mode on, and drop `requires_grad_()`.",
                 symptom=made.site,
                 related=(Related("computed here", made.site),),
                 tensors=(value.tensor, lost.tensor),

@@ -49,14 +49,13 @@ def check(history: History) -> Iterator[Hit]:
         if birth.call is not None and not birth.is_nan and is_fill(birth.call.op):
             yield _masked(history, birth, name)
             continue
-        yield words.hit(
-            history,
-            birth,
+        put = (
             f"{words.source_of(history, birth)} put {words.kind_of(birth)} into the "
-            f"data: {name} has it{words.place(birth)}. {_maker(birth)}"
-            f"{_step(history, birth)}",
-            _REWRITTEN if _is_lost(birth) else _LOADED,
+            f"data: {name} has it{words.place(birth)}."
         )
+        told = put, _maker(history, birth), _step(history, birth)
+        fix = _REWRITTEN if _is_lost(birth) else _LOADED
+        yield words.hit(history, birth, " ".join(filter(None, told)), fix)
 
 
 def _is_lost(birth: Birth) -> bool:
@@ -65,7 +64,11 @@ def _is_lost(birth: Birth) -> bool:
     return birth.call is None and value is not None and value.version > 0
 
 
-def _maker(birth: Birth) -> str:
+def _maker(history: History, birth: Birth) -> str:
+    """Say that nothing computed it, where all that was computed was noted."""
+    seen = birth.root or birth.backward or birth.gradient
+    if seen is not None and not history.is_told_in_full(seen.index):
+        return ""
     if _is_lost(birth):
         return (
             "It was written into it in place, by a line that is no longer in the log."
@@ -115,4 +118,4 @@ def _step(history: History, birth: Birth) -> str:
         for each in history.of(OptimizerCall)
         if each.what == "step" and each.optimizer == event.optimizer
     ]
-    return f" It came in with step {steps.index(event.index) + 1} of {len(steps)}."
+    return f"It came in with step {steps.index(event.index) + 1} of {len(steps)}."

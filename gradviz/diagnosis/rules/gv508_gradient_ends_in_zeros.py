@@ -243,8 +243,8 @@ def _over_one(history: History, hit: Hit, call: Call, made: Call) -> Hit:
         f"{dimension(call)} of {shape}, which has one element: it gives back what it "
         f"was given. {hit.message}",
         culprit=made.site,
-        fix="Stack what is to be added up in a dimension of its own (`torch.stack(…, "
-        "dim=1)`), or give the sum the dimension that holds it.",
+        fix="Stack what is to be added up in a dimension of its own: "
+        "`torch.stack(…, dim=1)`.",
         related=(Related("runs here", call.site), *hit.related),
         severity=None,
     )

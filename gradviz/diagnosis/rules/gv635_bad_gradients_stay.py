@@ -34,9 +34,11 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, History, OptimizerCall
 from gradviz.text.words import counted
@@ -73,11 +75,19 @@ def check(history: History) -> Iterator[Hit]:
         "since.",
         clear.site,
         f"Call `{history.text(clear.site)}` whether or not the step is taken: after "
-        "the `if` and its `else`.",
+        f"{_branch(history, clear)}.",
         symptom=source.site,
         related=(Related("steps only here", last.site),),
         certainty=1.0,  # the batch that began it was to be left out
     )
+
+
+def _branch(history: History, clear: OptimizerCall) -> str:
+    """Return the branch that a line is in: "the `if` of line 12"."""
+    where = spot(history, clear.site)
+    around = () if where is None else where.source.around(where.node)
+    branch = next((each for each in around if isinstance(each, ast.If)), None)
+    return "the branch" if branch is None else f"the `if` of line {branch.lineno}"
 
 
 def _gives_bad(backward: Backward) -> bool:

@@ -134,12 +134,22 @@ def _of_rows(history: History, fill: Call, softmax: Call, mask: Value) -> Hit:
         f"the softmax of {history.line(softmax.site)} runs over: it fills whole rows "
         "or nothing of them, and what should be left out of a row keeps its weight.",
         site,
-        "Give the mask its elements along the dimension that the softmax runs over, "
-        "and the 1 where all rows are to share it.",
+        f"Give the mask its elements along that dimension{_shape(mask, softmax)}.",
         symptom=softmax.site,
         related=(Related("filled in here", fill.site),) if site != fill.site else (),
         certainty=0.85,
     )
+
+
+def _shape(mask: Value, softmax: Call) -> str:
+    """Return the shape that a mask would have with its 1 in another dimension."""
+    scores, sizes = softmax.inputs[0].shape, list(mask.shape)
+    place = over(softmax) % len(scores)
+    same = [i for i, size in enumerate(sizes) if size == scores[place] and i != place]
+    if len(sizes) != len(scores) or len(same) != 1:
+        return ""
+    sizes[place], sizes[same[0]] = sizes[same[0]], 1
+    return f", as of shape {tuple(sizes)}"
 
 
 def _of_product(history: History, product: Call, softmax: Call) -> Hit:

@@ -49,16 +49,14 @@ from gradviz.program import Call, History, OptimizerCall, RawSite, following
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that clips nothing."""
     told: set[RawSite | None] = set()
-    steps = [
-        each
-        for each in learning.steps(history)
-        if any(state.has_grad for state in each.states)
-    ]
+    steps = learning.steps(history)
     for call in clips(history):
         later = () if call.inputs else following(steps, call.index)
         step = next(iter(later), None)
         if step is None or call.site in told:
             continue
+        if not any(state.has_grad for state in step.states):
+            continue  # there was nothing to clip
         told.add(call.site)
         yield _hit(history, call, step)
 

@@ -26,4 +26,23 @@ PROGRAMS: list[Case] = [
             optimizer.zero_grad()
         """,
     ),
+    case(
+        "a_group_without_gradients_is_clipped_all_the_same",
+        """
+        import torch
+
+        torch.manual_seed(0)
+        net = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for group in ([3, 0], [0], [2], [1, 4]):
+            for size in group:
+                x = torch.randn(size, 4)
+                if size:
+                    (net(x) - x.sum(1, keepdim=True)).pow(2).mean().backward()
+            given = (p for p in net.parameters() if p.grad is not None)
+            torch.nn.utils.clip_grad_norm_(given, 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+    ),
 ]
