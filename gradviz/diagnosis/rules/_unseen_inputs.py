@@ -96,9 +96,9 @@ def _hidden(
         if name_of(call) in _NO_VALUES or call.op in _CONSTANT:
             continue
         for value in call.inputs:
-            if value.tensor in met | own or not value.requires_grad:
+            if not value.requires_grad or value.storage in given:
                 continue
-            if value.storage in given:
+            if value.tensor in met or value.tensor in own:
                 continue
             met.add(value.tensor)
             leaves = _leaves(history, value, apply)
