@@ -201,10 +201,7 @@ def _cancelled(
 ) -> Iterator[Hit]:
     """Yield an information: of two scores that are compared, a shared part cancels."""
     first, *_, last = sorted(nodes, key=lambda each: each.call or 0)
-    here, there = (
-        f"`{history.text(each.site)}` ({history.line(each.site)})"
-        for each in (first, last)
-    )
+    here, there = (history.quoted(each.site) for each in (first, last))
     hit = Hit(
         f"The gradients through {here} and {there} cancel each other out: that of "
         f"{learning.listed(history, leaves)} is exactly 0 in every pass.",
@@ -236,12 +233,11 @@ def _sum_of_one(history: History, node: Node) -> tuple[Call, Call] | None:
 
 def _over_one(history: History, hit: Hit, call: Call, made: Call) -> Hit:
     """Tell of a sum that has nothing to add up, with the line that left it one."""
-    shape, text = call.inputs[0].shape, f"`{history.text(call.site)}`"
     return replace(
         hit,
-        message=f"{text} ({history.line(call.site)}) runs over dimension "
-        f"{dimension(call)} of {shape}, which has one element: it gives back what it "
-        f"was given. {hit.message}",
+        message=f"{history.quoted(call.site)} runs over dimension {dimension(call)} of "
+        f"{call.inputs[0].shape}, which has one element: it gives back what it was "
+        f"given. {hit.message}",
         culprit=made.site,
         fix="Stack what is to be added up in a dimension of its own: "
         "`torch.stack(…, dim=1)`.",

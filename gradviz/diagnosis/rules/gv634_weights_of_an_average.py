@@ -39,7 +39,7 @@ from typing import Any
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import ADDITIONS, MULTIPLICATIONS, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, OptimizerCall, RawSite, Value
 
@@ -47,8 +47,7 @@ _LEAST = 8  # updates by one line
 _OFF = 0.1  # how far from 1 what an average ends at may be
 _COPIED = 0.95  # of the parameter, from which on it is a copy
 
-_ADDED = {"add": 1.0, "radd": 1.0, "iadd": 1.0, "sub": -1.0, "isub": -1.0}
-_SCALED = words("mul rmul multiply imul")
+_ADDED = {**dict.fromkeys(ADDITIONS, 1.0), "sub": -1.0, "isub": -1.0}
 _DIVIDED = words("div truediv divide itruediv idiv")
 _SAME = words("clone to float double half bfloat16 contiguous")
 
@@ -178,7 +177,7 @@ def _combined(call: Call, forms: dict[int, _Form | None]) -> _Form | None:
         parts = [(first, 1.0), (second, times and _ADDED[name] * times)]
     elif name == "rsub":
         parts = [(first, -1.0), (second, 1.0)]
-    elif name in _SCALED:
+    elif name in MULTIPLICATIONS:
         value, number = (first, second) if isinstance(first, Value) else (second, first)
         parts = [(value, _number(number))]
     elif name in _DIVIDED:
@@ -222,7 +221,7 @@ def _hit(history: History, update: _Update, count: int, effect: str, fix: str) -
     call = update.call
     name = history.name(update.average, "an average of parameters")
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) makes of {name} "
+        f"{history.quoted(call.site)} makes of {name} "
         f"{update.kept:.4g} times itself and {update.taken:.4g} times the parameter, "
         f"in {count} updates: {effect}.",
         call.site,

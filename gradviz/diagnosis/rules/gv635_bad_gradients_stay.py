@@ -69,8 +69,7 @@ def check(history: History) -> Iterator[Hit]:
     source = after[bad]
     yield Hit(
         f"The backward pass in {history.line(source.site)} gave NaN or infinite "
-        f"gradients, the step was left out, and so was "
-        f"`{history.text(clear.site)}` ({history.line(clear.site)}): "
+        f"gradients, the step was left out, and so was {history.quoted(clear.site)}: "
         f"{counted(count, 'later pass')} added to them, and no optimizer has stepped "
         "since.",
         clear.site,

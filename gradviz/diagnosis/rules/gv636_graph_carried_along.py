@@ -34,9 +34,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
+from gradviz.dependence.nesting import next_pass
 from gradviz.diagnosis.decisions.sites import site_at
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -49,86 +50,72 @@ _LEAST = 8  # steps
 
 
 @dataclass(frozen=True, slots=True)
-class _Chain:
-    """A result, and the earlier results of its expression that it holds."""
+class _Carried:
+    """A result of an earlier step that a call takes over, graph and all."""
 
-    steps: int  # that it goes back
-    last: int  # the pass before which the newest of them was made
-    bridge: Call | None = None  # that took over the one of the step before
-    value: Value | None = None  # which it took
+    bridge: Call
+    value: Value
+    steps: int  # that the graph behind it goes back
 
 
 @rule("GV636", "graph-carried-along", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that keeps such a state."""
-    longest: dict[RawSite | None, _Chain] = {}
-    for chain in _chains(history):
-        site = None if chain.bridge is None else chain.bridge.site
-        if (
-            chain.steps >= _LEAST
-            and chain.steps > longest.get(site, _Chain(0, 0)).steps
-        ):
-            longest[site] = chain
-    for chain in longest.values():
-        hit = _hit(history, chain)
-        if hit is not None:
-            yield hit
+    longest: dict[RawSite | None, _Carried] = {}
+    for each in _carried(history):
+        known = longest.get(each.bridge.site)
+        if each.steps >= _LEAST and (known is None or each.steps > known.steps):
+            longest[each.bridge.site] = each
+    for each in longest.values():
+        yield from _hits(history, each)
 
 
-def _chains(history: History) -> Iterator[_Chain]:
-    """Yield the chain of each result that no pass needs and that has one."""
+def _carried(history: History) -> Iterator[_Carried]:
+    """Yield what calls take over from steps before, where no pass needs it."""
     trained = history.once(trained_nodes)
     passes = [each.index for each in training_passes(history)]
     known = max(history.program.gaps, default=-1)  # a pass before it may be missing
-    found: dict[int, _Chain] = {}
+    found: dict[int, tuple[int, int]] = {}  # by node: steps back, passes before it
     for call in history.calls if len(passes) >= _LEAST else ():
         if call.index < known or not call.nodes or not trained.isdisjoint(call.nodes):
             continue
-        turn, longest = bisect_left(passes, call.index), _Chain(0, 0)
+        turn, longest, taken = bisect_left(passes, call.index), 0, None
         for value in call.inputs:
-            before = found.get(value.node or 0)
-            if before is None or prod(value.shape) == 1:
+            steps, last = found.get(value.node or 0, (0, turn))
+            if prod(value.shape) == 1:
                 continue
-            chain = _Chain(before.steps, turn, before.bridge, before.value)
-            if before.last < turn:
-                chain = _Chain(before.steps + 1, turn, call, value)
-            longest = max(longest, chain, key=_length)
-        chain = replace(longest, last=turn)
-        found.update(dict.fromkeys(call.nodes, chain))
-        if chain.bridge is call:
-            yield chain
+            steps += last < turn
+            if steps > longest:
+                longest, taken = steps, value if last < turn else None
+        found.update(dict.fromkeys(call.nodes, (longest, turn)))
+        if taken is not None:
+            yield _Carried(call, taken, longest)
 
 
-def _length(chain: _Chain) -> int:
-    return chain.steps
-
-
-def _hit(history: History, chain: _Chain) -> Hit | None:
-    bridge, value = chain.bridge, chain.value
-    node = None if value is None else history.node(value.node)
-    later = (e for e in history.backwards if bridge and e.index > bridge.index)
-    second = next(later, None)
-    if bridge is None or value is None or node is None or second is None:
-        return None
+def _hits(history: History, carried: _Carried) -> Iterator[Hit]:
+    bridge, value = carried.bridge, carried.value
+    node, second = history.node(value.node), next_pass(history, bridge.index)
+    if node is None or second is None:
+        return
     crossing = Crossing(node, bridge, value)
     site = carried_at(history, crossing, second)
     line = stored_at(history, site, crossing, bridge, second)
     if line is not None:
         site = site_at(history, site, line) or site
     named = kept_name(history, site, line) if line is not None else ""
-    name = named or history.name(value, "the state").strip("`")
+    name = named or history.bare_name(value) or "the state"
     maker = history.maker(node)
-    return Hit(
-        f"{history.line(bridge.site).capitalize()} computes with `{name}` of the step "
-        f"before, graph and all, and that one with the one before it: the graph behind "
-        f"it goes back over {chain.steps} steps, no backward pass goes through any of "
-        "it, and memory grows with each step.",
+    yield Hit(
+        f"{history.line(bridge.site)} computes with `{name}` of the step before, graph "
+        "and all, and that one with the one before it: the graph behind it goes back "
+        f"over {carried.steps} steps, no backward pass goes through any of it, and "
+        "memory grows with each step.",
         site,
         f"Keep it without its graph: `{name}.detach()`.",
         symptom=bridge.site,
         related=(
             Related("read in the next step", bridge.site),
-            *([Related("made here", maker.site)] if maker else []),
+            Related("made here", maker and maker.site),
         ),
         nodes=(node.key,),
         line=line,

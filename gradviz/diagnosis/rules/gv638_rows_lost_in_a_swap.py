@@ -92,16 +92,15 @@ def _lost(moves: list[_Copy]) -> int:
 
 def _hit(history: History, call: Call, lost: int, rows: int) -> Hit:
     alias = _alias(history, call)
-    named = f"`{history.text(call.site)}` ({history.line(call.site)})"
     return Hit(
-        f"{named} puts {rows} rows in another order within the memory that it reads "
-        f"them from: {lost} of them had been written over before they were read, so "
-        "some rows are there twice and others are lost.",
+        f"{history.quoted(call.site)} puts {rows} rows in another order within the "
+        f"memory that it reads them from: {lost} of them had been written over before "
+        "they were read, so some rows are there twice and others are lost.",
         alias or call.site,
         "Write them to a copy (`.clone()`), or take all rows at once with an index: "
         "`states[order]`.",
         symptom=call.site,
-        related=(Related("written over here", call.site),) if alias else (),
+        related=(Related("written over here", call.site if alias else None),),
         tensors=(call.writes[0].value.tensor,),
         edit=copies(alias) if alias else None,
         certainty=0.95,

@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.axis_walk import over
-from gradviz.dependence.op_families import numbers_in, of_op, plain
+from gradviz.dependence.op_families import MULTIPLICATIONS, numbers_in, of_op, plain
 from gradviz.diagnosis.decisions.numbers import of_number
 from gradviz.diagnosis.edits.numbers import masked
 from gradviz.diagnosis.gradient_flow import origin
@@ -112,7 +112,7 @@ def _length(mask: Value, behind: int) -> int:
 
 def _turns_round(call: Call) -> bool:
     """Tell whether scores are multiplied with large negative numbers and others."""
-    if plain(call.op) not in ("mul", "rmul", "multiply"):
+    if plain(call.op) not in MULTIPLICATIONS:
         return False
     scans = [e.summary for e in call.inputs if not e.requires_grad and e.summary]
     learns = any(each.requires_grad for each in call.inputs)
@@ -129,14 +129,14 @@ def _of_rows(history: History, fill: Call, softmax: Call, mask: Value) -> Hit:
     made = origin_call(history, mask, lambda each: each.shape)
     site = fill.site if made is None else made.site
     return Hit(
-        f"The mask of `{history.text(fill.site)}` ({history.line(fill.site)}) is of "
+        f"The mask of {history.quoted(fill.site)} is of "
         f"shape {mask.shape}, with one element along dimension {over(softmax)}, which "
         f"the softmax of {history.line(softmax.site)} runs over: it fills whole rows "
         "or nothing of them, and what should be left out of a row keeps its weight.",
         site,
         f"Give the mask its elements along that dimension{_shape(mask, softmax)}.",
         symptom=softmax.site,
-        related=(Related("filled in here", fill.site),) if site != fill.site else (),
+        related=(Related("filled in here", fill.site if site != fill.site else None),),
         certainty=0.85,
     )
 

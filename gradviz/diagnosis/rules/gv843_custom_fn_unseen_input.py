@@ -78,7 +78,7 @@ def check(history: History) -> Iterator[Hit]:
             symptom=each.backward.site,
             related=(
                 Related("used here", use.site),
-                *([Related("given here", chosen.made)] if chosen.made else []),
+                Related("given here", chosen.made),
             ),
             nodes=apply.nodes,
             tensors=tuple(sorted(each.lost)),

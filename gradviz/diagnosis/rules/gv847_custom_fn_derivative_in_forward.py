@@ -64,9 +64,8 @@ def _first(history: History, backward: Backward, made: Call) -> Call:
 
 
 def _hit(history: History, backward: Backward, first: Call, apply: Call) -> Hit:
-    function, text = apply.op, history.text(first.site)
     return Hit(
-        f"`{text}` ({history.line(first.site)}) runs in the forward of `{function}`, "
+        f"{history.quoted(first.site)} runs in the forward of `{apply.op}`, "
         "where grad mode is off: what it computes has no graph, and "
         f"{history.line(backward.site)} cannot take a derivative of it.",
         first.site,
