@@ -45,14 +45,19 @@ def sharer(history: History, value: Value) -> tuple[Node, Node] | None:
     ``a + b`` gives one gradient tensor to both; where a value is used twice, its
     gradients are summed into a new one.
     """
-    edge = _edge(history, value)
-    shape = value.shape
+    return sharer_at(history, _edge(history, value), value.shape)
+
+
+def sharer_at(
+    history: History, edge: Edge | None, shape: tuple[int, ...]
+) -> tuple[Node, Node] | None:
+    """Return the same of an output of a node, which has this shape."""
     while edge is not None:
         users = consumers(history).get(edge, [])
         if len(users) != 1:
             return None
         node, place = users[0]
-        kind = node.name.rstrip("0123456789").removesuffix("Backward")
+        kind = _kind(node)
         if kind == "Add" or (kind == "Sub" and place == 0):
             sibling = _sibling(history, node, place, shape)
             if sibling is not None:
@@ -61,6 +66,30 @@ def sharer(history: History, value: Value) -> tuple[Node, Node] | None:
             return None
         edge, shape = (node.key, 0), node.shape or shape
     return None
+
+
+def met_later(history: History, sharing: Node, than: Node) -> bool:
+    """Tell whether a gradient that a node shares is still read when another has run.
+
+    A pass takes the nodes that were made last first. What passes memory on leaves the
+    tensor to whoever comes next; a leaf may keep it.
+    """
+    waiting, seen = [sharing], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if node.key in seen:
+            continue
+        seen.add(node.key)
+        if node.leaf is not None or node.key < than.key:
+            return True
+        if _kind(node) in _SAME or _kind(node) == "Add":
+            after = [history.node(edge[0]) for edge in node.next if edge is not None]
+            waiting += [e for e in after if e and e.shape in (None, node.shape)]
+    return False
+
+
+def _kind(node: Node) -> str:
+    return node.name.rstrip("0123456789").removesuffix("Backward")
 
 
 def _edge(history: History, value: Value) -> Edge | None:
