@@ -33,6 +33,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from math import prod
 
@@ -102,13 +103,34 @@ def _reads(history: History, call: Call, export: Call) -> bool:
     So is one that called the function which made the number and returned it.
     """
     here = [site for site in export.frames if call.site and site[0] is call.site[0]]
-    if not here:
+    if not here or (export.site not in here and _is_put_away(history, export)):
         return False
     statement = history.places.statement(call.site)
     if any(statement is history.places.statement(site) for site in here):
         return True
     read = loads(statement)
     return any(read & set(history.places.targets(site)) for site in here)
+
+
+def _is_put_away(history: History, export: Call) -> bool:
+    """Return whether a number goes into a table that its function does not read."""
+    statement = history.places.statement(export.site)
+    function = export.site and history.places.function(export.site[0])
+    if not isinstance(statement, ast.Assign) or not function:
+        return False
+    tables = [
+        each.value for each in statement.targets if isinstance(each, ast.Subscript)
+    ]
+    names = {ast.dump(each) for each in tables}
+    written = {
+        each.value
+        for each in ast.walk(function)
+        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store)
+    }
+    inside = (each for each in ast.walk(function) if each not in written)
+    return len(tables) == len(statement.targets) and not any(
+        ast.dump(each) in names for each in inside
+    )
 
 
 def _is_asked(history: History, export: Call) -> bool:

@@ -13,7 +13,8 @@ Use instead
     ``clip_grad_norm_`` before the step as a safety net.
 When it stays quiet
     The norms stay within five orders of magnitude; within three, where the values grow
-    as well on their way through the same functions.
+    as well on their way through the same functions. After the first step of an
+    optimizer: then the steps may have made the weights large.
 References
     Pascanu, Mikolov and Bengio, 2013.
 """
@@ -51,9 +52,12 @@ _FIX = (
 @rule("GV502", "exploding-gradient", "warning", worst="error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the steepest growth of each pass, and repeated lines that overflowed."""
-    stepped = next((e.index for e in history.of(OptimizerCall) if e.what == "step"), 0)
+    steps = (e.index for e in history.of(OptimizerCall) if e.what == "step")
+    stepped = next(steps, None)
     diverged = bool(of_kind(history, "diverged"))
     for backward in history.backwards:
+        if stepped is not None and backward.index > stepped:
+            break  # what grew by then may be the weights, and something else the cause
         found = [
             chain
             for chain in chains(history, backward, _LEAST)
@@ -64,10 +68,8 @@ def check(history: History) -> Iterator[Hit]:
         if found:
             hit = _hit(history, max(found, key=lambda each: each.own))
             # What grew before any step is why the steps were too long, not they why.
-            if not diverged:
-                yield hit
-            elif backward.index < stepped:
-                yield replace(hit, severity="error", certainty=1.0)
+            sure = diverged and stepped is not None
+            yield replace(hit, severity="error", certainty=1.0) if sure else hit
     for birth in of_kind(history, "growth"):
         passed = "gave" if birth.node is None else f"({birth.node.name}) passed on"
         yield words.hit(
