@@ -88,19 +88,30 @@ def loop_around(source: Source, node: ast.AST) -> Loop:
 
 @remedy
 def hoisted(
-    history: History, site: RawSite | None, unless: RawSite | None = None
+    history: History,
+    site: RawSite | None,
+    *others: RawSite | None,
+    unless: RawSite | None = None,
 ) -> Edit:
-    """Move a statement before the loop around it, or behind the other one in it."""
-    source, _, statement = place(history, site)
-    if isinstance(statement, ast.AugAssign | ast.Return):
+    """Move statements before the loop around them, or behind another one in it."""
+    found = [place(history, each) for each in (site, *others)]
+    source, statements = found[0].source, [each.statement for each in found]
+    if any(isinstance(each, ast.AugAssign | ast.Return) for each in statements):
         raise NoEditError("the statement does more than make it")
-    loop = loop_around(source, statement)
-    draft = Draft(source)
+    loop = loop_around(source, statements[0])
+    if any(
+        e.source is not source or loop not in source.around(e.statement) for e in found
+    ):
+        raise NoEditError("they stand in different loops")
+    after = None
     if unless is not None:
         other = place(history, unless)
         if other.source is source and loop in source.around(other.statement):
-            return draft.move(statement, after=other.statement).edit(safe=False)
-    return draft.move(statement, before=loop).edit(safe=False)
+            after = other.statement
+    draft = Draft(source)
+    for each in statements:
+        draft.move(each, before=None if after else loop, after=after)
+    return draft.edit(safe=False)
 
 
 @remedy

@@ -75,6 +75,7 @@ class Dropped:
     backward: Backward
     cleared: Event
     again: Backward
+    others: tuple[Event, ...] = ()  # that cleared the gradients of other leaves
 
 
 class Timeline:
@@ -137,8 +138,11 @@ class Timeline:
             mine = leaf.backward is not None and leaf.backward.site == event.site
             if leaf.state != "lost" or leaf.read or not mine:
                 return
-        if leaves and (first := leaves[0]).backward and first.cleared:
-            self.dropped.append(Dropped(first.backward, first.cleared, event))
+        events = {each.cleared.index: each.cleared for each in leaves if each.cleared}
+        if events and leaves[0].backward:
+            first, *others = [events[index] for index in sorted(events)]
+            drop = Dropped(leaves[0].backward, first, event, tuple(others))
+            self.dropped.append(drop)
 
     def _optimizer(self, event: OptimizerCall) -> Iterator[Moment]:
         keys = [each.tensor for each in event.states]

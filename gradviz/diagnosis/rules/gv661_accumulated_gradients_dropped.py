@@ -38,6 +38,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.dependence.nesting import turn
 from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Dropped, Leaf, dropped, moments
@@ -60,11 +61,16 @@ def check(history: History) -> Iterator[Hit]:
     yield from _never_applied(history)
     for site, drops in found.items():
         after = [s for s in steps if s.index > drops[0].again.index]
+        # Several optimizers step together: no pass runs between theirs.
+        rounds = {turn(history, step.index) for step in after}
         between = {
-            sum(s.index < each.again.index for s in after) for each in drops
-        }  # each stands for a step that lost a pass
-        if len(after) >= _LEAST and len(between) >= len(after):
-            yield _hit(history, site, drops[0], after[0].site)
+            sum(each <= turn(history, drop.again.index) for each in rounds)
+            for drop in drops
+        }  # each stands for a round that lost a pass
+        if len(rounds) >= _LEAST and len(between) >= len(rounds):
+            together = turn(history, after[0].index)
+            last = [s for s in after if turn(history, s.index) == together][-1]
+            yield _hit(history, site, drops[0], last.site)
 
 
 def _never_applied(history: History) -> Iterator[Hit]:
@@ -90,16 +96,20 @@ def _never_applied(history: History) -> Iterator[Hit]:
 def _hit(
     history: History, site: RawSite | None, drop: Dropped, step: RawSite | None
 ) -> Hit:
+    others = [s for s in dict.fromkeys(e.site for e in drop.others) if s != site]
+    clearing = [history.text(site) or "Clearing", *map(history.text, others)]
     return Hit(
-        f"`{history.text(site) or 'Clearing'}` throws away what the backward pass in "
-        f"{history.line(drop.backward.site)} has computed, each time before "
+        f"{learning.joined(f'`{each}`' for each in clearing)} "
+        f"{learning.plural(len(clearing), 'throws', 'throw')} away what the backward "
+        f"pass in {history.line(drop.backward.site)} has computed, each time before "
         f"{'the same line' if drop.again is not drop.backward else 'another pass'} "
         f"runs: {history.line(step)} applies the gradients of what follows only.",
         site,
         "Clear the gradients once per step, before the first of its passes.",
         symptom=step,
-        edit=hoisted(site, unless=step),
+        edit=hoisted(site, *others, unless=step),
         related=(
+            *(Related("cleared here", each) for each in others),
             Related("computed here", drop.backward.site),
             Related("applied here", step),
         ),
