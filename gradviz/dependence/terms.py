@@ -424,6 +424,24 @@ def multiplier(call: Call) -> float | None:
     return None if only is None else only[1]
 
 
+def largest_factor(call: Call) -> float:
+    """Return by how much a call scales its one learning operand at most.
+
+    The largest element counts of a constant that differs from element to element, such
+    as a mask times a discount; 1 of what scales nothing, and of what was not seen.
+    """
+    name = _name(call)
+    if name not in _SCALING | _DIVIDING:
+        return 1.0
+    constants = [each.summary for each in call.inputs if not each.requires_grad]
+    sizes = [max(abs(e.minimum), abs(e.maximum)) for e in constants if e and e.count]
+    numbers = [e for e in call.arguments if isinstance(e, int | float)]
+    factor = prod([*sizes, *map(abs, numbers)])
+    if name in _DIVIDING:
+        return 1 / factor if factor else 1.0
+    return factor
+
+
 def _splits(history: History, value: Value, before: int) -> bool:
     """Tell whether what is reduced is a sum, or a stack, of several tensors."""
     while True:

@@ -41,7 +41,13 @@ from math import prod
 from gradviz.dependence.flow import Flow, words
 from gradviz.dependence.learning import once
 from gradviz.dependence.op_families import DIFFERENCES, DISTANCES, NORMS, plain
-from gradviz.dependence.terms import Account, Term, taken_apart
+from gradviz.dependence.terms import (
+    Account,
+    Term,
+    largest_factor,
+    latest,
+    taken_apart,
+)
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied
 from gradviz.diagnosis.rules._lifetime import makers
@@ -50,6 +56,9 @@ from gradviz.program import Call, History, RawSite, Value
 
 _COMPARISONS = DISTANCES | DIFFERENCES
 _SIZES = NORMS | words("pow square abs mean sum clamp where")
+_ADDED = words("add sub stack cat getitem select reshape view squeeze")
+_SCALED = words("mul div truediv neg")
+_NEAR = 50  # calls from an error to its size
 _CHOICES = words("max amax min amin gather")
 _DISCOUNTS = 0.5, 1.0  # between these; steps of integrators are smaller
 _LEAST = 2  # passes that must agree
@@ -80,23 +89,41 @@ def _differences(history: History, account: Account) -> Iterator[Call]:
             told.add(call.index)
             sides = call.inputs[:2]
             learn = all(each.requires_grad and not each.is_leaf for each in sides)
-            if learn and plain(call.op) in _COMPARISONS and _compares(history, call):
+            if learn and plain(call.op) in _COMPARISONS and _size(history, call):
                 yield call
 
 
-def _compares(history: History, call: Call) -> bool:
-    """Tell whether a call is a distance, or makes the difference that one is made of.
+def _size(history: History, call: Call) -> Call | None:
+    """Return what makes a size of an error: a distance itself, or a power of it.
 
-    What is centred by its mean is a difference, too, and goes on as it is.
+    Errors are added up before, as in an advantage over several steps. What is centred
+    by its mean is a difference, too, and goes on as it is.
     """
     if plain(call.op) in DISTANCES or not call.outputs:
-        return plain(call.op) in DISTANCES
-    uses = history.uses(call.outputs[0].tensor, call.index)
-    return any(
-        plain(use.op) in _SIZES
-        or (plain(use.op) == "mul" and len({each.tensor for each in use.inputs}) == 1)
-        for use in uses
+        return call if plain(call.op) in DISTANCES else None
+    waiting, seen = [call], {call.index}
+    while waiting and len(seen) < _NEAR:
+        made = waiting.pop(0)
+        for use in history.uses(made.outputs[0].tensor, made.index):
+            if plain(use.op) in _SIZES or _is_square(use):
+                return use
+            if _hands_on(use) and use.index not in seen:
+                seen.add(use.index)
+                waiting.append(use)
+    return None
+
+
+def _hands_on(call: Call) -> bool:
+    """Tell whether errors go on as they are: added to others, or scaled."""
+    learning = sum(each.requires_grad for each in call.inputs)
+    name = plain(call.op)
+    return bool(call.outputs) and (
+        name in _ADDED or (name in _SCALED and learning == 1)
     )
+
+
+def _is_square(call: Call) -> bool:
+    return plain(call.op) == "mul" and len({each.tensor for each in call.inputs}) == 1
 
 
 def _guess(history: History, call: Call, mine: set[int]) -> Value | None:
@@ -113,7 +140,7 @@ def _guess(history: History, call: Call, mine: set[int]) -> Value | None:
         same = flow.leaves(given, call.index) & mine
         if value is None or not same or flow.leaves(value, call.index) & mine != same:
             continue
-        if _is_discounted(history, learning[0]):
+        if _is_discounted(history, learning[0], target, call):
             return value
     return None
 
@@ -127,11 +154,22 @@ def _varies(term: Term) -> bool:
     return one or found is None or found.minimum != found.maximum
 
 
-def _is_discounted(history: History, term: Term) -> bool:
+def _is_discounted(history: History, term: Term, target: Value, call: Call) -> bool:
+    """Tell whether a guess counts less than what was added to it, or is one of several.
+
+    Where an episode has ended, it may count nothing.
+    """
     low, high = _DISCOUNTS
-    if term.weight is not None:
-        return low <= term.weight < high
-    return term.made is not None and plain(term.made.op) in _CHOICES
+    scale, before = 1.0, call.index
+    while term.value is not None and target.tensor != term.value.tensor:
+        made = latest(history, target, before)
+        learning = [e for e in made.inputs if e.requires_grad] if made else []
+        if made is None or len(learning) != 1:
+            return False
+        scale *= largest_factor(made)
+        target, before = learning[0], made.index
+    chosen = term.made is not None and plain(term.made.op) in _CHOICES
+    return low <= scale < high or chosen
 
 
 def _is_derived(history: History, value: Value, call: Call) -> bool:
@@ -160,16 +198,29 @@ def _alone(
 
 
 def _hit(history: History, account: Account, call: Call, value: Value) -> Hit:
-    made = history.producer(value, call.index)
+    size = _size(history, call) or call
+    summed = size is not call and call.outputs[0].tensor not in {
+        each.tensor for each in size.inputs
+    }
+    made = size if summed else history.producer(value, call.index)
     name = history.name(value, "the target")
-    place = call.site if made is None else made.site
+    learns = history.line((history.producer(value, call.index) or call).site)
+    fix = (
+        "Make the target a constant: compute it under `torch.no_grad()`, or "
+        "`.detach()` it."
+    )
+    if summed:
+        fix = (
+            "Let the values follow a constant: compute the loss of "
+            "`(errors + values).detach() - values` instead of the errors themselves."
+        )
     return Hit(
         f"{history.quoted(call.site)} compares a prediction with a target that learns "
-        f"too: the gradient goes into {name} of {history.line(place)}, and moves the "
-        "target to the prediction.",
-        place,
-        "Make the target a constant: compute it under `torch.no_grad()`, or "
-        "`.detach()` it.",
+        f"too: the gradient goes into {name} of {learns}, and moves the target to the "
+        "prediction."
+        + (f" {history.quoted(size.site)} makes the loss of such errors." * summed),
+        call.site if made is None else made.site,
+        fix,
         symptom=account.backward.site,
         related=(Related("compared here", call.site),),
         nodes=call.nodes,
