@@ -42,6 +42,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gradviz.dependence.nesting import next_pass
 from gradviz.diagnosis.decisions.sites import line_of, same_line
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import added_without_graph
@@ -159,6 +160,8 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
     last = chain[-1]
     if behind_a_cut(history, last):
         return False  # a cut keeps the pass from it: that is what is to be told
+    if _counts_in_next_loss(history, last):
+        return False  # as a constant; each pass has one of its own
     if last.module is not None:
         return _carried_by_model(history, chain)
     if keeps_nothing(history, chain) or is_of_leaves(history, last):
@@ -177,6 +180,15 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
         return False
     alive = any(root.call == last.index for root in history.program.live)
     return alive or bool(history.backwards)
+
+
+def _counts_in_next_loss(history: History, call: Call) -> bool:
+    """Tell whether the loss of the next pass was computed with a call's result."""
+    following_pass = next_pass(history, call.index)
+    if following_pass is None:
+        return False
+    behind = history.behind(following_pass.roots, following_pass.index)
+    return any(each.tensor in behind for each in call.outputs)
 
 
 def _carried_by_model(history: History, chain: list[Call]) -> bool:
