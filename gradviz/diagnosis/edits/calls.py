@@ -267,17 +267,24 @@ def renamed_all(
 @remedy
 def listed_anew(history: History, site: RawSite | None) -> Edit:
     """Make each entry of a list anew: ``[f() for _ in range(3)]`` for ``[f()] * 3``."""
-    found = place(history, site)
-    for each in ast.walk(found.statement):
-        match each:
-            case ast.BinOp(ast.List([entry]), ast.Mult(), count) if entry is found.node:
-                source = found.source
-                made, number = source.of(entry), source.of(count)
-                text = f"[{made} for _ in range({number})]"
-                return Draft(source).replace(each, text).edit(safe=False)
-            case _:
-                pass
+    source, node, statement = place(history, site)
+    for each in ast.walk(statement):
+        entry, count = repeated(each) or (None, None)
+        if entry and count and node in (entry, statement):
+            text = f"[{source.of(entry)} for _ in range({source.of(count)})]"
+            return Draft(source).replace(each, text).edit(safe=False)
     raise NoEditError("no list is multiplied here")
+
+
+def repeated(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return the one entry of a list that is multiplied, and by what."""
+    match node:
+        case ast.BinOp(ast.List([entry]), ast.Mult(), count):
+            return entry, count
+        case ast.BinOp(count, ast.Mult(), ast.List([entry])):
+            return entry, count
+        case _:
+            return None
 
 
 @remedy

@@ -159,22 +159,3 @@ def _first_operand(node: ast.expr | None) -> ast.expr | None:
         else:
             node = node.args[0] if node.args else None
     return node
-
-
-@remedy
-def made_for_each(history: History, site: RawSite | None) -> Edit:
-    """Make what a list repeats anew for each place: ``[[] for _ in range(n)]``."""
-    source, _, statement = place(history, site)
-    match statement:
-        case ast.Assign(value=ast.BinOp(ast.List([each]), ast.Mult(), count)):
-            pass
-        case ast.Assign(value=ast.BinOp(count, ast.Mult(), ast.List([each]))):
-            pass
-        case _:
-            raise NoEditError("no list is repeated there")
-    number = source.of(count)
-    walked = f"range({number})"
-    if called(count) == "len" and isinstance(count, ast.Call) and len(count.args) == 1:
-        walked = source.of(count.args[0])
-    text = f"[{source.of(each)} for _ in {walked}]"
-    return Draft(source).put(source.range(statement.value), text).edit(safe=True)

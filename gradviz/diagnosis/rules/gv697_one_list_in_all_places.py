@@ -36,7 +36,7 @@ from types import CodeType
 
 from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.decisions.sites import assignments
-from gradviz.diagnosis.edits.statements import made_for_each
+from gradviz.diagnosis.edits.calls import listed_anew, repeated
 from gradviz.diagnosis.edits.syntax import Source, called, source_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History
@@ -51,7 +51,7 @@ def check(history: History) -> Iterator[Hit]:
     told = set[ast.AST]()
     for code, statement in assignments(history):
         source = source_of(history, code.co_filename)
-        if source is None or statement in told or repeated(statement.value) is None:
+        if source is None or statement in told or not _is_repeated(statement.value):
             continue
         filling = _filling(source, statement.targets[0])
         if filling is not None:
@@ -59,17 +59,11 @@ def check(history: History) -> Iterator[Hit]:
             yield _hit(history, source, code, statement, filling)
 
 
-def repeated(node: ast.AST) -> ast.expr | None:
-    """Return what ``[[]] * count`` puts in all places, if it can be filled."""
-    match node:
-        case ast.BinOp(ast.List([each]), ast.Mult()):
-            pass
-        case ast.BinOp(_, ast.Mult(), ast.List([each])):
-            pass
-        case _:
-            return None
-    displayed = isinstance(each, ast.List | ast.Dict | ast.Set | ast.ListComp)
-    return each if displayed or called(each) in _MADE else None
+def _is_repeated(node: ast.AST) -> bool:
+    """Tell whether an expression puts one object, which can be filled, in all places."""
+    entry, _ = repeated(node) or (None, None)
+    displayed = isinstance(entry, ast.List | ast.Dict | ast.Set | ast.ListComp)
+    return displayed or (entry is not None and called(entry) in _MADE)
 
 
 def _filling(source: Source, target: ast.expr) -> ast.stmt | None:
@@ -113,6 +107,6 @@ def _hit(
         "Make a new one for each place: `[[] for _ in range(count)]`.",
         symptom=filled,
         related=(Related("filled here", filled),),
-        edit=made_for_each(site),
+        edit=listed_anew(site),
         certainty=0.9,
     )
