@@ -434,9 +434,12 @@ def largest_factor(call: Call) -> float:
     if name not in _SCALING | _DIVIDING:
         return 1.0
     constants = [each.summary for each in call.inputs if not each.requires_grad]
-    sizes = [max(abs(e.minimum), abs(e.maximum)) for e in constants if e and e.count]
-    numbers = [e for e in call.arguments if isinstance(e, int | float)]
-    factor = prod([*sizes, *map(abs, numbers)])
+    ends = [(each.minimum, each.maximum) for each in constants if each is not None]
+    sizes = [
+        max(-low, high) for low, high in ends if low is not None and high is not None
+    ]
+    numbers = [abs(each) for each in call.arguments if isinstance(each, int | float)]
+    factor = prod([*sizes, *numbers])
     if name in _DIVIDING:
         return 1 / factor if factor else 1.0
     return factor

@@ -60,7 +60,7 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _is_repeated(node: ast.AST) -> bool:
-    """Tell whether an expression puts one object, which can be filled, in all places."""
+    """Tell whether an expression puts one and the same list in all places."""
     entry, _ = repeated(node) or (None, None)
     displayed = isinstance(entry, ast.List | ast.Dict | ast.Set | ast.ListComp)
     return displayed or (entry is not None and called(entry) in _MADE)
