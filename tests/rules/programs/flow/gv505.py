@@ -94,4 +94,54 @@ PROGRAMS: list[Case] = [
         """,
         "diverging-training",
     ),
+    case(
+        "loss_that_explodes_and_stays_finite",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=3.0)  # CULPRIT
+        x = torch.randn(64, 4)
+        for _ in range(8):
+            loss = (net(x) - x.sum(1, keepdim=True)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "diverging-training",
+        says=["make it larger instead of smaller"],
+    ),
+    case(
+        "correction_that_shrinks_with_the_steps",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Moment(torch.optim.Optimizer):
+            def __init__(self, params, lr=0.1, beta=0.6):
+                super().__init__(params, {"lr": lr, "beta": beta, "count": 0})
+            @torch.no_grad()
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    group["count"] += 1
+                    debias = group["beta"] ** group["count"]  # CULPRIT
+                    for p in group["params"]:
+                        state = self.state[p]
+                        if not state:
+                            state["mean"] = torch.zeros_like(p)
+                        state["mean"].lerp_(p.grad, 1 - group["beta"])
+                        p.add_(state["mean"], alpha=-group["lr"] / debias)
+        net = nn.Linear(4, 1)
+        optimizer = Moment(net.parameters())
+        x = torch.randn(64, 4)
+        for _ in range(14):
+            loss = (net(x) - x.sum(1, keepdim=True)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "diverging-training",
+        says=["`alpha`", "moves the parameters"],
+    ),
 ]
