@@ -163,13 +163,14 @@ def _looked_at(history: History) -> LookedAt:
 def _answers(ranked: list[tuple[Rule, Hit]]) -> list[tuple[Rule, Hit]]:
     """Keep one hit that explains the exception: the others say again why it came.
 
-    The last resorts go where there is a better one.
+    The last resorts go where there is a better answer.
     """
-    explaining = [row for row in ranked if row[1].explains]
+    explaining = [row for row in ranked if row[1].explains][:1]
     rest = [row for row in ranked if not row[1].explains]
-    if explaining and explaining[0][1].certainty > LAST_RESORT:
+    found = [row for row in [*explaining, *rest] if _severity(*row) != "info"]
+    if any(hit.certainty > LAST_RESORT for _, hit in found):
         rest = [row for row in rest if row[1].certainty > LAST_RESORT]
-    return [*explaining[:1], *rest]
+    return [*explaining, *rest]
 
 
 def _placed(hit: Hit, history: History) -> Hit:

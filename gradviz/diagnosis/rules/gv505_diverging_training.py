@@ -34,7 +34,7 @@ from gradviz.diagnosis.decisions.optimizers import of_rate
 from gradviz.diagnosis.decisions.sites import site_of, sources_of
 from gradviz.diagnosis.measured import measured
 from gradviz.diagnosis.nonfinite_kinds import of_kind, runaway
-from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied_by, clips, steps_with
 from gradviz.program import Call, History, Optimizer, RawSite
 
@@ -91,7 +91,7 @@ def _grown(history: History) -> Iterator[Hit]:
         symptom=taken[-1].site,
         related=(Related("made here", optimizer.site),),
         severity="warning",
-        certainty=0.2,  # whatever else was found may be why
+        certainty=LAST_RESORT,  # whatever else was found may be why
     )
     moves = _moves(history, optimizer)
     if moves:
