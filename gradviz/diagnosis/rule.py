@@ -11,7 +11,7 @@ from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.program import History, RawSite
 
 LAST_RESORT = 0.0
-"""The certainty of a hit that is dropped where another one explains the exception."""
+"""The certainty of a hit that is dropped where there is another answer."""
 
 Severity = Literal["error", "warning", "info"]
 
