@@ -104,10 +104,26 @@ def _used_later(history: History) -> dict[object, dict[Call, _Span]]:
             made = made_by.get(value.node or 0)
             if made is None or made.site is None or math.prod(value.shape) != 1:
                 continue
-            passes = passes_through(history, made.nodes[-1])
-            if len(passes) == 1 and passes[0].index < use.index:
-                found[line_of(made.site)][made] = passes[0].index, use.index
+            over = _over(history, made)
+            if over is not None and over < use.index:
+                found[line_of(made.site)][made] = over, use.index
     return found
+
+
+def _over(history: History, made: Call) -> int | None:
+    """Return the only pass through a loss, or through that of which it is a multiple.
+
+    The multiple, of a loss and a batch's size perhaps, was made when that was over.
+    """
+    passes = passes_through(history, made.nodes[-1]) if made.nodes else []
+    if not passes:
+        made_by = history.once(makers)
+        known = [made_by.get(each.node or 0) for each in made.inputs]
+        behind = [each for each in known if each is not None and each.nodes]
+        if len(behind) == 1:
+            passes = passes_through(history, behind[0].nodes[-1])
+            passes = [each for each in passes if each.index < made.index]
+    return passes[0].index if len(passes) == 1 else None
 
 
 def _at_once(spans: dict[Call, _Span]) -> list[Call]:
@@ -121,6 +137,6 @@ def _at_once(spans: dict[Call, _Span]) -> list[Call]:
 
 def _grows(history: History, call: Call) -> bool:
     """Return whether another graph was built on a loss after its pass."""
-    over = passes_through(history, call.nodes[-1])[-1].index
+    over = _over(history, call) or 0
     uses = (use for value in call.outputs for use in history.uses(value.tensor))
     return any(use.nodes and use.index > over for use in uses)

@@ -133,4 +133,32 @@ PROGRAMS: list[Case] = [
         """,
         "losses-kept-with-graph",
     ),
+    case(
+        "meter_that_weighs_losses_by_their_batch",
+        """
+        import torch
+        from torch import nn
+        class Meter:
+            def __init__(self):
+                self.values, self.count = [], 0
+            def update(self, value, count):
+                self.values.append(value * count)  # CULPRIT
+                self.count += count
+            def mean(self):
+                return sum(self.values) / self.count
+        net = nn.Linear(6, 3)
+        optimizer = torch.optim.Adam(net.parameters())
+        def epoch():
+            meter = Meter()
+            for x, y in zip(torch.randn(6, 5, 6), torch.randint(0, 3, (6, 5))):
+                loss = nn.functional.cross_entropy(net(x), y)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                meter.update(loss, len(x))
+            return float(meter.mean())
+        print(epoch())
+        """,
+        "losses-kept-with-graph",
+    ),
 ]
