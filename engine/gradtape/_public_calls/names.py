@@ -14,7 +14,7 @@ from .._tensor.tensor import Tensor
 from ..distributions import utils as draws
 from ..nn import functional, init
 from ..nn import utils as nn_utils
-from ..nn.utils import clip_grad
+from ..nn.utils import clip_grad, rnn
 
 _ROOT = __name__.partition(".")[0]
 
@@ -54,6 +54,7 @@ UNANNOUNCED = ("__repr__", "__format__", "__reduce_ex__")
 _ALONE = (
     (nn_utils, ("clip_grad_norm_", "clip_grad_value_")),
     (clip_grad, ("clip_grad_norm_", "clip_grad_value_")),
+    (rnn, ("pad_sequence",)),
     (draws.F, ("multinomial",)),  # their other draws are ops
     (utils.dlpack, ("from_dlpack", "to_dlpack")),
 )

@@ -36,7 +36,6 @@ PROGRAMS: list[Case] = [
         """,
         "padding-in-loss",
         says=["ignore_index=0"],
-        engines=("torch",),
     ),
     case(
         "padding_counted_from_another_number_on",
@@ -60,6 +59,5 @@ PROGRAMS: list[Case] = [
         """,
         "padding-in-loss",
         says=["filled up with -1", "as class 0", "ignore_index=0"],
-        engines=("torch",),
     ),
 ]
