@@ -3,8 +3,9 @@
 What it does
     Follows the results of ``torch.autograd.grad(...)``, and ``.grad`` after a
     ``backward()``, without ``create_graph=True`` into a term that is added to a loss,
-    or is the loss, or into a sum with what they are the derivative of (that is an
-    information only), or into a loss that depends on parameters by them alone.
+    or is the loss, or into a sum with what they are the derivative of (where that is
+    by parameters, an information only), or into a loss that depends on parameters by
+    them alone.
 
 Why is this bad
     The term changes the number that is printed, not a single gradient.
@@ -150,7 +151,10 @@ def _beside(
             root = _pass_with(use, later) if joins else None
             if root is not None:
                 hit = _hit(history, grad, root, use)
-                yield replace(hit, severity="info", certainty=0.5)
+                learned = learning.managed(history)
+                by_data = all(each.tensor not in learned for each in grad.inputs)
+                severity = None if by_data and grad.inputs else "info"
+                yield replace(hit, severity=severity, certainty=0.5)
                 return
 
 
