@@ -237,8 +237,9 @@ def is_parameter(history: History, tensor: int) -> bool:
 
 def created_at(history: History, tensor: int) -> RawSite | None:
     """Return the line that created a tensor: of a parameter, its module."""
-    facts = history.program.tensors.get(tensor)
-    return None if facts is None else facts.made
+    facts, made = history.program.tensors.get(tensor), history.producer(tensor)
+    site = None if facts is None else facts.made
+    return made.site if site is None and made is not None else site
 
 
 def module_of(history: History, tensor: int) -> Module | None:

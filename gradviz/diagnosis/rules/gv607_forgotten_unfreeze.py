@@ -26,7 +26,8 @@ Use instead
 When it stays quiet
     Frozen parameters that no optimizer was given, and those that are unfrozen later.
     A model that is frozen in part and handed over whole is an information only: it may
-    be meant.
+    be meant. A tensor of data in an optimizer, an image that is to change, has to
+    require gradients as well.
 
 References
     https://pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad
@@ -58,20 +59,26 @@ def check(history: History) -> Iterator[Hit]:
             later = _joined_later(history, optimizer.made, tensors)
             everything = frozen == set(optimizer.tensors)
             meant = later or everything  # to learn
+            data = not any(history.program.tensors[e].is_parameter for e in tensors)
             wrong = _wrong_hands(history, optimizer, site, tensors)
-            if everything and wrong is not None:
+            if everything and wrong is not None and not data:
                 yield wrong
                 continue
             names, chosen = learning.listed(history, tensors), _chosen(history, tensors)
             name = f"`{optimizer.name}`" if optimizer.name else "an optimizer"
+            frozen_by = (
+                "made without `requires_grad=True` in" if data else "frozen since"
+            )
             yield Hit(
                 f"{names} {learning.plural(len(tensors), 'is', 'are')} in {name}, but "
-                f"frozen since {history.line(site)}: none of its {len(steps)} "
+                f"{frozen_by} {history.line(site)}: none of its {len(steps)} "
                 f"{learning.plural(len(steps), 'step', 'steps')} could move "
                 f"{learning.plural(len(tensors), 'it', 'them')}.",
                 chosen.site,
-                "Call `requires_grad_(True)` where training of them is to begin, or "
-                "leave them out of the optimizer."
+                "Let it require gradients from the start: `.requires_grad_()`."
+                if data
+                else "Call `requires_grad_(True)` where training of them is to begin, "
+                "or leave them out of the optimizer."
                 if meant
                 else "Leave them out of the optimizer if they are to stay frozen; "
                 "nothing else is to change then. If not, call `requires_grad_(True)` "

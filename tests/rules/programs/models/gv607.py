@@ -111,4 +111,26 @@ for x, _ in batches:
         """,
         "forgotten-unfreeze",
     ),
+    case(
+        "image_in_the_optimizer_without_a_gradient",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        features = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.ReLU())
+        style, image = torch.rand(2, 1, 3, 8, 8)
+        image = image.clone()  # CULPRIT
+        def gram(x):
+            found = features(x).flatten(2)
+            return found @ found.transpose(1, 2)
+        wanted = gram(style).detach()
+        optimizer = torch.optim.Adam([image], lr=0.05)
+        for _ in range(4):
+            optimizer.zero_grad()
+            (gram(image) - wanted).pow(2).mean().backward()
+            optimizer.step()
+        """,
+        "forgotten-unfreeze",
+        says=["`.requires_grad_()`"],
+    ),
 ]
