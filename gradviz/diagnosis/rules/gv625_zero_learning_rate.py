@@ -92,8 +92,7 @@ def _nothing(history: History, cause: ScheduleCall) -> tuple[RawSite | None, str
 
     Of a function's, from the first step on: later, 0 may be the end of a schedule.
     """
-    mine = schedules(history)[cause.scheduler]
-    made = next((each for each in mine if each.what == "init"), cause)
+    made, mine = _made(history, cause), schedules(history)[cause.scheduler]
     where = spot(history, made.site, made.stack)
     call = None if where is None else call_in(where)
     if where is None or call is None:
@@ -118,6 +117,12 @@ def _nothing(history: History, cause: ScheduleCall) -> tuple[RawSite | None, str
             site = site_of(history, function.at(values[0]))
             return site, "is 0 so early", "Let it fall more slowly."
     return None, "", ""
+
+
+def _made(history: History, cause: ScheduleCall) -> ScheduleCall:
+    """Return the construction of a scheduler, if the log has it."""
+    mine = schedules(history)[cause.scheduler]
+    return next((each for each in mine if each.what == "init"), cause)
 
 
 def _hurried(history: History, cause: ScheduleCall) -> str:
@@ -167,7 +172,7 @@ def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
         f"{hurried}The {cause.kind} {begins} a learning rate of 0 "
         f"({history.line(cause.site)}), and {history.line(step.site)} goes on "
         "stepping: these steps change no parameter.",
-        cause.site,
+        (cause if hurried else _made(history, cause)).site,
         _ONCE.format(history.line(step.site))
         if hurried
         else "Begin the schedule above 0 (`epoch + 1`, `start_factor`)."
@@ -175,5 +180,8 @@ def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
         else "Give the schedule as many steps as the training has, or end the training "
         "with it.",
         symptom=step.site,
-        related=(Related("steps without effect", step.site),),
+        related=(
+            Related("rate of 0 from here on", cause.site),
+            Related("steps without effect", step.site),
+        ),
     )
