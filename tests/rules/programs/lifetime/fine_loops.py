@@ -491,4 +491,32 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "statistics_of_a_layer_without_graphs",
+        """
+        import torch
+        from torch import nn
+
+        class Whiten(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.mean = torch.zeros(width)
+                self.gain = nn.Parameter(torch.ones(width))
+
+            def forward(self, h):
+                centre = h.mean(0)
+                self.mean = 0.9 * self.mean + 0.1 * centre.detach()
+                return (h - centre) * self.gain
+
+        parts = nn.ModuleList([nn.Linear(3, 4), Whiten(4), nn.Tanh()])
+        optimizer = torch.optim.SGD(parts.parameters(), 0.1)
+        for _ in range(6):
+            h = torch.randn(5, 3)
+            for part in parts:
+                h = part(h)
+            optimizer.zero_grad()
+            h.pow(2).mean().backward()
+            optimizer.step()
+        """,
+    ),
 ]
