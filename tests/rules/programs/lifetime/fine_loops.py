@@ -519,4 +519,36 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "voltage_of_a_layer_that_each_sequence_clears",
+        """
+        import torch
+        from torch import nn
+
+        class Integrator(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.drive = nn.Linear(3, 4)
+                self.clear(1)
+
+            def clear(self, rows):
+                self.volt = torch.zeros(rows, 4)
+
+            def forward(self, x):
+                self.volt = 0.8 * self.volt + self.drive(x)
+                over = torch.sigmoid(self.volt)
+                self.volt = self.volt * (1 - over)
+                return over
+
+        cell, readout = Integrator(), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([*cell.parameters(), *readout.parameters()], 0.1)
+        for epoch in range(3):
+            cell.clear(1)
+            frames = torch.randn(5, 1, 3)
+            loss = sum(readout(cell(frame)).pow(2).mean() for frame in frames)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]
