@@ -167,7 +167,7 @@ def _of_constants(
     if len(names) > 1:
         requires, them, it = "require", "them", "they are"
     return Hit(
-        f"{name} {requires} grad, but nothing learns {them}: no optimizer was given "
+        f"{name} {requires} grad, but nothing learns {them}: no optimizer has "
         f"{them}, and nobody reads a gradient of {them}. So what {history.line(made)} "
         f"makes of {them}, once, has a graph, which the pass in "
         f"{history.line(found.second.site)} walks each time: its first run freed it, "
