@@ -22,6 +22,10 @@ def refused(
         yield failure, written, made
 
 
+MADE_IN_FUNCTION = "created inside a custom Function", "modified inplace"
+"""Words of the refusal to write what a custom Function handed through, or a view."""
+
+
 def target(failure: Failure) -> Value | None:
     """Return the tensor that a failed call wanted to write."""
     call = failure.call

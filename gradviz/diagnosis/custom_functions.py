@@ -5,10 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import CodeType
 
+from gradviz.dependence.learning import once
+from gradviz.dependence.nesting import within
 from gradviz.diagnosis.decisions.bindings import own_nodes
-from gradviz.program import Backward, CustomFunction, History, Node, RawSite, Value
+from gradviz.program import (
+    Backward,
+    Call,
+    CustomFunction,
+    History,
+    Node,
+    RawSite,
+    Value,
+)
 
 
 def custom_nodes(history: History) -> Iterator[tuple[Node, CustomFunction]]:
@@ -25,6 +36,40 @@ def named(history: History, name: str) -> CustomFunction | None:
         if f"{custom.name}Backward" == name:
             return custom
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class UnmarkedWrite:
+    """A write to an input of forward that no ``ctx.mark_dirty`` tells of."""
+
+    custom: CustomFunction
+    applied: Call
+    write: Call
+    value: Value  # the input
+
+    def is_of(self, value: Value | None) -> bool:
+        """Tell whether a tensor is this input, handed through."""
+        mine = self.value.storage, self.value.shape
+        return value is not None and mine == (value.storage, value.shape)
+
+
+@once
+def unmarked_writes(history: History) -> list[UnmarkedWrite]:
+    """Return the writes of forwards to inputs that require grad, in order."""
+    silent = {
+        each.name: each
+        for each in history.program.functions
+        if each.forward is not None and "mark_dirty" not in each.forward.co_names
+    }
+    applied = [call for call in history.calls if call.op in silent] if silent else []
+    return [
+        UnmarkedWrite(silent[outer.op], outer, call, value)
+        for outer in applied
+        for call in within(history).get(outer.index, ())
+        for value in outer.inputs
+        if value.requires_grad
+        and any(write.storage == value.storage for write in call.writes)
+    ]
 
 
 def tensor_positions(custom: CustomFunction) -> list[int]:

@@ -67,12 +67,26 @@ def gradients_last(
     asking = [each for each in calls if _asks(each) and each is not value]
     if len(asking) != 1:
         return draft.append(value, ".detach().requires_grad_()").edit(safe=False)
-    flag = keyword(asking[0], "requires_grad")
-    if flag is None:
-        draft.drop_method(asking[0])
-    else:
-        draft.drop_argument(asking[0], flag)
+    draft = _without(draft, asking[0])
     return draft.append(value, ".requires_grad_()").edit(safe=True)
+
+
+@remedy
+def without_gradients(history: History, site: RawSite | None) -> Edit:
+    """Make a constant of what a line lets require grad."""
+    found = place(history, site)
+    draft, statement = Draft(found.source), found.statement
+    asking = [each for each in calls_in(statement) if _asks(each)]
+    if len(asking) != 1 or not isinstance(statement, ast.Assign):
+        raise NoEditError("it is asked for in a statement of its own")
+    return _without(draft, asking[0]).edit(safe=False)
+
+
+def _without(draft: Draft, asking: ast.Call) -> Draft:
+    flag = keyword(asking, "requires_grad")
+    if flag is None:
+        return draft.drop_method(asking)
+    return draft.drop_argument(asking, flag)
 
 
 def _asks(call: ast.Call) -> bool:

@@ -11,7 +11,7 @@ from gradviz.diagnosis.decisions.keeping import kept_by
 from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.rules._bindings import holds, keeps
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
-from gradviz.diagnosis.rules._lifetime import loads
+from gradviz.diagnosis.rules._lifetime import loads, rebound
 from gradviz.program import Backward, Call, History, RawSite
 from gradviz.program.places import names_in
 
@@ -22,13 +22,14 @@ def carried_at(
     """Return the line that binds the tensor which a loop carries along.
 
     That is ``self.h = …`` inside a module, ``cache[key] = …``, and ``h = cell(x, h)``
-    in the loop where the tensor is made inside of ``cell`` and passed back in.
+    in the loop where the tensor is made inside of ``cell`` and passed back in. Of
+    several lines of a module that bind it, the one that computes with the old one.
     """
     maker = history.maker(crossing.node)
     if maker is None or crossing.bridge is None:
         return crossing.node.site
     if binds_attribute(history, maker.site):
-        return maker.site
+        return _takes_over(history, crossing.bridge, maker) or maker.site
     if _keeps_on(history, crossing.bridge, second):
         return crossing.bridge.site
     for site in maker.frames:  # cache[key] = encode(x)
@@ -46,6 +47,32 @@ def carried_at(
             return site
     stored = _put_away(history, maker, readers)
     return stored or _out_of_function(history, maker, second)
+
+
+def _takes_over(history: History, bridge: Call, maker: Call) -> RawSite | None:
+    """Return the line that computes a state with the one that another line bound."""
+    site, made = bridge.site, maker.site
+    if site is None or made is None or site[0] is not made[0]:
+        return None
+    taken = rebound(history, site)
+    return site if taken in history.places.targets(made) else None
+
+
+def reset_at(
+    history: History, site: RawSite | None, name: str
+) -> ast.FunctionDef | None:
+    """Return the other method of a class that sets a state of it anew."""
+    own = None if site is None else history.places.function(site[0])
+    around = history.places.around(site) if own is not None else ()
+    classes = (each for each in around if isinstance(each, ast.ClassDef))
+    for method in (each for one in classes for each in one.body):
+        if not isinstance(method, ast.FunctionDef) or method.name == "__init__":
+            continue
+        sets = (e for e in ast.walk(method) if isinstance(e, ast.Assign))
+        anew = (e for e in sets if not isinstance(e.value, ast.Name))
+        if method is not own and any(name in _targets(e) - loads(e) for e in anew):
+            return method
+    return None
 
 
 def _outlives(site: RawSite) -> bool:

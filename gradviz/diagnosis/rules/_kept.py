@@ -18,6 +18,7 @@ from gradviz.diagnosis.rules._lifetime import (
     is_parameter_or_number,
     loop_site,
     makers,
+    outermost_module,
 )
 from gradviz.program import Backward, Call, History, RawSite
 
@@ -35,17 +36,19 @@ def kept_by_half(history: History) -> list[list[Call]]:
     if len(history.program.together) < 2:
         return []  # nobody looked before the end
     alive, trained = history.program.together[0], history.once(trained_nodes)
-    made, kept = defaultdict[object, int](int), defaultdict[object, list[Call]](list)
+    made = defaultdict[object, set[int]](set)
+    kept = defaultdict[object, list[Call]](list)
     inner, last = set[int](), 0
     for call in reversed(history.calls):
         if not call.nodes or not trained.isdisjoint(call.nodes):
             continue
-        line = _line(history, call)
-        if not any(each.tensor in alive and each.node for each in call.outputs):
-            made[line] += call.index < last
+        line, run = _run(history, call)
+        lives = any(each.tensor in alive and each.node for each in call.outputs)
+        last = last or (call.index if lives else 0)
+        if call.index <= last:
+            made[line].add(run)
+        if not lives:
             continue
-        last = last or call.index
-        made[line] += 1
         if inner.isdisjoint(call.nodes):
             behind = graph_behind(history, [call])
             inner |= behind
@@ -55,15 +58,19 @@ def kept_by_half(history: History) -> list[list[Call]]:
     return [
         calls[::-1]
         for line, calls in kept.items()
-        if 2 * len(calls) >= made[line]
+        if 2 * len(calls) >= len(made[line])
         and len({bisect(ends, each.index) for each in calls}) >= _LEAST
     ]
 
 
-def _line(history: History, call: Call) -> object:
-    """Return the line that ran the model a call is in, and the call's expression."""
-    around = loop_site(history, call)
-    return None if around is None else (line_of(around), call.site or around)
+def _run(history: History, call: Call) -> tuple[object, int]:
+    """Return the line that ran the model a call is in, with the call's expression.
+
+    And which of its runs: a model's layers may share one expression.
+    """
+    around, module = loop_site(history, call), outermost_module(history, call)
+    line = None if around is None else (line_of(around), call.site or around)
+    return line, call.index if module is None else module.index
 
 
 def holds_values(history: History, calls: list[Call]) -> bool:

@@ -154,8 +154,8 @@ def origin(history: History, value: Value) -> str:
     return "an operation" if call is None else f"`{call.op}`"
 
 
-def loads(statement: ast.stmt | None) -> set[str]:
-    """Return the names, attributes and items that a statement reads."""
+def loads(statement: ast.AST | None) -> set[str]:
+    """Return the names, attributes and items that a statement or function reads."""
     if statement is None:
         return set()
     return {

@@ -73,6 +73,17 @@ def first_with(
     return call
 
 
+def asked_for_gradients(history: History, leaf: int) -> RawSite | None:
+    """Return the line that let a tensor which is no parameter require grad."""
+    born = history.producer(leaf)
+    asked = [*([] if born is None else [born]), *learning.switches(history, leaf)]
+    for call in () if learning.is_parameter(history, leaf) else reversed(asked):
+        statement = history.places.statement(call.site)
+        if statement is not None and "requires_grad" in ast.unparse(statement):
+            return call.site
+    return None
+
+
 def literal_in(history: History, site: RawSite | None) -> bool:
     """Tell whether a statement spells whole numbers out."""
     statement = history.places.statement(site)

@@ -21,7 +21,8 @@ Use instead
         return x[:2].clone()
 
 When it stays quiet
-    When the result is not written in place, or is memory of its own.
+    When the result is not written in place, or is memory of its own. Where ``forward``
+    has written its input without ``ctx.mark_dirty``: then that is to blame.
 
 References
     PyTorch notes: Extending PyTorch, "Extending torch.autograd".
@@ -35,13 +36,13 @@ import re
 from collections.abc import Iterator
 from types import CodeType
 
-from gradviz.diagnosis._refused import hit, refused, subject
+from gradviz.diagnosis._refused import MADE_IN_FUNCTION, hit, refused, subject
 from gradviz.diagnosis._words import code, place
+from gradviz.diagnosis.custom_functions import unmarked_writes
 from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import History, RawSite, Value
 
-TEXT = "created inside a custom Function"
 HOOKED = "BackwardHookFunction"
 
 _NAMED = re.compile(r"Output \d+ of (\w+)")
@@ -49,9 +50,11 @@ _NAMED = re.compile(r"Output \d+ of (\w+)")
 
 @rule("GV115", "custom-fn-view-output-inplace", "error")
 def check(history: History) -> Iterator[Hit]:
-    for failure, written, made in refused(history, TEXT, "modified inplace"):
+    for failure, written, made in refused(history, *MADE_IN_FUNCTION):
         if HOOKED in failure.text:
             continue
+        if any(each.is_of(written) for each in unmarked_writes(history)):
+            continue  # told to autograd, the write would make it no view
         name, forward = _function(history, failure.text, written)
         returned = None if forward is None else _return(history, forward)
         made_by = f"`{name}`" if name else "a custom Function"

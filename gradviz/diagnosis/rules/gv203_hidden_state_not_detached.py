@@ -46,6 +46,7 @@ from gradviz.diagnosis.rules._carried import (
     dropped_detach,
     kept_name,
     reads,
+    reset_at,
     stored_at,
 )
 from gradviz.diagnosis.rules._freed import Crossing, SecondPass, second_passes
@@ -211,6 +212,14 @@ def _called(
         return name, (
             f"Keep {what} in line {stored}: what is stored for later "
             "iterations is to be without its graph (of several tensors, each of them)."
+        )
+    method = reset_at(history, culprit, code) if code else None
+    if method is not None:
+        return name, (
+            f"Call `{method.name}()` (line {method.lineno}), which sets {name} anew, "
+            "or what calls it, before the model begins a new sequence: it did not run "
+            f"in between. If the values are to go on, set {name} to its `.detach()` "
+            "there."
         )
     cut = f"Cut the graph where one iteration ends: `{code} = {code}.detach()`"
     return name, (

@@ -4,7 +4,8 @@ What it does
     Finds a part of the graph that was computed once, before a loop, and that every
     iteration of the loop runs a backward pass through. It is an error where a pass
     failed in it, and a warning where all ran through, and the parameters that it was
-    computed from have changed in between.
+    computed from have changed in between. Where nothing learns what it was computed
+    from, the line that lets that require grad is named.
 
 Why is this bad
     The first iteration's pass frees it; the second iteration's fails in it. Retaining
@@ -42,6 +43,7 @@ from gradviz.dependence import learning
 from gradviz.dependence.flow import Flow
 from gradviz.diagnosis.decisions.sites import line_of, same_line
 from gradviz.diagnosis.edits.calls import with_keyword
+from gradviz.diagnosis.edits.leaves import without_gradients
 from gradviz.diagnosis.edits.training import into_loop
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._freed import (
@@ -52,6 +54,7 @@ from gradviz.diagnosis.rules._freed import (
     steps_between,
 )
 from gradviz.diagnosis.rules._lifetime import describe
+from gradviz.diagnosis.rules._origins import asked_for_gradients
 from gradviz.diagnosis.rules._stale_values import StaleValue, stale_values, used_in
 from gradviz.program import Backward, Event, History, Node, RawSite
 
@@ -77,6 +80,10 @@ def _refused(history: History) -> Iterator[Hit]:
     for found in history.once(second_passes):
         built = _built_once(history, found)
         if found.reason != "built outside" or built is None:
+            continue
+        constants = _asked_in_vain(history, built, found.second)
+        if constants:
+            yield _of_constants(history, found, built, constants)
             continue
         stepped = bool(steps_between(history, found))
         asks = found.second.api == "grad" and not stepped
@@ -127,11 +134,58 @@ def _repeated(history: History, made: RawSite | None, second: Backward) -> str:
 def _is_constant(history: History, built: Node, second: Backward) -> bool:
     """Return whether nothing behind a result is learnt, or differentiated by."""
     made, managed = history.maker(built), learning.managed(history)
-    if made is None or not managed:
+    learnt = managed | {each for each in second.leaves if _is_read(history, each)}
+    if made is None or learnt.isdisjoint(second.leaves):
         return False
-    wanted = managed | {each.tensor for each in second.inputs}
+    wanted = learnt | {each.tensor for each in second.inputs}
     behind = (history.once(Flow).leaves(each, second.index) for each in made.outputs)
     return wanted.isdisjoint(*behind)
+
+
+def _is_read(history: History, leaf: int) -> bool:
+    """Return whether the gradient of a leaf is read: for an update by hand, say."""
+    return any(use.op == "grad.get" for use in history.uses(leaf))
+
+
+def _asked_in_vain(history: History, built: Node, second: Backward) -> list[RawSite]:
+    """Return the lines that let the leaves of a constant require grad."""
+    if not _is_constant(history, built, second):
+        return []
+    leaves = sorted(history.leaves_behind([built.key]))
+    asked = [asked_for_gradients(history, leaf) for leaf in leaves]
+    return [] if None in asked else [each for each in asked if each is not None]
+
+
+def _of_constants(
+    history: History, found: SecondPass, built: Node, asked: list[RawSite]
+) -> Hit:
+    made = built_at(history, built, found.second)
+    names = [name for each in asked for name in history.places.targets(each)]
+    names = [each.removesuffix(".requires_grad") for each in names]
+    name = learning.joined([f"`{each}`" for each in names]) or "This tensor"
+    requires, them, it = "requires", "it", "it is"
+    if len(names) > 1:
+        requires, them, it = "require", "them", "they are"
+    return Hit(
+        f"{name} {requires} grad, but nothing learns {them}: no optimizer has "
+        f"{them}, and nobody reads a gradient of {them}. So what {history.line(made)} "
+        f"makes of {them}, once, has a graph, which the pass in "
+        f"{history.line(found.second.site)} walks each time: its first run freed it, "
+        f"and {describe(history, found.freed)} has lost its saved tensors.",
+        asked[0],
+        f"Leave out `requires_grad`. (If {it} to learn: let each step change {them}, "
+        f"and compute what comes of {them} anew in each turn.)",
+        symptom=found.second.site,
+        related=(
+            *(Related("requires grad as well", each) for each in asked[1:]),
+            Related("computed once", made),
+            Related("ran a second time", found.second.site),
+            Related("lost its saved tensors", found.freed.site),
+        ),
+        nodes=(built.key, found.freed.key),
+        explains=history.ended_by(found.second),
+        edit=without_gradients(asked[0]) if len(asked) == 1 else None,
+    )
 
 
 def _is_whole(history: History, built: Node) -> bool:

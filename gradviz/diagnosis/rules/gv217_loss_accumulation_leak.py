@@ -38,6 +38,7 @@ References
 from __future__ import annotations
 
 import ast
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
@@ -47,10 +48,12 @@ from gradviz.diagnosis.decisions.sites import line_of, same_line
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import added_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._bindings import put_away_at
 from gradviz.diagnosis.rules._kept import behind_a_cut, is_of_leaves
 from gradviz.diagnosis.rules._lifetime import (
     is_of_gradients,
     keeps_nothing,
+    loads,
     loop_site,
     made_at,
     makers,
@@ -225,6 +228,8 @@ def _hit(history: History, chain: list[Call]) -> Hit:
     site = chain[-1].site
     targets = history.places.targets(site)
     name = f"`{targets[0]}`" if targets else "This tensor"
+    if not targets and chain[-1].writes:
+        name = history.name(chain[-1].writes[0].value, name)
     other = _other(history, chain)
     code = _added(history, site) or (
         "value" if other is None else name_of(history, other, "value").strip("`")
@@ -232,13 +237,14 @@ def _hit(history: History, chain: list[Call]) -> Hit:
     source = None if other is None else made_at(history, other)
     first, last = chain[0].index, chain[-1].index
     trains = any(first < each.index < last for each in history.backwards)
+    is_number = math.prod(chain[-1].outputs[0].shape) == 1
     return Hit(
         f"{name} keeps the graph of everything that was ever added to it, one more "
         "with each time that this line runs, and no backward pass ever starts from "
         "it: memory grows.",
         site,
-        f"Add it without its graph: `{code}.detach()`, or as a number, "
-        f"`{code}.item()`"
+        f"Add it without its graph: `{code}.detach()`"
+        + (f", or as a number, `{code}.item()`" if is_number else "")
         + ("." if trains else "; or put the loop under `torch.no_grad()`."),
         edit=added_without_graph(site),
         related=(
@@ -253,10 +259,22 @@ def _hit(history: History, chain: list[Call]) -> Hit:
 
 
 def _state(history: History, call: Call) -> tuple[RawSite, str] | None:
-    """Return the line that gives a model its state back, and the name of that."""
-    site = loop_site(history, call) if call.module is not None else None
+    """Return the line that gives a model its state back, and the name of that.
+
+    None where the model keeps its state itself.
+    """
+    if call.module is None or call.writes or _is_kept_inside(history, call):
+        return None
+    site = loop_site(history, call)
     name = rebound(history, site)
     return None if site is None or name is None else (site, name)
+
+
+def _is_kept_inside(history: History, call: Call) -> bool:
+    """Tell whether a line's result goes into what its own function reads again."""
+    site = put_away_at(history, call.site) if call.site else None
+    read = loads(None if site is None else history.places.function(site[0]))
+    return not read.isdisjoint(history.places.targets(site))
 
 
 def _of_state(history: History, chain: list[Call], site: RawSite, name: str) -> Hit:

@@ -3,7 +3,8 @@
 What it does
     Finds results that a loop collects, each with its graph, although no backward pass
     ever starts from them: predictions, features or losses of an evaluation. Also those
-    that were alive in the middle of the run, if their list is gone at its end.
+    that were alive in the middle of the run, if their list is gone at its end: such as
+    a replay buffer, from which losses take numbers.
 
 Why is this bad
     Every result keeps the saved activations of its whole forward pass alive, so memory
@@ -25,10 +26,10 @@ Use instead
                 predictions.append(net(x))
 
 When it stays quiet
-    Where a backward pass reached them, or a loss took them as a target, for a single
-    result, for what runs inside a call of the library that takes it apart again, as
-    ``gradcheck`` does, and for a program that only runs forward passes in training mode
-    and keeps one or two results.
+    Where a backward pass reached them, or a loss took them as a target and they were
+    not kept over several steps; for a single result, for what runs inside a call of the
+    library that takes it apart again, as ``gradcheck`` does, and for a program that
+    only runs forward passes in training mode and keeps one or two results.
 
 References
     https://pytorch.org/docs/stable/notes/faq.html
@@ -85,15 +86,16 @@ def check(history: History) -> Iterator[Hit]:
         if line not in trained and not found.half_way:
             trained[line] = _trains(history, _of_line(history, made[0]))
         if found.half_way:
-            passing = _taken_by_loss(history, made) or not holds_values(history, made)
+            passing = not holds_values(history, made)
         else:
             passing = trained[line] or not _keeps_values(history, made)
         if passing:
             continue
         reported.add(place)
         kept = put_away(history, made[-1])
-        if kept and is_of_gradients(history, made):
-            yield _of_derivatives(history, made, kept)
+        why = _because(history, found) if kept else None
+        if kept and why:
+            yield _of_store(history, made, kept, *why)
             continue
         held = f", held by `{found.holder}`" if found.holder else ""
         size = f" and {found.nbytes:,} bytes of saved tensors" if found.nbytes else ""
@@ -123,17 +125,34 @@ class _Pile:
     half_way: bool = False  # it was seen in the middle of the run
 
 
-def _of_derivatives(
-    history: History, made: list[Call], kept: tuple[RawSite, str, int]
+def _because(history: History, found: _Pile) -> tuple[str, str] | None:
+    """Return why results are no evaluation's, and what to keep of them."""
+    if is_of_gradients(history, found.made):
+        why = "They are made of derivatives, so grad mode has to be on there."
+        return why, "`.detach()` of each tensor, or `.item()`."
+    if not found.half_way or not _taken_by_loss(history, found.made):
+        return None
+    why = "Losses take their numbers alone, and memory grows."
+    return why, (
+        "`.detach()` of each tensor. Or run what makes them under `torch.no_grad()`."
+    )
+
+
+def _of_store(
+    history: History,
+    made: list[Call],
+    kept: tuple[RawSite, str, int],
+    why: str,
+    instead: str,
 ) -> Hit:
-    """Tell of results that need grad mode, and whose graphs are kept with them."""
+    """Tell of results whose graphs are kept with them, by the line that keeps them."""
     site, code, line = kept
     return Hit(
         f"`{code}` keeps {len(made)} results of {history.line(made[-1].site)} with "
         "their graphs, one more with each turn, and no backward pass ever starts from "
-        "them. They are made of derivatives, so grad mode has to be on there.",
+        f"them. {why}",
         site,
-        "Keep them without their graphs: `.detach()` of each tensor, or `.item()`.",
+        f"Keep them without their graphs: {instead}",
         related=(Related("made here", made[-1].site),),
         nodes=tuple(call.nodes[-1] for call in made if call.nodes),
         edit=kept_without_graph(site, history.places.targets(made[-1].site), line),

@@ -3,7 +3,8 @@
 What it does
     Finds operations on the way to the root of a backward pass that ran in a
     ``with torch.no_grad():``, ``set_grad_enabled(False)`` or ``inference_mode()``
-    block, where the leaves they used get no gradient in the whole run.
+    block, where the leaves they used get no gradient in the whole run. Where a setting
+    elsewhere chose the block, that is named.
 
 Why is this bad
     Nothing is recorded in such a block. If the whole loss was computed there,
@@ -35,7 +36,12 @@ References
 
 from __future__ import annotations
 
+import ast
+
 from gradviz.dependence.cuts import Cut
+from gradviz.diagnosis.decisions.choice import choice
+from gradviz.diagnosis.decisions.decision import Decision, decided
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.edits.statements import unblocked
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
@@ -56,11 +62,34 @@ def words(history: History, cut: Cut) -> Words:
             site,
             related=(ran,),
         )
-    return Words(
+    chosen = _chosen(history, cut)
+    what = (
         f"`{history.text(cut.call.site)}` ran with gradients switched off by the "
-        f"block that begins in {history.line(site)}: no graph was recorded there.",
-        move,
-        site,
-        related=(ran,),
-        edit=unblocked(site, cut.backward.site),
+        f"block that begins in {history.line(site)}: no graph was recorded there."
     )
+    if chosen is not None:
+        return Words(
+            f"{what} `{chosen.text}` in {history.line(chosen.site)} chose that block.",
+            "Choose another one there, which leaves gradients on, or move what needs "
+            "them out of the block.",
+            chosen.site,
+            line=chosen.line,
+            related=(Related("switches gradients off", site), ran),
+        )
+    return Words(
+        what, move, site, related=(ran,), edit=unblocked(site, cut.backward.site)
+    )
+
+
+def _chosen(history: History, cut: Cut) -> Decision | None:
+    """Return the setting, made elsewhere, by which a block switches gradients off.
+
+    None where the block says itself what it does.
+    """
+    switch = cut.switch
+    where = None if switch is None else spot(history, switch.site, switch.stack)
+    if where is None or not isinstance(where.node, ast.With):
+        return None
+    asked = [choice(where.at(each.context_expr)) for each in where.node.items]
+    settings = [each for each in asked if isinstance(each.node, ast.Constant)]
+    return decided(history, settings[0], cut.place) if len(settings) == 1 else None

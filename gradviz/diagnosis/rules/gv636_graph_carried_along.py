@@ -24,7 +24,8 @@ Use instead
 
 When it stays quiet
     Where a pass goes through it, as one over a whole sequence; where grad mode is off,
-    or what is carried is detached; sums of losses, which are another finding.
+    or what is carried is detached; sums of losses and running means, which lengthen
+    their graph in one line and are another finding.
 
 References
     https://pytorch.org/docs/stable/notes/faq.html
@@ -38,7 +39,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gradviz.dependence.nesting import next_pass
-from gradviz.diagnosis.decisions.sites import site_at
+from gradviz.diagnosis.decisions.sites import same_line, site_at
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at, kept_name, stored_at
@@ -95,8 +96,11 @@ def _carried(history: History) -> Iterator[_Carried]:
 def _hits(history: History, carried: _Carried) -> Iterator[Hit]:
     bridge, value = carried.bridge, carried.value
     node, second = history.node(value.node), next_pass(history, bridge.index)
-    if node is None or second is None:
+    maker = None if node is None else history.maker(node)
+    if node is None or second is None or maker is None:
         return
+    if same_line(maker.site, bridge.site):
+        return  # the line lengthens its own graph: that is GV217
     crossing = Crossing(node, bridge, value)
     site = carried_at(history, crossing, second)
     line = stored_at(history, site, crossing, bridge, second)
@@ -104,7 +108,6 @@ def _hits(history: History, carried: _Carried) -> Iterator[Hit]:
         site = site_at(history, site, line) or site
     named = kept_name(history, site, line) if line is not None else ""
     name = named or history.bare_name(value) or "the state"
-    maker = history.maker(node)
     yield Hit(
         f"{history.line(bridge.site)} computes with `{name}` of the step before, graph "
         "and all, and that one with the one before it: the graph behind it goes back "
@@ -115,7 +118,7 @@ def _hits(history: History, carried: _Carried) -> Iterator[Hit]:
         symptom=bridge.site,
         related=(
             Related("read in the next step", bridge.site),
-            Related("made here", maker and maker.site),
+            Related("made here", maker.site),
         ),
         nodes=(node.key,),
         line=line,

@@ -235,4 +235,28 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "marked_write_of_a_function_that_is_written_again",
+        """
+        import torch
+
+        class Jitter(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, values):
+                values += torch.full_like(values, 0.1)
+                ctx.mark_dirty(values)
+                return values
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad
+
+        w = torch.randn(6, requires_grad=True)
+        for step in range(2):
+            seen = Jitter.apply(w * 2)
+            seen.clamp_(min=0)
+            w.grad = None
+            seen.sum().backward()
+        """,
+    ),
 ]

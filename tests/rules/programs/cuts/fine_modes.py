@@ -293,4 +293,33 @@ PROGRAMS: list[Case] = [
             outer.step()
         """,
     ),
+    case(
+        "check_that_a_default_runs_without_gradients",
+        """
+        from contextlib import nullcontext
+        import torch
+        from torch import nn
+
+        class Runner:
+            def __init__(self, net, steps, fast=True):
+                self.net, self.steps, self.fast = net, steps, fast
+
+            def guard(self):
+                return torch.no_grad() if self.fast else nullcontext()
+
+            def check(self):
+                with self.guard():
+                    return self.net(torch.ones(3, 1)).abs().max()
+
+            def run(self):
+                optimizer = torch.optim.SGD(self.net.parameters(), 0.1)
+                for _ in range(self.steps):
+                    optimizer.zero_grad()
+                    (self.net(torch.rand(4, 1)) - 1).pow(2).mean().backward()
+                    optimizer.step()
+                    self.check()
+
+        Runner(nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1)), 3).run()
+        """,
+    ),
 ]

@@ -139,4 +139,67 @@ PROGRAMS: list[Case] = [
         """,
         "forward-under-no-grad",
     ),
+    case(
+        "slope_in_a_check_that_a_default_runs_without_gradients",
+        """
+        from contextlib import nullcontext
+        import torch
+        from torch import nn
+
+        class Runner:
+            def __init__(self, net, steps, fast=True):  # CULPRIT
+                self.net, self.steps, self.fast = net, steps, fast
+
+            def guard(self):
+                return torch.no_grad() if self.fast else nullcontext()
+
+            def slope(self, x):
+                x = x.clone().requires_grad_()
+                (found,) = torch.autograd.grad(self.net(x).sum(), x, create_graph=True)
+                return found
+
+            def check(self):
+                with self.guard():
+                    return self.slope(torch.ones(3, 1)).abs().max()
+
+            def run(self):
+                optimizer = torch.optim.SGD(self.net.parameters(), 0.1)
+                for _ in range(self.steps):
+                    optimizer.zero_grad()
+                    (self.slope(torch.rand(4, 1)) - 1).pow(2).mean().backward()
+                    optimizer.step()
+                return self.check()
+
+        Runner(nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1)), 3).run()
+        """,
+        "forward-under-no-grad",
+        says=["`True` in line 6 chose that block."],
+    ),
+    case(
+        "features_of_a_block_that_a_table_of_settings_chose",
+        """
+        import torch
+        from torch import nn
+
+        SETTINGS = {"width": 4, "quiet": True}  # CULPRIT
+
+        def grad_mode(quiet):
+            return torch.no_grad() if quiet else torch.enable_grad()
+
+        def train():
+            encoder, head = nn.Linear(2, SETTINGS["width"]), nn.Linear(4, 1)
+            both = [*encoder.parameters(), *head.parameters()]
+            optimizer = torch.optim.SGD(both, 0.1)
+            for _ in range(3):
+                with grad_mode(SETTINGS["quiet"]):
+                    h = encoder(torch.randn(5, 2)).tanh()
+                optimizer.zero_grad()
+                head(h).pow(2).mean().backward()
+                optimizer.step()
+
+        train()
+        """,
+        "forward-under-no-grad",
+        related=["switches gradients off"],
+    ),
 ]

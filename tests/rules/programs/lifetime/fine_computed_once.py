@@ -185,4 +185,21 @@ PROGRAMS: list[Case] = [
         optimizer.step()
         """,
     ),
+    case(
+        "targets_of_coefficients_that_require_grad_made_anew",
+        """
+        import torch
+        from torch import nn
+
+        coefficients = torch.randn(4, 1, requires_grad=True)
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        for step in range(3):
+            x = torch.randn(6, 4)
+            y = torch.exp(x @ coefficients)
+            optimizer.zero_grad()
+            (net(x) - y).pow(2).mean().backward()
+            optimizer.step()
+        """,
+    ),
 ]

@@ -114,4 +114,54 @@ PROGRAMS: list[Case] = [
         print(distance(net, old))
         """,
     ),
+    case(
+        "scores_of_a_replay_memory_without_graphs",
+        """
+        import random
+        import torch
+        from torch import nn
+
+        def train(steps):
+            critic = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+            optimizer = torch.optim.SGD(critic.parameters(), 0.01)
+            memory = []
+            for _ in range(steps):
+                state = torch.randn(3)
+                memory.append((state, critic(state).detach()))
+                old, before = random.choice(memory)
+                loss = (critic(old) - 0.9 * before - 1).pow(2).sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            return len(memory)
+
+        train(12)
+        """,
+    ),
+    case(
+        "values_of_a_rollout_that_only_one_update_reads",
+        """
+        import torch
+        from torch import nn
+
+        def train(rollouts):
+            critic = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+            optimizer = torch.optim.SGD(critic.parameters(), 0.01)
+            for _ in range(rollouts):
+                rows = []
+                for _ in range(4):
+                    state = torch.randn(3)
+                    rows.append((state, critic(state)))
+                for _ in range(3):
+                    losses = [
+                        (critic(state) - 0.9 * before.detach() - 1).pow(2).sum()
+                        for state, before in rows
+                    ]
+                    optimizer.zero_grad()
+                    sum(losses).backward()
+                    optimizer.step()
+
+        train(5)
+        """,
+    ),
 ]

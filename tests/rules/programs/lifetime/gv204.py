@@ -312,6 +312,80 @@ PROGRAMS += [
             "of line 8. If",
         ],
     ),
+    case(
+        "a_signal_of_coefficients_that_nobody_fits",
+        """
+        import torch
+        from torch import nn
+
+        class Signal:
+            def __init__(self, n):
+                t = torch.linspace(0, 1, n)
+                level = torch.tensor([0.5], requires_grad=True)  # CULPRIT
+                slope = torch.tensor([2.0], requires_grad=True)
+                self.x, self.y = t[:, None], torch.exp(level - slope * t)
+
+            def rows(self, size):
+                for start in range(0, len(self.x), size):
+                    yield self.x[start : start + size], self.y[start : start + size]
+
+        net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        for x, y in Signal(12).rows(4):
+            optimizer.zero_grad()
+            (net(x)[:, 0] - y).pow(2).mean().backward()
+            optimizer.step()
+        """,
+        "graph-built-outside-loop",
+        says=["`level` and `slope` require grad", "Leave out `requires_grad`."],
+    ),
+    case(
+        "class_weights_that_require_grad",
+        """
+        import torch
+        import torch.nn.functional as F
+
+        def weights_of(counts):
+            rarity = 1 / counts
+            rarity.requires_grad = True  # CULPRIT
+            return rarity / rarity.sum()
+
+        w = torch.randn(4, 3, requires_grad=True)
+        b = torch.zeros(3, requires_grad=True)
+        weights = weights_of(torch.tensor([10.0, 5.0, 1.0]))
+        for step in range(3):
+            x, y = torch.randn(6, 4), torch.randint(0, 3, (6,))
+            losses = F.cross_entropy(x @ w + b, y, reduction="none")
+            (losses * weights[y]).mean().backward()
+            for p in (w, b):
+                p.data.sub_(0.1 * p.grad)
+                p.grad = None
+        """,
+        "graph-built-outside-loop",
+        says=["`rarity` requires grad"],
+    ),
+    case(
+        "a_scale_that_is_stepped_by_hand_beside_an_optimizer",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        log_scale = torch.zeros(1, requires_grad=True)
+        scale = log_scale.exp()  # CULPRIT
+        for step in range(3):
+            x = torch.randn(6, 4)
+            optimizer.zero_grad()
+            (scale * net(x)).pow(2).mean().backward()
+            optimizer.step()
+            with torch.no_grad():
+                log_scale -= 0.1 * log_scale.grad
+                log_scale.grad.zero_()
+        """,
+        "graph-built-outside-loop",
+        says=["move this line into the loop"],
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.

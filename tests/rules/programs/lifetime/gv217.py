@@ -329,4 +329,75 @@ for x, y in batches:
         says=["`self.state`"],
         engines=("torch",),
     ),
+    case(
+        "statistics_in_a_dict_of_a_layer_whose_caller_rebinds",
+        """
+        import torch
+        from torch import nn
+
+        class Whiten(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.seen = {"mean": torch.zeros(width)}
+                self.gain = nn.Parameter(torch.ones(width))
+
+            def forward(self, h):
+                centre = h.mean(0)
+                self.seen["mean"] = 0.9 * self.seen["mean"] + 0.1 * centre  # CULPRIT
+                return (h - centre) * self.gain
+
+        class Stack(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.parts = nn.ModuleList([nn.Linear(3, 4), Whiten(4), nn.Tanh()])
+
+            def forward(self, h):
+                for part in self.parts:
+                    h = part(h)
+                return h
+
+        net = Stack()
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        for _ in range(6):
+            loss = net(torch.randn(5, 3)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "loss-accumulation-leak",
+        says=["`self.seen['mean']`", "`(0.1 * centre).detach()`"],
+    ),
+    case(
+        "scale_kept_in_two_lines_by_a_layer_that_returns_more",
+        """
+        import torch
+        from torch import nn
+
+        class Quantise(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+                self.scale = torch.ones(3)
+
+            def forward(self, z):
+                z = self.fc(z)
+                new = torch.lerp(self.scale, z.abs().amax(0), 0.1)  # CULPRIT
+                self.scale = new
+                return torch.tanh(z / new.detach()), new.detach().mean()
+
+        def train(steps):
+            blocks = nn.ModuleList([Quantise(), Quantise()])
+            optimizer = torch.optim.Adam(blocks.parameters(), 1e-2)
+            for _ in range(steps):
+                z = torch.randn(8, 3)
+                for block in blocks:
+                    z, size = block(z)
+                optimizer.zero_grad()
+                (z - 1).pow(2).mean().backward()
+                optimizer.step()
+
+        train(6)
+        """,
+        "loss-accumulation-leak",
+    ),
 ]

@@ -235,4 +235,69 @@ PROGRAMS: list[Case] = [
         "eval-without-no-grad",
         says=["They are made of derivatives"],
     ),
+    case(
+        "scores_in_a_replay_memory_that_losses_weigh_by",
+        """
+        import random
+        import torch
+        from torch import nn
+
+        class Memory:
+            def __init__(self):
+                self.rows = []
+
+            def push(self, state, worth):
+                self.rows.append((state, worth))  # CULPRIT
+
+            def draw(self):
+                return self.rows[random.randrange(len(self.rows))]
+
+        def train(steps):
+            critic = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+            optimizer = torch.optim.SGD(critic.parameters(), 0.01)
+            memory = Memory()
+            for _ in range(steps):
+                state = torch.randn(3)
+                worth = critic(state)
+                memory.push(state, worth)
+                old, before = memory.draw()
+                loss = (critic(old) - 0.9 * before.detach() - 1).pow(2).sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            return len(memory.rows)
+
+        train(12)
+        """,
+        "eval-without-no-grad",
+        says=["Losses take their numbers alone", ".detach()"],
+    ),
+    case(
+        "soft_labels_of_each_round_in_a_table",
+        """
+        import torch
+        import torch.nn.functional as F
+
+        def fit(rounds):
+            w1 = torch.randn(4, 6, requires_grad=True)
+            w2 = torch.randn(6, 3, requires_grad=True)
+            labels = {}
+            for turn in range(rounds):
+                x = torch.randn(5, 4)
+                guess = torch.softmax(torch.tanh(x @ w1) @ w2, dim=1)
+                labels[turn] = guess  # CULPRIT
+                pick = labels[turn // 2].argmax(1)
+                loss = F.cross_entropy(torch.tanh(x @ w1) @ w2, pick)
+                loss.backward()
+                with torch.no_grad():
+                    for w in (w1, w2):
+                        w -= 0.1 * w.grad
+                        w.grad = None
+            return len(labels)
+
+        fit(10)
+        """,
+        "eval-without-no-grad",
+        says=["Losses take their numbers alone"],
+    ),
 ]
