@@ -55,6 +55,7 @@ def check(history: History) -> Iterator[Hit]:
     for key, optimizer in history.program.optimizers.items():
         steps = learning.steps_of(history).get(key, [])
         frozen = _always_frozen(steps)
+        frozen -= _aliases(history, frozen)  # GV641 tells of those
         for site, tensors in _by_freeze(history, frozen, born=True).items():
             later = _joined_later(history, optimizer.made, tensors)
             everything = frozen == set(optimizer.tensors)
@@ -136,6 +137,19 @@ def _wrong_hands(
         edit=given(optimizer.site, owners(history, reached)),
         tensors=tuple(sorted(reached)),
     )
+
+
+def _aliases(history: History, tensors: set[int]) -> set[int]:
+    """Return the tensors that are a parameter's memory under another name."""
+    owners = learning.by_memory(history)
+    made = ((each, history.producer(each)) for each in tensors)
+    return {
+        tensor
+        for tensor, call in made
+        for value in (() if call is None else call.outputs)
+        if value.tensor == tensor and not value.is_parameter
+        if value.storage in owners
+    }
 
 
 def _always_frozen(steps: list[OptimizerCall]) -> set[int]:
