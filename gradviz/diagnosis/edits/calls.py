@@ -45,11 +45,17 @@ def with_keyword(
     *,
     of: Collection[str] = (),
     instead_of: Collection[str] = (),
+    number: int | None = None,
     safe: bool = False,
 ) -> Edit:
-    """Give a call a keyword argument, in the place of others: ``create_graph=True``."""
+    """Give a call a keyword argument, in the place of others: ``create_graph=True``.
+
+    Where it has one at its place, which ``number`` tells, in that place.
+    """
     found = place(history, site)
     call, draft = call_at(found, of), Draft(found.source)
+    if number is not None and len(call.args) > number:
+        return draft.replace(call.args[number], value).edit(safe=safe)
     others = [each for each in call.keywords if each.arg in instead_of]
     if any(each.arg is None for each in call.keywords):
         raise NoEditError("it takes keywords from elsewhere")
