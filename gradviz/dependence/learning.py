@@ -30,6 +30,9 @@ def once(analysis: Callable[[History], T]) -> Callable[[History], T]:
     return kept
 
 
+SWITCHES = ("requires_grad_", "requires_grad.set")
+"""Calls that set requires_grad of a tensor."""
+
 _COPYING = {"copy_", "lerp_", "add_", "set_", "data.set"}
 _KEEPING = _COPYING | {"__setitem__", "iadd", "__iadd__", "index_copy_", "index_add_"}
 
@@ -213,8 +216,7 @@ def freezing(history: History, tensor: int) -> Call | None:
 
 def switches(history: History, tensor: int) -> list[Call]:
     """Return the calls that set requires_grad of a tensor, in order."""
-    ops = ("requires_grad_", "requires_grad.set")
-    return [call for call in history.uses(tensor) if call.op in ops]
+    return [call for call in history.uses(tensor) if call.op in SWITCHES]
 
 
 @once
