@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import wraps
 from typing import TypeVar
 
 from gradviz.dependence.op_families import plain
-from gradviz.program import Call, History, Module, OptimizerCall, RawSite, Value
+from gradviz.program import (
+    Call,
+    History,
+    Module,
+    Optimizer,
+    OptimizerCall,
+    RawSite,
+    Value,
+)
 
 T = TypeVar("T")
 
@@ -21,6 +29,9 @@ def once(analysis: Callable[[History], T]) -> Callable[[History], T]:
 
     return kept
 
+
+SWITCHES = ("requires_grad_", "requires_grad.set")
+"""Calls that set requires_grad of a tensor."""
 
 _COPYING = {"copy_", "lerp_", "add_", "set_", "data.set"}
 _KEEPING = _COPYING | {"__setitem__", "iadd", "__iadd__", "index_copy_", "index_add_"}
@@ -205,8 +216,7 @@ def freezing(history: History, tensor: int) -> Call | None:
 
 def switches(history: History, tensor: int) -> list[Call]:
     """Return the calls that set requires_grad of a tensor, in order."""
-    ops = ("requires_grad_", "requires_grad.set")
-    return [call for call in history.uses(tensor) if call.op in ops]
+    return [call for call in history.uses(tensor) if call.op in SWITCHES]
 
 
 @once
@@ -246,6 +256,30 @@ def module_of(history: History, tensor: int) -> Module | None:
     """Return the module that a parameter is registered in."""
     key = parameters(history).get(tensor)
     return None if key is None else history.program.modules.get(key)
+
+
+def around(history: History, tensor: int) -> Iterator[Module]:
+    """Yield the module that a parameter is registered in, and those that hold it."""
+    module, modules = module_of(history, tensor), history.program.modules.values()
+    while module is not None:
+        yield module
+        key = module.key
+        module = next((e for e in modules if key in e.children.values()), None)
+
+
+def nearest(
+    history: History, optimizers: Collection[Optimizer], tensor: int
+) -> list[Optimizer]:
+    """Return the optimizers with parameters of the smallest module around a parameter.
+
+    None where no module around it has any of theirs.
+    """
+    for module in around(history, tensor):
+        inside = all_parameters(history, module)
+        found = [each for each in optimizers if inside.intersection(each.tensors)]
+        if found:
+            return found
+    return []
 
 
 def all_parameters(history: History, module: Module) -> set[int]:

@@ -11,6 +11,7 @@ from gradviz.program.events import OptimizerCall as OptimizerCall
 from gradviz.program.events import Raised as Raised
 from gradviz.program.events import ScalerCall as ScalerCall
 from gradviz.program.events import ScheduleCall as ScheduleCall
+from gradviz.program.events import StateLoaded as StateLoaded
 from gradviz.program.events import TrainingSwitched as TrainingSwitched
 from gradviz.program.history import SHAPED_LIKE as SHAPED_LIKE
 from gradviz.program.history import History as History

@@ -190,6 +190,17 @@ class TrainingSwitched(Event):
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
+class StateLoaded(Event):
+    """A module took a saved state, and the keys that did not fit were passed over."""
+
+    module: int
+    given: int  # entries of the state
+    fitting: int  # of these, those whose key is one of the module's
+    missing: tuple[str, ...] = ()  # keys of the module that the state lacks, the first
+    unexpected: tuple[str, ...] = ()  # keys of the state that the module lacks
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
 class HookRegistered(Event):
     """A hook was put on a tensor, a node or a module."""
 

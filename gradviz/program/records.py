@@ -24,6 +24,7 @@ from gradviz.program.events import (
     Event,
     ModuleCall,
     OptimizerCall,
+    StateLoaded,
     TrainingSwitched,
 )
 from gradviz.program.noted import Glance, events_of, leaves_given, optimizer_stepped
@@ -227,7 +228,8 @@ class Program:
     def drop(self, count: int, but: Sequence[Any] = ()) -> int:
         """Forget the oldest events but some; return the index of the first left.
 
-        What switched a module to the mode that it is in stays as well.
+        What switched a module to the mode that it is in stays as well, and the state
+        that it was given last.
         """
         with self.lock:
             for each in self.before_drop:
@@ -247,9 +249,10 @@ class Program:
             return _index_of(self.raw[0])
 
     def _with_modes(self, count: int, but: Sequence[Any]) -> Sequence[Any]:
-        """Add, of the oldest events, the last switch of each module."""
-        switches = (e for e in self.raw[:count] if type(e) is TrainingSwitched)
-        last = {id(each) for each in {e.module: e for e in switches}.values()}
+        """Add, of the oldest events, the last switch and state of each module."""
+        kinds = TrainingSwitched, StateLoaded
+        those = (e for e in self.raw[:count] if type(e) in kinds)
+        last = {id(each) for each in {(type(e), e.module): e for e in those}.values()}
         if not last:
             return but
         kept = last.union(map(id, but))

@@ -15,6 +15,7 @@ from gradviz._capture.training_loop.optimizers import OptimizerPart
 from gradviz._capture.training_loop.patches import Here, Part
 from gradviz._capture.training_loop.retained_graphs import CensusPart
 from gradviz._capture.training_loop.schedulers import SchedulePart
+from gradviz._capture.training_loop.states import StatePart
 from gradviz.program.values import RawSite
 
 
@@ -29,7 +30,8 @@ class LoopLog:
     - OptimizerCall and the table of optimizers; one Call ``step`` with the writes of a
       library's step; Call of the optimizer's name with ``error`` where it was refused;
     - ScheduleCall and ScalerCall, of schedulers and scalers that are enabled;
-    - ModuleCall, TrainingSwitched, the table of modules, ``TensorFacts`` of parameters;
+    - ModuleCall, TrainingSwitched, StateLoaded, the table of modules, ``TensorFacts``
+      of parameters;
     - HookRegistered ``module_*``, with numbers below zero;
     - a Call of the class's name for every ``Function.apply`` of the user's, added as it
       begins; ``Node.custom``; with ``scanned``, a check of each class's derivative;
@@ -62,6 +64,8 @@ class LoopLog:
         self.modules = ModulePart(lib, log, here)
         self.hooks = HookPart(lib, log, here)
         self.hooks.modules = self.modules
+        self.states = StatePart(lib, log, here)
+        self.states.modules = self.modules
         self.functions = FunctionPart(lib, log, here)
         self.names = NamePart(lib, log, here)
         self.names.modules = self.modules
@@ -74,6 +78,7 @@ class LoopLog:
             self.schedules,
             self.modules,
             self.hooks,
+            self.states,
             self.functions,
             self.calls,
             self.names,

@@ -21,6 +21,8 @@ from gradviz.diagnosis.edits.syntax import (
 )
 from gradviz.program import History, RawSite
 
+_CALLABLE = ast.Name | ast.Attribute | ast.Call | ast.Subscript
+
 
 def call_at(found: Place, names: Collection[str] = ()) -> ast.Call:
     """Return the call that a site marks; by name, the only one of its statement."""
@@ -45,11 +47,17 @@ def with_keyword(
     *,
     of: Collection[str] = (),
     instead_of: Collection[str] = (),
+    number: int | None = None,
     safe: bool = False,
 ) -> Edit:
-    """Give a call a keyword argument, in the place of others: ``create_graph=True``."""
+    """Give a call a keyword argument, in the place of others: ``create_graph=True``.
+
+    Where it has one at its place, which ``number`` tells, in that place.
+    """
     found = place(history, site)
     call, draft = call_at(found, of), Draft(found.source)
+    if number is not None and len(call.args) > number:
+        return draft.replace(call.args[number], value).edit(safe=safe)
     others = [each for each in call.keywords if each.arg in instead_of]
     if any(each.arg is None for each in call.keywords):
         raise NoEditError("it takes keywords from elsewhere")
@@ -68,6 +76,27 @@ def without_keyword(history: History, site: RawSite | None, name: str) -> Edit:
         if (gone := keyword(call, name)) is not None:
             return Draft(found.source).drop_argument(call, gone).edit(safe=True)
     raise NoEditError(f"no call is given {name}")
+
+
+@remedy
+def with_keys_renamed(
+    history: History, site: RawSite | None, key: str, *, strict: bool
+) -> Edit:
+    """Give ``load_state_dict`` its state with keys that an expression of ``k`` makes.
+
+    Where every key fits then, ``strict=False`` is left out.
+    """
+    found = place(history, site)
+    call, draft = call_at(found, ("load_state_dict",)), Draft(found.source)
+    if not call.args or isinstance(call.args[0], ast.Starred):
+        raise NoEditError("the state is not written here")
+    state = found.source.of(call.args[0])
+    text = state if isinstance(call.args[0], _CALLABLE) else f"({state})"
+    where, flag = found.source.range(call.args[0]), keyword(call, "strict")
+    if strict and call.keywords == [flag] and len(call.args) == 1:
+        where = where.upto(found.source.range(call.keywords[0]))
+    new = f"{{{key}: v for k, v in {text}.items()}}"
+    return draft.put(where, new).edit(safe=False)
 
 
 @remedy

@@ -313,14 +313,16 @@ class Draft:
 
 
 def _bound(tree: ast.AST) -> set[str]:
-    """Return the names that a file imports, and those of Python itself."""
+    """Return the names that a file imports, of comprehensions, and of Python."""
     imported = {
         alias.asname or alias.name.split(".")[0]
         for each in ast.walk(tree)
         if isinstance(each, ast.Import | ast.ImportFrom)
         for alias in each.names
     }
-    return imported | set(dir(builtins))
+    loops = (each for each in ast.walk(tree) if isinstance(each, ast.comprehension))
+    walked = {name for each in loops for name in names_in(each.target)}
+    return imported | walked | set(dir(builtins))
 
 
 def _of_dot(rest: str) -> int:

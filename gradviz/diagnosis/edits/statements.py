@@ -60,6 +60,20 @@ def _beside(source: Source, target: ast.stmt, statement: ast.stmt) -> ast.stmt:
 
 
 @remedy
+def left_out(history: History, site: RawSite | None) -> Edit:
+    """Leave out a statement that is one call, or a loop that does nothing else."""
+    source, _, statement = place(history, site)
+    whole, parent = statement, source.parent(statement)
+    if isinstance(parent, ast.For) and parent.body == [statement]:
+        whole = parent
+    elif not isinstance(statement, ast.Expr) or not isinstance(
+        statement.value, ast.Call
+    ):
+        raise NoEditError("the statement does more")
+    return Draft(source).remove(whole).edit(safe=False)
+
+
+@remedy
 def called_at(history: History, site: RawSite | None, line: int | None = None) -> Edit:
     """Add the parentheses that a statement lacks: ``opt.step()`` for ``opt.step``."""
     source, _, statement = place(history, site, line)

@@ -76,11 +76,9 @@ def _meant(
     Of those that step parameters of the model around it, the last one before it.
     """
     before = [each for each in makers if each.made < born]
-    for module in _around(history, tensor):
-        inside = learning.all_parameters(history, module)
-        around = [each for each in before if inside & set(each.tensors)]
-        if around:
-            return max(around, key=lambda each: each.made)
+    around = learning.nearest(history, before, tensor)
+    if around:
+        return max(around, key=lambda each: each.made)
     return min(before, key=lambda each: each.made)
 
 
@@ -90,22 +88,13 @@ def _stepped(history: History, optimizer: Optimizer, before: int) -> bool:
     return bool(steps) and steps[0].index < before
 
 
-def _around(history: History, tensor: int) -> Iterator[Module]:
-    """Yield the module that a parameter is registered in, and those that hold it."""
-    module = learning.module_of(history, tensor)
-    while module is not None:
-        yield module
-        key, modules = module.key, history.program.modules.values()
-        module = next((e for e in modules if key in e.children.values()), None)
-
-
 def _is_replacement(history: History, tensor: int, known: set[int]) -> bool:
     """Return whether a new parameter stands in a model that an optimizer steps.
 
     Or else whether an optimizer steps parameters that get no gradient any more. What
     is neither may be a part of the loss that is not meant to learn.
     """
-    around = _around(history, tensor)
+    around = learning.around(history, tensor)
     if any(learning.all_parameters(history, each) & known for each in around):
         return True
     return any(
@@ -125,7 +114,7 @@ def _replaced_at(
     """
     site, optimizer = None, history.at(first.made)
     late = _stepped(history, first, born[tensor].index)
-    for module in _around(history, tensor):
+    for module in learning.around(history, tensor):
         if module.made is None or module.made <= first.made:
             break
         site = _placed_at(history, module, optimizer, late) or site

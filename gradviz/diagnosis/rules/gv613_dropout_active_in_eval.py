@@ -1,9 +1,9 @@
 """Dropout draws masks while the program evaluates.
 
 What it does
-    Finds dropout layers in training mode under ``no_grad``, and ``F.dropout`` without
-    ``training=``, or layers that ``forward`` makes anew, in modules that are in
-    evaluation mode.
+    Finds dropout layers in training mode under ``no_grad``, and in modules that are in
+    evaluation mode ``F.dropout`` without ``training=``, or with ``training=True`` where
+    single answers of the model are scored, and layers that ``forward`` makes anew.
 
 Why is this bad
     Results are noise: evaluating twice gives two answers, and both are worse than the
@@ -25,8 +25,9 @@ Use instead
 When it stays quiet
     A layer in training mode under ``no_grad`` is an information only: Monte Carlo
     dropout, teachers and generated samples look the same; not so where the program
-    asks whether two of its results are equal. In a checkpoint, which runs its block
-    without gradients and later again.
+    asks whether two of its results are equal. ``training=True`` where one input is
+    answered several times, or answers are kept, averaged or no scores of classes. In a
+    checkpoint, which runs its block without gradients and later again.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.Dropout.html
@@ -34,11 +35,16 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of, words
-from gradviz.dependence.nesting import outermost, within
+from gradviz.dependence.learning import once
+from gradviz.dependence.nesting import calls_in, outermost, within
+from gradviz.dependence.op_families import BINARY_LOSSES, CLASS_LOSSES
 from gradviz.diagnosis._words import in_code
+from gradviz.diagnosis.decisions.arguments import given
+from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -58,6 +64,12 @@ _FUNCTIONS = words(
 )
 
 _EQUAL = words("equal allclose isclose")
+_SWITCHES = ("training", "train")
+_DECIDING = words(
+    "softmax log_softmax sigmoid argmax max topk gt ge lt le round detach squeeze view "
+    "flatten float long"
+)
+_SCORING = CLASS_LOSSES | BINARY_LOSSES | words("eq ne")
 
 
 @rule("GV613", "dropout-active-in-eval", "warning")
@@ -158,25 +170,80 @@ def _functions(history: History) -> Iterator[Hit]:
     for call in history.calls:
         around = history.at(call.module)
         if (
-            name_of(call) in _FUNCTIONS
-            and isinstance(around, ModuleCall)
-            and not around.training
-            and _drops_by_default(history, call)
+            name_of(call) not in _FUNCTIONS
+            or not isinstance(around, ModuleCall)
+            or around.training
+            or not _drops(call)
         ):
-            module = history.program.modules.get(around.module)
-            name = f"`{module.kind}`" if module is not None else "its module"
-            yield Hit(
-                f"`{history.text(call.site)}` drops elements although {name} is in "
-                "evaluation mode: the function does not know the mode of the module.",
-                call.site,
-                "Pass `training=self.training`.",
-                symptom=(outermost(history, around.index) or around).site,
-                edit=with_keyword(call.site, "training", "self.training"),
+            continue
+        outer = outermost(history, around.index) or around
+        where = spot(history, call.site, call.stack)
+        mode = None if where is None else given(where, 2, _SWITCHES)
+        if mode is None and "True" not in history.text(call.site):
+            why = "the function does not know the mode of the module."
+        elif mode and _is_true(mode) and outer.index in _scored_alone(history):
+            why = (
+                f"`True` is fixed. {history.line(outer.site)} gives one random answer, "
+                "which is scored as it is: two evaluations give two scores, both worse "
+                "than the model is."
             )
+        else:
+            continue
+        module = history.program.modules.get(around.module)
+        name = f"`{module.kind}`" if module is not None else "its module"
+        yield Hit(
+            f"`{history.text(call.site)}` drops elements although {name} is in "
+            f"evaluation mode: {why}",
+            call.site,
+            "Pass `training=self.training`.",
+            symptom=outer.site,
+            edit=with_keyword(call.site, "training", "self.training", number=2),
+        )
 
 
-def _drops_by_default(history: History, call: Call) -> bool:
-    """Return whether a call drops elements although nobody wrote that it should."""
-    given = call.arguments[2:3] or (call.keywords.get("training", True),)
-    text = history.text(call.site)
-    return given[0] is True and "training" not in text and "True" not in text
+def _drops(call: Call) -> bool:
+    """Tell whether a call was told, or left, to drop elements."""
+    named = [call.keywords[name] for name in _SWITCHES if name in call.keywords]
+    mode = [*call.arguments[2:3], *named]
+    return not mode or mode[0] is True
+
+
+def _is_true(mode: Spot) -> bool:
+    return isinstance(mode.node, ast.Constant) and mode.node.value is True
+
+
+@once
+def _scored_alone(history: History) -> set[int]:
+    """Return the evaluations whose results are compared with classes, each alone.
+
+    Who wants random answers, as of Monte Carlo dropout, makes several of one input.
+    """
+    found, repeated = dict[int, int](), set[int]()
+    last = dict[int, list[tuple[int, int, tuple[int, ...]]]]()
+    for call in history.of(ModuleCall):
+        if call.parent is not None:
+            continue
+        if call.training:
+            last.pop(call.module, None)
+            continue
+        first = next(calls_in(history, call), None)
+        read = [(v.storage, v.offset, v.shape) for v in first.inputs] if first else []
+        if last.get(call.module) == read:
+            repeated.add(call.module)
+        last[call.module] = read
+        made = history.call_at((call.left or 0) - 1)
+        results = made.outputs if made is not None else ()
+        if {end for each in results for end in _ends(history, each)} == {True}:
+            found[call.index] = call.module
+    return {index for index, module in found.items() if module not in repeated}
+
+
+def _ends(history: History, value: Value) -> Iterator[bool]:
+    """Yield whether scores meet classes, for each end of what is made of them."""
+    for use in history.uses(value.tensor):
+        if name_of(use) in _DECIDING:
+            for each in use.outputs:
+                if each.tensor != value.tensor:  # `float()` of floats gives itself
+                    yield from _ends(history, each)
+        else:
+            yield name_of(use) in _SCORING

@@ -1,8 +1,9 @@
 """A layer gets gradients, and no optimizer was given its parameters.
 
 What it does
-    Finds modules all of whose parameters require grad and get gradients, and are in
-    no optimizer, next to others that the only optimizer of the run steps.
+    Finds parameters that require grad and get gradients, and are in no optimizer,
+    next to others that an optimizer steps. Of several optimizers, the one is named that
+    has parameters of the smallest module around those left out.
 
 Why is this bad
     If they were to learn, they never do. If they were not, computing their gradients
@@ -21,10 +22,10 @@ Use instead
         optimizer = torch.optim.Adam(both)
 
 When it stays quiet
-    Frozen parameters, several optimizers, parameters that the program updates or copies
-    itself, biases alone that learn. It is an information only where a loss may well
-    pass through what is not to learn: layers of a part of its own, most of a model, or
-    what comes before all that learns.
+    Frozen parameters, parameters that the program updates or copies itself, biases
+    alone that learn. It is an information only where a loss may well pass through what
+    is not to learn: layers of a part of its own, most of a model, or what comes before
+    all that learns; beside several optimizers, not even that.
 
 References
     https://pytorch.org/docs/stable/optim.html#constructing-it
@@ -36,30 +37,58 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.optimizers import of_selection
-from gradviz.diagnosis.edits.training import given, owners
+from gradviz.diagnosis.edits.remedy import Remedy
+from gradviz.diagnosis.edits.training import given
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import unstepped
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program import History
+from gradviz.program import History, Optimizer
+
+_LEAST = 2  # steps
 
 
 @rule("GV621", "parameters-in-no-optimizer", "info", worst="warning")
 def check(history: History) -> Iterator[Hit]:
-    if len(history.program.optimizers) != 1 or len(learning.steps(history)) < 2:
-        return
-    (optimizer,) = history.program.optimizers.values()
-    known = set(optimizer.tensors)
+    """Yield one hit per optimizer that was not given what is beside its own."""
     left_out = unstepped(history) & learning.parameters(history).keys()
     left_out -= learning.copies(history)
-    before = learning.made_before(history, left_out, optimizer.made)
-    if not before or not known & learning.trained(history):
+    for optimizer, near in _beside(history, left_out):
+        before = learning.made_before(history, near, optimizer.made)
+        known = learning.trained(history).intersection(optimizer.tensors)
+        forgotten = bool(known) and _are_forgotten(history, before, known)
+        alone = len(history.program.optimizers) == 1
+        if before and known and (forgotten or alone):
+            yield _hit(history, optimizer, before, forgotten)
+
+
+def _beside(
+    history: History, left_out: set[int]
+) -> Iterator[tuple[Optimizer, set[int]]]:
+    """Yield the optimizers that step, with what is left out of the models they step.
+
+    The only one of a run is to have everything.
+    """
+    stepped, optimizers = learning.steps_of(history), history.program.optimizers
+    makers = [o for o in optimizers.values() if len(stepped.get(o.key, ())) >= _LEAST]
+    if len(optimizers) == 1:
+        yield from ((each, left_out) for each in makers)
         return
+    found: dict[int, set[int]] = {}
+    for tensor in sorted(left_out):
+        for each in learning.nearest(history, makers, tensor)[-1:]:
+            found.setdefault(each.key, set()).add(tensor)
+    yield from ((optimizers[key], near) for key, near in found.items())
+
+
+def _hit(
+    history: History, optimizer: Optimizer, before: set[int], forgotten: bool
+) -> Hit:
     name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"
     names = learning.listed(history, before)
     verb = learning.plural(len(before), "gets a gradient", "get gradients")
     pronoun = learning.plural(len(before), "it", "them")
     chosen = of_selection(history, optimizer)
-    yield Hit(
+    return Hit(
         f"{names} {verb}, but {name} in {history.line(optimizer.site)} was not given "
         f"{pronoun}: no step changes {pronoun}.",
         chosen.site,
@@ -67,13 +96,25 @@ def check(history: History) -> Iterator[Hit]:
         "freeze them with `requires_grad_(False)`, which also saves the work.",
         related=(Related("created here", made_at(history, min(before))),),
         tensors=tuple(sorted(before)),
-        severity="warning" if _are_forgotten(history, before, known) else None,
+        severity="warning" if forgotten else None,
         line=chosen.line,
-        edit=None
-        if chosen.is_elsewhere
-        else given(optimizer.site, owners(history, before), beside=True),
+        edit=None if chosen.is_elsewhere else _whole(history, optimizer, before),
         certainty=0.5,
     )
+
+
+def _whole(history: History, optimizer: Optimizer, left_out: set[int]) -> Remedy | None:
+    """Return the edit that gives an optimizer whole models, if nobody has the rest."""
+    given_now = set(optimizer.tensors)
+    models = {
+        model.name: learning.all_parameters(history, model)
+        for model in learning.outermost(history)
+    }
+    names = [name for name, inside in models.items() if inside & left_out]
+    inside = {key for name in names for key in models[name]}
+    if inside <= left_out:
+        return given(optimizer.site, names, beside=True)
+    return given(optimizer.site, names) if inside == left_out | given_now else None
 
 
 def _are_forgotten(history: History, left_out: set[int], known: set[int]) -> bool:
@@ -81,7 +122,6 @@ def _are_forgotten(history: History, left_out: set[int], known: set[int]) -> boo
 
     Or ones that the program spelt out as parameters, as the weights of a loss.
     """
-    known = known & learning.trained(history)
     if len(left_out) >= len(known):
         return False
     if any(_is_spelt_out(history, key) for key in left_out):

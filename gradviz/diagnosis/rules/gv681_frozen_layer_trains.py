@@ -2,7 +2,9 @@
 
 What it does
     Finds batch norm layers whose parameters are frozen, which ``eval()`` of a part put
-    in evaluation mode, and ``train()`` of the whole model in training mode again.
+    in evaluation mode, and ``train()`` of the whole model in training mode again. Finds
+    those, too, that learnt and were frozen, and run in training mode for a new head,
+    where another that learnt with them before is evaluated afterwards.
 
 Why is this bad
     ``requires_grad_(False)`` keeps parameters, not running statistics: in training mode
@@ -25,7 +27,8 @@ Use instead
 
 When it stays quiet
     The whole model was evaluated, and is trained again; the part is put back in
-    evaluation mode before it runs; its parameters learn.
+    evaluation mode before it runs; its parameters learn, or its statistics are given
+    back; a frozen part whose new head alone is used, as it was trained with these.
 
 References
     https://github.com/pgniewko/gt-pyg/issues/112
@@ -34,10 +37,14 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
+from gradviz.dependence import learning
+from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import (
     Call,
+    Event,
     History,
     Module,
     ModuleCall,
@@ -47,11 +54,17 @@ from gradviz.program import (
 )
 
 _BATCH_NORM = ("batch_norm", "native_batch_norm")
+_LEAST = 2  # batches
 
 
 @rule("GV681", "frozen-layer-trains", "warning")
 def check(history: History) -> Iterator[Hit]:
-    """Yield one hit per line that switches frozen layers back."""
+    """Yield one hit per line that lets frozen layers train."""
+    yield from _switched_back(history)
+    yield from _moved(history)
+
+
+def _switched_back(history: History) -> Iterator[Hit]:
     switches = _Switches()
     told = set[RawSite | None]()
     for event in history.events:
@@ -85,6 +98,111 @@ class _Switches:
                 self.undone.pop(key, None)
             elif off is not None and event.module not in (off.module, *off.changed):
                 self.undone[key] = self._off.pop(key), event
+
+
+@dataclass(slots=True)
+class _Moving:
+    """A frozen layer that learnt before, while batches change its statistics."""
+
+    module: Module
+    statistics: set[int]
+    by: TrainingSwitched | None  # who put it in training mode
+    calls: list[Call] = field(default_factory=list[Call])
+
+
+class _Statistics:
+    """Follows the running statistics of frozen layers, and who was trained when."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.moving = dict[int, _Moving]()
+        self.trained = dict[int, int]()  # module -> its last call in training mode
+        self._on = dict[int, TrainingSwitched]()
+        self._owner = dict[int, int]()  # memory of statistics -> module
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, TrainingSwitched) and event.training:
+            self._on.update(dict.fromkeys((event.module, *event.changed), event))
+        elif isinstance(event, ModuleCall) and event.training:
+            self.trained[event.module] = event.index
+        elif isinstance(event, Call) and event.op in _BATCH_NORM:
+            around = self.history.at(event.module)
+            if isinstance(around, ModuleCall) and around.training:
+                self._train(event, around.module)
+        elif isinstance(event, Call):  # they may be given back
+            for write in event.writes:
+                self.moving.pop(self._owner.get(write.storage, -1), None)
+
+    def _train(self, call: Call, key: int) -> None:
+        module = self.history.program.modules.get(key)
+        statistics = [v for v in call.arguments[1:3] if isinstance(v, Value)]
+        learnt = learning.given_gradients(self.history)
+        if module is None or not learnt.intersection(module.parameters.values()):
+            return
+        if not _is_frozen(call):
+            self.moving.pop(key, None)
+        elif statistics:
+            own = {each.tensor for each in statistics}
+            row = _Moving(module, own, self._on.get(key))
+            self.moving.setdefault(key, row).calls.append(call)
+            self._owner.update((each.storage, key) for each in statistics)
+
+    def misled(self, call: Call) -> Iterator[_Moving]:
+        """Yield the layers whose changed statistics a layer meets that knows the old.
+
+        It learnt with them, and was not there while they changed.
+        """
+        around = self.history.at(call.module)
+        if not self.moving or not isinstance(around, ModuleCall) or around.training:
+            return
+        weights = {value.tensor for value in call.inputs if value.is_parameter}
+        last = self.trained.get(around.module)
+        if last is None or not weights & learning.given_gradients(self.history):
+            return
+        since = [e for e in self.moving.values() if last < e.calls[0].index]
+        met = self.history.behind(call.inputs, call.index) if since else set[int]()
+        for row in since:
+            used = {
+                v.tensor for v in row.calls[0].arguments[1:3] if isinstance(v, Value)
+            }
+            if used & met and len(row.calls) >= _LEAST:
+                yield row
+
+
+def _moved(history: History) -> Iterator[Hit]:
+    """Yield a hit per line that lets a new head's batches change an old one's trunk."""
+    statistics = _Statistics(history)
+    told = set[RawSite | None]()
+    for event in history.events:
+        statistics.note(event)
+        if not isinstance(event, Call):
+            continue
+        for row in statistics.misled(event):
+            freezing = learning.freezing(history, min(row.module.parameters.values()))
+            by = row.by or freezing
+            site = by.site if by is not None else None
+            if site is not None and site not in told:
+                told.add(site)
+                yield _of_another_head(history, row, site, event)
+
+
+def _of_another_head(history: History, row: _Moving, site: RawSite, used: Call) -> Hit:
+    name = f"`{row.module.name}`" if row.module.name else f"a {row.module.kind}"
+    head = module_around(history, used.module)
+    other = f"`{head.name}`" if head is not None and head.name else "another layer"
+    on = "leaves it" if row.by is None else "puts it"
+    return Hit(
+        f"{name} is frozen, and {history.quoted(site)} {on} in training mode: "
+        f"its parameters stay, but {len(row.calls)} batches changed its running mean "
+        f"and variance. {other}, which learnt with the old ones, is evaluated with "
+        "these.",
+        site,
+        "Call `eval()` of the frozen part after `train()` of the model, before the new "
+        "part is trained.",
+        symptom=used.site,
+        related=(Related("trained here", row.calls[-1].site),),
+        certainty=0.8,
+    )
 
 
 def _is_frozen(call: Call) -> bool:

@@ -16,6 +16,7 @@ from gradviz.program.events import (
     HookRegistered,
     ModuleCall,
     OptimizerCall,
+    StateLoaded,
     TrainingSwitched,
 )
 from gradviz.program.history import History
@@ -213,6 +214,24 @@ def test_train_and_eval_say_what_they_changed(engine: Engine) -> None:
         (True, 1),
     ]
     assert lines(program, switches)[2] == "net[0].training"
+
+
+def test_states_of_modules_are_logged_with_the_keys_that_do_not_fit(
+    engine: Engine,
+) -> None:
+    def run(lib: Any) -> Any:
+        net = lib.nn.Linear(2, 1)
+        net.load_state_dict(net.state_dict())
+        state = {"net.weight": lib.zeros(1, 2), "bias": lib.zeros(1)}
+        net.load_state_dict(state, strict=False)
+        return net
+
+    program = logged(engine, run)
+    loads = [e for e in program.events if isinstance(e, StateLoaded)]
+    assert [(e.given, e.fitting, e.missing, e.unexpected) for e in loads] == [
+        (2, 2, (), ()),
+        (2, 1, ("weight",), ("net.weight",)),
+    ]
 
 
 def test_hooks_on_modules_are_logged(engine: Engine) -> None:

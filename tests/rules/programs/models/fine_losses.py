@@ -363,4 +363,75 @@ PROGRAMS: list[Case] = [
                 filled = (places < ends).sum()
         """,
     ),
+    *(
+        case(
+            name,
+            f"""
+            import torch
+            import torch.nn.functional as F
+            from torch import nn
+            torch.manual_seed(0)
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.first, self.last = nn.Linear(4, 8), nn.Linear(8, 3)
+                def forward(self, x):
+                    h = torch.relu(self.first(x))
+                    return self.last(F.dropout(h, 0.3, training=True))
+            net = Net()
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            kind = torch.randint(0, 3, (6,))
+            for x in torch.randn(3, 6, 4):
+                opt.zero_grad()
+                F.cross_entropy(net(x), kind).backward()
+                opt.step()
+            net.eval()
+            with torch.no_grad():
+                for x in torch.randn(3, 6, 4):
+                    {answer}
+                    print((best == kind).float().mean().item())
+            """,
+        )
+        for name, answer in (
+            (
+                "monte_carlo_dropout_averages",
+                "best = sum(net(x).softmax(1) for _ in range(5)).argmax(1)",
+            ),
+            (
+                "monte_carlo_dropout_votes",
+                "best = torch.stack([net(x).argmax(1) for _ in range(5)]).mode(0)[0]",
+            ),
+            (
+                "monte_carlo_dropout_scores_each_draw",
+                "for _ in range(5): best = net(x).argmax(1); print(best == kind)",
+            ),
+        )
+    ),
+    case(
+        "noise_of_a_generator_stays_on",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        torch.manual_seed(0)
+        class Prenet(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.last = nn.Linear(4, 8), nn.Linear(8, 4)
+            def forward(self, frame):
+                h = F.dropout(torch.relu(self.first(frame)), 0.5, training=True)
+                return self.last(h)
+        net = Prenet()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(2):
+            net.train()
+            for frame in torch.randn(3, 6, 4):
+                opt.zero_grad()
+                F.mse_loss(net(frame), frame).backward()
+                opt.step()
+            net.eval()
+            with torch.no_grad():
+                print([F.mse_loss(net(f), f).item() for f in torch.randn(3, 6, 4)])
+        """,
+    ),
 ]

@@ -346,4 +346,50 @@ PROGRAMS: list[Case] = [
         train(torch.optim.SGD(rest, lr=0.01), 3)
         """,
     ),
+    *(
+        case(
+            name,
+            f"""
+            import sys
+            import torch
+            from torch import nn
+            torch.manual_seed(0)
+            body, head = nn.Sequential(nn.Linear(4, 6), nn.Tanh()), nn.Linear(6, 2)
+            model = nn.Sequential(body, head)
+            def learn(batches):
+                params = [p for p in model.parameters() if p.requires_grad]
+                opt = torch.optim.SGD(params, lr=0.1)
+                for x in batches:
+                    opt.zero_grad()
+                    model(x).square().mean().backward()
+                    opt.step()
+            {code}
+            learn(torch.randn(3, 8, 4))
+            """,
+        )
+        for name, code in (
+            (
+                "all_on_again_after_the_head_was_warmed_up",
+                """body.requires_grad_(False)
+            learn(torch.randn(3, 8, 4))
+            model.requires_grad_(True)""",
+            ),
+            (
+                "parts_switched_on_one_by_one",
+                """model.requires_grad_(False)
+            head.requires_grad_(True)
+            body.requires_grad_(True)""",
+            ),
+            (
+                "head_on_again_and_body_frozen",
+                "model.requires_grad_(False); head.requires_grad_(True)",
+            ),
+            (
+                "all_on_again_where_it_is_asked_for",
+                """body.requires_grad_(False)
+            if "--frozen" not in sys.argv:
+                model.requires_grad_(True)""",
+            ),
+        )
+    ),
 ]

@@ -158,4 +158,47 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    *(
+        case(
+            name,
+            f"""
+            import torch
+            from torch import nn
+            torch.manual_seed(0)
+            body = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU())
+            heads = nn.ModuleList([nn.Linear(8, 1), nn.Linear(8, 1)])
+            model = nn.ModuleList([body, heads])
+            def learn(head, params, data):
+                sgd = torch.optim.SGD(params, lr=0.05)
+                for x in data:
+                    sgd.zero_grad()
+                    (head(body(x)) - x[:, :1]).pow(2).mean().backward()
+                    sgd.step()
+            both = [*body.parameters(), *heads[0].parameters()]
+            learn(heads[0], both, torch.randn(4, 9, 4))
+            kept = {{k: v.clone() for k, v in body.state_dict().items()}}
+            body.requires_grad_(False)
+            model.train()
+            {before}
+            learn(heads[1], heads[1].parameters(), 3 + torch.randn(4, 9, 4))
+            model.eval()
+            with torch.no_grad():
+                print(heads[1](body(torch.randn(9, 4))).mean().item())
+                {after}
+            """,
+        )
+        for name, before, after in (
+            (
+                "frozen_body_evaluates_for_a_new_head",
+                "body.eval()",
+                "print(heads[0](body(torch.randn(9, 4))).mean().item())",
+            ),
+            ("new_head_takes_the_place_of_the_old", "pass", "pass"),
+            (
+                "old_statistics_are_given_back",
+                "pass",
+                "body.load_state_dict(kept); heads[0](body(torch.randn(9, 4)))",
+            ),
+        )
+    ),
 ]

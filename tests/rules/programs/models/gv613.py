@@ -102,4 +102,78 @@ PROGRAMS: list[Case] = [
         "dropout-active-in-eval",
         says=["eval() does not reach it", "`self.… = nn.Dropout(p=0.5)`"],
     ),
+    case(
+        "true_by_place_in_a_block_of_a_classifier",
+        """
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        torch.manual_seed(0)
+        class Block(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.mix = nn.Linear(size, size)
+            def forward(self, x):
+                return x + F.dropout(torch.relu(self.mix(x)), 0.4, True)  # CULPRIT
+        class Detector(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.blocks = nn.ModuleList([Block(5), Block(5)])
+                self.score = nn.Linear(5, 1)
+            def forward(self, x):
+                for block in self.blocks:
+                    x = block(x)
+                return self.score(x).squeeze(1)
+        model = Detector()
+        adam = torch.optim.Adam(model.parameters(), lr=0.01)
+        data = [(torch.randn(8, 5), torch.rand(8).round()) for _ in range(3)]
+        for epoch in range(2):
+            for part, rows in ((True, data[:2]), (False, data[2:])):
+                model.train(part)
+                for x, wanted in rows:
+                    logits = model(x)
+                    loss = F.binary_cross_entropy_with_logits(logits, wanted)
+                    if part:
+                        adam.zero_grad(); loss.backward(); adam.step()
+                    else:
+                        print(((logits.sigmoid() > 0.5).float() == wanted).sum().item())
+        """,
+        "dropout-active-in-eval",
+        says=["`Block` is in evaluation mode", "Pass `training=self.training`"],
+    ),
+    case(
+        "true_by_name_and_the_largest_score_counts",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Words(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table, self.out = nn.Embedding(20, 8), nn.Linear(8, 3)
+            def forward(self, words):
+                bag = self.table(words).mean(1)
+                bag = nn.functional.dropout(input=bag, p=0.3, training=True)  # CULPRIT
+                return torch.log_softmax(self.out(bag), 1)
+        def accuracy(net, loader):
+            right = 0
+            with torch.no_grad():
+                for words, kind in loader:
+                    _, best = torch.max(net(words), 1)
+                    right += (best == kind).sum().item()
+            return right
+        net = Words()
+        loader = [
+            (torch.randint(0, 20, (6, 4)), torch.randint(0, 3, (6,))) for _ in range(3)
+        ]
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for words, kind in loader:
+            opt.zero_grad()
+            nn.functional.nll_loss(net(words), kind).backward()
+            opt.step()
+        net.eval()
+        print(accuracy(net, loader))
+        """,
+        "dropout-active-in-eval",
+    ),
 ]

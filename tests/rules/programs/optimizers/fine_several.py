@@ -113,4 +113,45 @@ PROGRAMS: list[Case] = [
                 slow.zero_grad()
         """,
     ),
+    case(
+        "features_of_a_loss_beside_two_optimizers",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        gen, disc = nn.Linear(3, 4), nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 1))
+        features = nn.Sequential(nn.Linear(4, 6), nn.Tanh())
+        opt_g = torch.optim.SGD(gen.parameters(), lr=0.05)
+        opt_d = torch.optim.SGD(disc.parameters(), lr=0.05)
+        for real in torch.randn(4, 8, 4):
+            fake = gen(torch.randn(8, 3))
+            opt_d.zero_grad()
+            (disc(fake.detach()) - disc(real)).mean().backward()
+            opt_d.step()
+            opt_g.zero_grad()
+            likeness = (features(fake) - features(real)).pow(2).mean()
+            (likeness - disc(fake).mean()).backward()
+            opt_g.step()
+        """,
+    ),
+    case(
+        "part_of_a_model_whose_optimizer_comes_later",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        sizes = dict(encoder=(4, 8), decoder=(8, 4), judge=(4, 1))
+        net = nn.ModuleDict({name: nn.Linear(*size) for name, size in sizes.items()})
+        def train(parts, loss):
+            params = [p for part in parts for p in net[part].parameters()]
+            opt = torch.optim.SGD(params, lr=0.05)
+            for x in torch.randn(4, 8, 4):
+                opt.zero_grad()
+                loss(x, net["decoder"](torch.relu(net["encoder"](x)))).backward()
+                opt.step()
+        train(["encoder"], lambda x, again: (again - x).pow(2).mean())
+        train(["judge"], lambda x, again: net["judge"](again.detach()).pow(2).mean())
+        train(["decoder"], lambda x, again: (again - x).abs().mean())
+        """,
+    ),
 ]
