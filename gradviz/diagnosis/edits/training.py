@@ -13,16 +13,21 @@ from gradviz.program import Backward, Call, History, RawSite
 
 
 def known(source: Source, node: ast.AST, name: str) -> str:
-    """Return a name if the code around a node can read it; NoEditError if not."""
+    """Return a name if the code around a node can read it; NoEditError if not.
+
+    In its own function, that is a name which was bound before.
+    """
     root = name.split(".")[0].split("[")[0]
     if root == "self" and not _has(source, node, name.split("[")[0]):
         raise NoEditError(f"{name} is another object's")
     scopes = [source.scope(node), source.tree]
+    line = source.range(node).line
     for scope in scopes:
         for each in ast.walk(scope):
             match each:
                 case ast.Name(id=bound, ctx=ast.Store()) if bound == root:
-                    if source.scope(each) is scope:
+                    before = scope is not scopes[0] or each.lineno < line
+                    if source.scope(each) is scope and before:
                         return name
                 case ast.arg(arg=bound) if bound == root and scope is not source.tree:
                     return name
@@ -284,12 +289,21 @@ def carried_cut(
 
 
 def owners(history: History, tensors: Collection[int]) -> list[str]:
-    """Return the names of the outermost modules that parameters belong to, in order."""
+    """Return the names of the outermost modules that parameters belong to, in order.
+
+    Paths within the only model of a program do not begin with its name.
+    """
+    modules, wanted = history.program.modules, set(tensors)
+    holders = {key: each for each in modules.values() for key in each.children.values()}
     names: dict[str, None] = {}
-    wanted = set(tensors)
-    for module in history.program.modules.values():
-        if wanted & set(module.parameters.values()):
-            names[module.name.split(".")[0]] = None
+    for module in modules.values():
+        if wanted.isdisjoint(module.parameters.values()):
+            continue
+        outermost, met = module, set[int]()
+        while outermost.key in holders and outermost.key not in met:
+            met.add(outermost.key)
+            outermost = holders[outermost.key]
+        names[outermost.name] = None
     return [name for name in names if name]
 
 

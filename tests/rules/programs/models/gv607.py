@@ -133,4 +133,28 @@ for x, _ in batches:
         "forgotten-unfreeze",
         says=["`.requires_grad_()`"],
     ),
+    case(
+        "optimizer_of_the_frozen_head_of_the_only_model",
+        """
+        import torch
+        from torch import nn
+        class Agent(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.width, self.out = nn.Linear(3, 4), nn.Linear(4, 1)
+            def forward(self, x):
+                return self.out(self.width(x))
+        def main():
+            agent = Agent()
+            agent.out.requires_grad_(False)
+            opt = torch.optim.SGD(agent.out.parameters(), lr=0.1)  # CULPRIT
+            for width in range(3):
+                loss = agent(torch.randn(5, 3)).pow(2).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+        main()
+        """,
+        "forgotten-unfreeze",
+    ),
 ]
