@@ -73,14 +73,18 @@ def related(finding: ir.Finding) -> list[tuple[str, int]]:
 def changes(finding: ir.Finding) -> list[str]:
     """Return the lines that the edit of a fix takes out and puts in.
 
+    What is only put in comes with the line before it, which tells the place.
+
     >>> diff = "--- a/t.py\\n+++ b/t.py\\n@@ -2 +2 @@\\n-  y += 1\\n+  y = y + 1"
     >>> changes(ir.Finding("GV1", "inplace", "error", "", diff=diff))
     ['- y += 1', '+ y = y + 1']
     """
+    given = ["@", *finding.diff.split("\n")[2:]]
     rows = [
         row
-        for row in finding.diff.split("\n")[2:]
-        if row.startswith(("-", "+")) and row[1:].strip()
+        for row, after in zip(given, [*given[1:], ""], strict=True)
+        if row.startswith(("-", "+")) or (row[:1] == " " and after[:1] == "+")
+        if row[1:].strip()
     ]
     indent = min((len(row) - len(row[1:].lstrip()) for row in rows), default=1)
     lines = [f"{row[0]} {row[indent:]}" for row in rows[:_MOST_CHANGED]]

@@ -52,7 +52,7 @@ def check(history: History) -> Iterator[Hit]:
         yield hit(
             failure,
             f"{place(history, failure.site)} writes {name}{of_base}"
-            f"{'.' if leaf == name or leaf in of_base else f', and so of {leaf}.'} "
+            f"{'.' if leaf in name or leaf in of_base else f', and so of {leaf}.'} "
             f"{leaf} is a leaf that requires grad, and grad mode is on, so the write "
             "is refused.",
             "Switch recording off around the write: "

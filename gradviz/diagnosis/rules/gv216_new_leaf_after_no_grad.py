@@ -74,14 +74,24 @@ def check(history: History) -> Iterator[Hit]:
                 f"{history.line(made.site)}. requires_grad_() made it a new leaf: "
                 f"gradients end there, and {source} got none.",
                 call.site,
-                "Leave out `.detach()` and `.requires_grad_()`."
-                if made.op == "detach"
-                else f"Compute {name} with grad mode on, and drop `requires_grad_()`.",
+                _fix(history, made, name),
                 symptom=made.site,
                 related=(Related("computed here", made.site),),
                 tensors=(value.tensor, lost.tensor),
             )
             break
+
+
+def _fix(history: History, made: Call, name: str) -> str:
+    if made.op == "detach":
+        return "Leave out `.detach()` and `.requires_grad_()`."
+    if made.grad_enabled:  # it was no mode that cut it
+        return (
+            f"Leave out `requires_grad_()`, which only hides that {name} has no way "
+            f"back: compute the loss from what {history.quoted(made.site)} is made of, "
+            "by steps that have a gradient."
+        )
+    return f"Compute {name} with grad mode on, and drop `requires_grad_()`."
 
 
 def _lost(history: History, made: Call, spared: set[int]) -> Iterator[Value]:

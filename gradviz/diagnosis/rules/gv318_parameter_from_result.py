@@ -33,6 +33,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
@@ -60,6 +61,15 @@ def check(history: History) -> Iterator[Hit]:
             "Use the result itself, without `nn.Parameter`. Parameters are made once, "
             "in `__init__`."
         )
+        placed = history.places.statement(found.site)
+        targets = placed.targets if isinstance(placed, ast.Assign) else []
+        in_layer = any(isinstance(each, ast.Attribute) for each in targets)
+        if in_layer:  # the place of a parameter refuses a result
+            fix = (
+                "Compute with the result itself, by the function of the layer "
+                "(`F.linear`, `F.conv2d`) or `torch.func.functional_call`. Parameters "
+                "are made once, in `__init__`."
+            )
         if found.write is not None:
             name = history.name(found.write.inputs[0], "a parameter")
             what = (
@@ -80,6 +90,8 @@ def check(history: History) -> Iterator[Hit]:
                 Related("used here", found.use.site),
             ),
             tensors=tuple(sorted(found.lost)),
-            edit=None if found.write else unwrapped(found.site, ("Parameter",)),
+            edit=None
+            if found.write or in_layer
+            else unwrapped(found.site, ("Parameter",)),
             certainty=0.9,
         )

@@ -110,8 +110,8 @@ def _of_update(history: History, hit: Hit, moves: list[Call]) -> Hit:
         old, new = first.keywords[name], last.keywords[name]
         if isinstance(old, float) and isinstance(new, float) and old:
             told += (
-                f", with a `{name}` of {old:.3g} in the first recorded step and "
-                f"{new:.3g} in the last"
+                f", with a `{name}` of {new:.3g} in the last step, and {old:.3g} in an "
+                "earlier one"
             )
             made = _made_of(history, last, name) if abs(new / old) > _ALIKE else None
             if made is not None:

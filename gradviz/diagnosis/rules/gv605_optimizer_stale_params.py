@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.dependence.nesting import outermost, turn
 from gradviz.diagnosis.decisions.order import outside_modules, parting
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -55,6 +56,7 @@ def check(history: History) -> Iterator[Hit]:
     unknown = (e for e in unstepped(history) if learning.is_parameter(history, e))
     born = learning.births(history)
     new = {each for each in unknown if each in born and born[each].index > first}
+    new -= _made_in_each_turn(history, {each: born[each] for each in new})
     groups: dict[tuple[RawSite | None, int], set[int]] = {}
     for tensor in sorted(new):
         if not _is_replacement(history, tensor, known):
@@ -66,6 +68,15 @@ def check(history: History) -> Iterator[Hit]:
         optimizer = history.program.optimizers[key]
         late = all(_stepped(history, optimizer, born[each].index) for each in tensors)
         yield _hit(history, optimizer, site, tensors, late)
+
+
+def _made_in_each_turn(history: History, born: dict[int, Call]) -> set[int]:
+    """Return the parameters that a forward makes anew each time: GV318 and GV645."""
+    turns: dict[RawSite | None, set[int]] = {}
+    inside = {t: call for t, call in born.items() if outermost(history, call.module)}
+    for call in inside.values():
+        turns.setdefault(call.site, set()).add(turn(history, call.index))
+    return {tensor for tensor, call in inside.items() if len(turns[call.site]) > 1}
 
 
 def _meant(

@@ -206,6 +206,10 @@ def _partly_cleared(
 
 
 def _optimizer(history: History, moment: Moment) -> str:
+    """Return how the step spells its optimizer, else what that is called elsewhere."""
+    spelt, _, method = history.text(moment.event.site).rpartition(".")
+    if method.startswith("step(") and spelt.replace(".", "").isidentifier():
+        return spelt
     key = moment.event.optimizer if isinstance(moment.event, OptimizerCall) else 0
     row = history.program.optimizers.get(key)
     return row.name if row is not None and row.name else "optimizer"

@@ -40,9 +40,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import unstepped
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
+from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.program import Call, History, ModuleCall, RawSite
 
 _LEAST = 2  # calls of one module
@@ -65,6 +67,10 @@ def check(history: History) -> Iterator[Hit]:
             made[site].append(leaf)
             makers[site, inside.module].add(inside.index)
     again = {site for (site, _), calls in makers.items() if len(calls) >= _LEAST}
+    # Of results, it is said already what they cost.
+    told = {s for each in rewraps(history) for s in (each.site, *each.source.frames)}
+    lines = {line_of(site) for site in told if site is not None}
+    again = {site for site in again if line_of(site) not in lines}
     for site, leaves in made.items():
         if site in again:
             yield _hit(history, site, leaves)
