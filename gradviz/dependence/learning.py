@@ -261,9 +261,11 @@ def module_of(history: History, tensor: int) -> Module | None:
 def around(history: History, tensor: int) -> Iterator[Module]:
     """Yield the module that a parameter is registered in, and those that hold it."""
     module, modules = module_of(history, tensor), history.program.modules.values()
-    while module is not None:
+    met = set[int]()
+    while module is not None and module.key not in met:  # one may hold its holder
         yield module
         key = module.key
+        met.add(key)
         module = next((e for e in modules if key in e.children.values()), None)
 
 
@@ -272,7 +274,7 @@ def nearest(
 ) -> list[Optimizer]:
     """Return the optimizers with parameters of the smallest module around a parameter.
 
-    None where no module around it has any of theirs.
+    Empty where no module around it has any of theirs.
     """
     for module in around(history, tensor):
         inside = all_parameters(history, module)

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
+from gradviz.dependence.learning import once
 from gradviz.program import Backward, History, RawSite, Value
 
 
@@ -20,6 +21,7 @@ class Measured:
     last_loss: float | None = None
 
 
+@once
 def measured(history: History) -> Measured:
     """Measure a run: its passes, the parameters they reach, first and last loss.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.calls import call_at
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import Remedy, remedy
@@ -293,18 +294,12 @@ def owners(history: History, tensors: Collection[int]) -> list[str]:
 
     Paths within the only model of a program do not begin with its name.
     """
-    modules, wanted = history.program.modules, set(tensors)
-    holders = {key: each for each in modules.values() for key in each.children.values()}
-    names: dict[str, None] = {}
-    for module in modules.values():
-        if wanted.isdisjoint(module.parameters.values()):
-            continue
-        outermost, met = module, set[int]()
-        while outermost.key in holders and outermost.key not in met:
-            met.add(outermost.key)
-            outermost = holders[outermost.key]
-        names[outermost.name] = None
-    return [name for name in names if name]
+    wanted = set(tensors)
+    return [
+        model.name
+        for model in learning.outermost(history)
+        if model.name and not wanted.isdisjoint(learning.all_parameters(history, model))
+    ]
 
 
 def only_optimizer(history: History) -> str:

@@ -60,11 +60,12 @@ def check(history: History) -> Iterator[Hit]:
             later = _joined_later(history, optimizer.made, tensors)
             everything = frozen == set(optimizer.tensors)
             meant = later or everything  # to learn
-            data = not any(history.program.tensors[e].is_parameter for e in tensors)
-            wrong = _wrong_hands(history, optimizer, site, tensors)
-            if everything and wrong is not None and not data:
-                yield wrong
-                continue
+            data = not any(learning.is_parameter(history, each) for each in tensors)
+            if everything and not data:
+                wrong = _wrong_hands(history, optimizer, site, tensors)
+                if wrong is not None:
+                    yield wrong
+                    continue
             names, chosen = learning.listed(history, tensors), _chosen(history, tensors)
             name = f"`{optimizer.name}`" if optimizer.name else "an optimizer"
             frozen_by = (

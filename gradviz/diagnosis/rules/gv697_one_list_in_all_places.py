@@ -50,11 +50,11 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per list of one list whose places are filled one by one."""
     told = set[ast.AST]()
     for code, statement in assignments(history):
-        source = source_of(history, code.co_filename)
-        if source is None or statement in told or not _is_repeated(statement.value):
+        if statement in told or not _is_repeated(statement.value):
             continue
-        filling = _filling(source, statement.targets[0])
-        if filling is not None:
+        source = source_of(history, code.co_filename)
+        filling = source and _filling(source, statement.targets[0])
+        if source is not None and filling is not None:
             told.add(statement)
             yield _hit(history, source, code, statement, filling)
 

@@ -63,15 +63,30 @@ def check(history: History) -> Iterator[Hit]:
                 yield _hit(history, outer, inner, name, given[0])
 
 
+class _Forwards:
+    """Definitions of forward by the class of a module, each looked up once."""
+
+    def __init__(self, history: History) -> None:
+        self.sources = sources_of(history)
+        self._of: dict[str, Spot | None] = {}
+
+    def of(self, kind: str) -> Spot | None:
+        if kind not in self._of:
+            self._of[kind] = next(self._found(kind), None)
+        return self._of[kind]
+
+    def _found(self, kind: str) -> Iterator[Spot]:
+        for source in self.sources:
+            owner = definition(source, kind)
+            for each in owner.body if isinstance(owner, ast.ClassDef) else ():
+                if isinstance(each, ast.FunctionDef) and each.name == "forward":
+                    yield Spot(source, each)
+
+
 def _forward(history: History, event: ModuleCall) -> Spot | None:
     """Return the definition of a module's forward, if one file of the run has it."""
     kind = history.program.modules[event.module].kind
-    for source in sources_of(history):
-        owner = definition(source, kind)
-        for each in owner.body if isinstance(owner, ast.ClassDef) else ():
-            if isinstance(each, ast.FunctionDef) and each.name == "forward":
-                return Spot(source, each)
-    return None
+    return history.once(_Forwards).of(kind)
 
 
 def _unread(forward: Spot) -> list[str]:
