@@ -100,7 +100,7 @@ def check(history: History) -> Iterator[Hit]:
         held = f", held by `{found.holder}`" if found.holder else ""
         size = f" and {found.nbytes:,} bytes of saved tensors" if found.nbytes else ""
         yield Hit(
-            f"{len(made)} results of {history.line(site)} keep their graphs{size} "
+            f"{len(made)} recorded results of {history.line(site)} keep their graphs{size} "
             f"alive{held}, and no backward pass ever starts from them.",
             site,
             "Evaluate under `torch.no_grad()` (or `torch.inference_mode()`), or keep "
@@ -148,9 +148,9 @@ def _of_store(
     """Tell of results whose graphs are kept with them, by the line that keeps them."""
     site, code, line = kept
     return Hit(
-        f"`{code}` keeps {len(made)} results of {history.line(made[-1].site)} with "
-        "their graphs, one more with each turn, and no backward pass ever starts from "
-        f"them. {why}",
+        f"`{code}` keeps {len(made)} recorded results of {history.line(made[-1].site)} "
+        "with their graphs, one more with each turn, and no backward pass ever starts "
+        f"from them. {why}",
         site,
         f"Keep them without their graphs: {instead}",
         related=(Related("made here", made[-1].site),),

@@ -70,8 +70,8 @@ def words(history: History, cut: Cut) -> Words:
     if chosen is not None:
         return Words(
             f"{what} `{chosen.text}` in {history.line(chosen.site)} chose that block.",
-            "Choose another one there, which leaves gradients on, or move what needs "
-            "them out of the block.",
+            f"Change `{chosen.text}` in {history.line(chosen.site)} so that gradients "
+            "stay on where this is trained, or move what needs them out of the block.",
             chosen.site,
             line=chosen.line,
             related=(Related("switches gradients off", site), ran),

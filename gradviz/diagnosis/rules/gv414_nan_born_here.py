@@ -42,7 +42,7 @@ def check(history: History) -> Iterator[Hit]:
         culprit = turned.site if turned is not None else None
         grown = None if birth.chosen else growth(history, birth.call)
         if grown is None:
-            message, fix = _message(history, birth), _fix(birth)
+            message, fix = _message(history, birth), _fix(history, birth)
         else:
             culprit, message, fix = grown.site, _grew(history, birth, grown), _SHRINK
         yield words.hit(history, birth, message, fix, culprit)
@@ -78,11 +78,17 @@ def _message(history: History, birth: Birth) -> str:
     )
 
 
-def _fix(birth: Birth) -> str:
-    call = birth.call
-    if birth.chosen or (
-        call is not None and any(abs(n) > 1e300 for n in numbers_in(call))
-    ):
+def _fix(history: History, birth: Birth) -> str:
+    call, turned = birth.call, birth.turned_nan
+    if birth.chosen and turned is not None:
+        here, there = history.line(turned.site), history.line(birth.site)
+        return (
+            f"`0 * inf` and `inf - inf` are NaN: put a large finite number in at "
+            f"{there} (`torch.finfo(x.dtype).min`, say), or have {here} pick with "
+            "torch.where or masked_fill instead of calculating. Only softmax, "
+            "logsumexp, max and min may meet an infinity."
+        )
+    if call is not None and any(abs(n) > 1e300 for n in numbers_in(call)):
         return (
             "Put infinities in with masked_fill or torch.where and let only softmax, "
             "max or min read them: `0 * inf` and `inf - inf` are NaN."

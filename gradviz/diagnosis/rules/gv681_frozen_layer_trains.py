@@ -218,6 +218,8 @@ def _hit(
     off: TrainingSwitched,
     on: TrainingSwitched,
 ) -> Hit:
+    part = history.program.modules.get(off.module)
+    module = part if part is not None and part.name else module
     name = f"`{module.name}`" if module.name else f"a {module.kind}"
     return Hit(
         f"{name} is frozen, and {history.line(off.site)} put it in evaluation mode. "
