@@ -33,6 +33,7 @@ def once(analysis: Callable[[History], T]) -> Callable[[History], T]:
 SWITCHES = ("requires_grad_", "requires_grad.set")
 """Calls that set requires_grad of a tensor."""
 
+_PAIR = 2  # weight and bias: they are named one by one
 _COPYING = {"copy_", "lerp_", "add_", "set_", "data.set"}
 _KEEPING = _COPYING | {"__setitem__", "iadd", "__iadd__", "index_copy_", "index_add_"}
 
@@ -338,18 +339,38 @@ def made_before(history: History, tensors: Iterable[int], index: int) -> set[int
 
 
 def listed(history: History, tensors: Collection[int], limit: int = 4) -> str:
-    """Return "`a.weight`, `a.bias` and 3 more" for tensors.
+    """Return "`encoder` (10 parameters), `head.bias` and 3 more" for tensors.
 
-    Tensors without a name are counted.
+    A module stands for its parameters where all of more than two are meant. Tensors
+    without a name are counted.
     """
-    names = sorted(filter(None, (history.name(each, "") for each in tensors)))
-    shown = names[:limit]
-    rest = len(tensors) - len(shown)
+    wholes, left = _wholes(history, set(tensors)), set(tensors)
+    left.difference_update(*wholes.values())
+    parts = {f"{name} ({len(own)} parameters)": own for name, own in wholes.items()}
+    parts |= {name: {each} for each in left if (name := history.name(each, ""))}
+    shown = sorted(parts)[:limit]
+    rest = len(set(tensors).difference(*(parts[each] for each in shown)))
     if not shown:
         return "a tensor" if rest == 1 else f"{rest} tensors"
     if rest:
         return f"{', '.join(shown)} and {rest} more"
     return joined(shown)
+
+
+def _wholes(history: History, tensors: set[int]) -> dict[str, set[int]]:
+    """Return the parameters of the largest modules that have all theirs in a set."""
+    found = dict[str, set[int]]()
+    for tensor in tensors:
+        name, own = "", set[int]()
+        for module in around(history, tensor):
+            inside = all_parameters(history, module)
+            if not inside <= tensors:
+                break
+            if module.name and len(inside) > _PAIR:
+                name, own = module.name, inside
+        if name:
+            found[f"`{name}`"] = own
+    return found
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -33,6 +33,8 @@ class NamePart(Part):
     def install(self) -> None:
         self.on = True
         self._rounds = 0
+        self._variables = dict[str, int]()  # what each held when it was first met
+        self._moving = set[str]()  # variables that hold now one thing, now another
 
     def due(self) -> bool:
         """Tell whether to look names up again: always at first, then rarely."""
@@ -145,19 +147,38 @@ class NamePart(Part):
 
     def _name_modules(self, scopes: list[dict[str, Any]]) -> None:
         base = self.lib.nn.Module
-        optimizer = self.lib.optim.Optimizer
-        held: dict[int, tuple[str, Any]] = {}
-        for name, value in self._walk(scopes[::-1]):  # `net` rather than `self`
+        tops = list[tuple[str, Any]]()
+        for name, value in self._held(scopes):
             if isinstance(value, base):
-                held.setdefault(id(value), (name, value))
-            elif isinstance(value, optimizer):
+                tops.append((name, value))
+            else:
                 self.optimizers.call(value, name)
-        tops = list(held.values())
         inner = {id(m) for _, top in tops for m in top.modules() if m is not top}
         tops = [(name, top) for name, top in tops if id(top) not in inner]
         for name, top in tops:
             prefix = f"{name}." if len(tops) > 1 else ""
             self._name_tree(name, prefix, top)
+
+    def _held(self, scopes: list[dict[str, Any]]) -> list[tuple[str, Any]]:
+        """Return modules and optimizers with a name: `nets[0]` rather than `net`.
+
+        A variable that goes through several of them, as that of a loop, names none,
+        unless there is no other name.
+        """
+        kinds = self.lib.nn.Module, self.lib.optim.Optimizer
+        found: dict[int, tuple[Any, list[str]]] = {}
+        for name, value in self._walk(scopes[::-1]):  # `net` rather than `self`
+            if _root(name) == name and self._is_other(name, value):
+                self._moving.add(name)
+            if isinstance(value, kinds):
+                found.setdefault(id(value), (value, []))[1].append(name)
+        return [
+            (next((n for n in names if _root(n) not in self._moving), names[0]), value)
+            for value, names in found.values()
+        ]
+
+    def _is_other(self, name: str, value: Any) -> bool:
+        return self._variables.setdefault(name, id(value)) != id(value)
 
     def _name_tree(self, name: str, prefix: str, top: Any) -> None:
         paths = dict[int, str]()
@@ -173,3 +194,8 @@ class NamePart(Part):
             self._name_tensor(parameter, prefix + own_path(path), path=True)
         for path, buffer in top.named_buffers():
             self._name_tensor(buffer, prefix + own_path(path), path=True)
+
+
+def _root(name: str) -> str:
+    """Return the variable that a name begins with."""
+    return name.partition(".")[0].partition("[")[0]

@@ -100,7 +100,7 @@ class OptimizerPart(Part):
     def call(self, optimizer: Any, name: str) -> None:
         """Note the name that the program has for an optimizer."""
         seen = self._seen.get(id(optimizer))
-        if seen is not None and seen.row.name is None:
+        if seen is not None:
             seen.row.name = name
 
     # ---- init -----------------------------------------------------------------------

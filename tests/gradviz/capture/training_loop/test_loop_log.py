@@ -66,6 +66,20 @@ def test_a_step_is_one_call_that_writes_the_parameters(engine: Engine) -> None:
     assert all(write.after == write.before + 1 for write in step.writes)
 
 
+def test_a_variable_of_a_loop_names_no_optimizer_and_no_module(engine: Engine) -> None:
+    def run(lib: Any) -> None:
+        nets = [lib.nn.Linear(2, 1) for _ in range(2)]
+        opts = [lib.optim.SGD(net.parameters(), lr=0.1) for net in nets]
+        for net, opt in [*zip(nets, opts, strict=True)] * 2:
+            net(lib.ones(3, 2)).sum().backward()
+            opt.step()
+
+    program = logged(engine, run)
+    optimizers = [row.name for row in program.optimizers.values()]
+    modules = [row.name for row in program.modules.values()]
+    assert (optimizers, modules) == (["opts[0]", "opts[1]"], ["nets[0]", "nets[1]"])
+
+
 def test_states_are_shared_while_nothing_changes(engine: Engine) -> None:
     def run(lib: Any) -> None:
         w = lib.ones(2, requires_grad=True)
