@@ -216,9 +216,10 @@ def of_write(history: History, call: Call) -> Decision:
     """Return the line that chose to write in place: of a layer, its ``inplace``."""
     module = module_around(history, call.module)
     kind = "" if module is None else module.kind
-    found = [(k.split(), n) for k, n in _INPLACE.items() if kind in k.split()]
-    kinds, place = found[0] if found else ([], 0)
-    return of_setting(history, call, kinds, place, ("inplace",))
+    places = [place for kinds, place in _INPLACE.items() if kind in kinds.split()]
+    if module is not None and module.site is not None and places:
+        return of_argument(history, module, places[0], ("inplace",))
+    return of_keyword(history, call, "inplace")
 
 
 def against(

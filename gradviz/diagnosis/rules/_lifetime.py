@@ -50,6 +50,14 @@ def repeats(one: Event, other: Event) -> bool:
     return same_line(one.site, other.site) and one.stack == other.stack
 
 
+def is_one_of_several(history: History, first: Backward, second: Backward) -> bool:
+    """Tell whether passes walk different losses, all there before the first one."""
+    if {each.tensor for each in first.roots} & {each.tensor for each in second.roots}:
+        return False
+    made = [history.producer(root, before=second.index) for root in second.roots]
+    return all(call is not None and call.index < first.index for call in made)
+
+
 def outermost_module(history: History, call: Call) -> ModuleCall | None:
     """Return the outermost module call around a call: ``net(x)`` in the loop."""
     return outermost(history, call.module)

@@ -61,13 +61,19 @@ def _fix(history: History, found: Overwrite) -> str:
     step = f"the {what} in {history.line(found.site)}"
     computed = _computed_at(history, found)
     loop = _loop_over_losses(history, found)
+    needed = computed is not None and _is_needed(history, found, computed)
+    if loop is not None and needed:
+        return (
+            f"Move {step} behind the loop in line {loop.lineno}, so that backward() of "
+            "every loss comes before the first step."
+        )
     if loop is not None:
         return (
             f"The loop in line {loop.lineno} steps for another loss before it comes to "
             "this one. Let this loss come first there; or compute "
             f"{history.line(computed)}, and what is made of it, after {step}."
         )
-    if computed is not None and not _is_needed(history, found, computed):
+    if computed is not None and not needed:
         return (
             f"Move {history.line(computed)}, and what is computed from it, after "
             f"{step}, so that it takes the new weights."
@@ -121,7 +127,8 @@ def _is_helper(history: History, found: Overwrite) -> bool:
         return False
     built = built_at(history, found.node, found.backward)
     if built is None or built[0] is stepped[0]:
-        return _loop_over_losses(history, found) is not None
+        needed = built is not None and _is_needed(history, found, built)
+        return not needed and _loop_over_losses(history, found) is not None
     own = own_nodes(function)
     return not any(isinstance(each, ast.For | ast.While) for each in own)
 

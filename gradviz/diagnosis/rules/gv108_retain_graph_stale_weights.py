@@ -48,7 +48,7 @@ from gradviz.diagnosis.rules._freed import (
     made_again,
     reused_after,
 )
-from gradviz.diagnosis.rules._lifetime import loop_site, repeats
+from gradviz.diagnosis.rules._lifetime import is_one_of_several, loop_site, repeats
 from gradviz.program import Backward, History, OptimizerCall, RawSite
 
 
@@ -71,6 +71,14 @@ def _fix(history: History, found: Overwrite) -> str:
         return (
             f"Step after {history.line(found.backward.site)}, or `.detach()` what it "
             "takes from this graph, whose parameters that pass is not to train."
+        )
+    walked = _passes_before(history, found)
+    if walked and is_one_of_several(history, walked[0], found.backward):
+        looped = repeats(walked[0], found.backward)
+        behind = "the loop" if looped else history.line(found.backward.site)
+        return (
+            f"Move {place(history, found.site)} behind {behind}, so that "
+            "backward() of every loss comes before the first step."
         )
     built = _built_once(history, found)
     if built is not None:

@@ -28,7 +28,8 @@ Use instead
             optimizer.step()
 
 When it stays quiet
-    Where no pass had walked the graph before: then the order of step and pass is wrong.
+    Where no pass had walked the graph before, or a loop walks losses that were all
+    there before it: then the order of step and pass is wrong.
 
 References
     https://github.com/pytorch/pytorch/issues/39141
@@ -49,7 +50,11 @@ from gradviz.diagnosis.rules._freed import (
     crossing_into,
     made_again,
 )
-from gradviz.diagnosis.rules._lifetime import passes_through, repeats
+from gradviz.diagnosis.rules._lifetime import (
+    is_one_of_several,
+    passes_through,
+    repeats,
+)
 from gradviz.program import History, RawSite
 
 
@@ -85,6 +90,8 @@ def _kept(
     walked = passes_through(history, found.node.key)
     walked = [each for each in walked if each.index < second.index]
     if found.kind != "stale weights" or not walked or not repeats(walked[0], second):
+        return None
+    if is_one_of_several(history, walked[0], second):
         return None
     if not made_again(history, found.node, walked[0], second):
         built = built_at(history, found.node, second)
