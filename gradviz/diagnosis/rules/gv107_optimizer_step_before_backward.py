@@ -3,7 +3,8 @@
 What it does
     Finds the optimizer step, or the manual update under ``no_grad()``, that changed
     parameters between a forward pass that saved them and its backward pass. Where a
-    helper walks and steps for one loss after another, it names the line of the loss.
+    helper walks and steps for one loss after another, it names the line of the loss;
+    where a function that a loss runs twice writes its weights, the line that does.
 
 Why is this bad
     Linear, convolution and matmul save their weights to compute the gradient of their
@@ -59,6 +60,12 @@ def _fix(history: History, found: Overwrite) -> str:
     steps = {each.site for each in history.of(OptimizerCall)}
     what = "step" if found.site in steps else "write"
     step = f"the {what} in {history.line(found.site)}"
+    again = _run_again(history, found)
+    if again is not None:
+        return (
+            f"{history.quoted(again)} writes each time that its function runs, also "
+            "between two runs for one loss. Do it once per step, after the optimizer's."
+        )
     computed = _computed_at(history, found)
     loop = _loop_over_losses(history, found)
     needed = computed is not None and _is_needed(history, found, computed)
@@ -109,9 +116,31 @@ def _computed(history: History, found: Overwrite) -> Related:
 
 def _culprit(history: History, found: Overwrite) -> RawSite | None:
     """Return the line of the step; where any loss is given to it, that of this one."""
+    again = _run_again(history, found)
+    if again is not None:
+        return again
     if _is_helper(history, found):
         return built_at(history, found.node, found.backward)
     return written_at(history, found)
+
+
+def _run_again(history: History, found: Overwrite) -> RawSite | None:
+    """Return the line that writes weights before its function saves them, at each run.
+
+    A loss that takes two runs of it loses what the first one saved.
+    """
+    maker, passed = history.maker(found.node), found.backward
+    if maker is None or found.call is None:
+        return None
+    saved = {site[0]: site for site in maker.frames}
+    for site in found.call.frames:
+        if any(site[0] is each[0] for each in passed.frames):
+            return None
+        twin = saved.get(site[0])
+        if twin is not None:
+            lines = history.places.line(site), history.places.line(twin)
+            return site if lines[0] < lines[1] else None
+    return None
 
 
 def _is_helper(history: History, found: Overwrite) -> bool:

@@ -2,7 +2,8 @@
 
 What it does
     Finds saved memory whose contents changed although no recorded operation wrote it,
-    then the line that wrote an array which shares that memory.
+    then the line that wrote an array which shares that memory. Of a function that fills
+    a buffer and shares it at each run, the line that shares it.
 
 Why is this bad
     ``.numpy()``, ``from_numpy`` and DLPack copy nothing. A write to the array changes
@@ -68,6 +69,7 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
     known = site is not None
     if site is None:
         site = found.node.site if export is None else export.site
+    blamed = export.site if export and _refills(history, site, export) else site
     who = f"{place(history, site)} wrote it" if known else "Something else wrote it"
     fix = (
         "Give the array memory of its own, `.detach().numpy().copy()` (or "
@@ -79,7 +81,7 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
         f"changed although its version did not.{shared} {who} before "
         f"{place(history, found.backward.site)}: the gradient was computed from the "
         "new numbers, without an error, and is wrong.",
-        site,
+        blamed,
         fix,
         symptom=found.backward.site,
         related=(
@@ -88,7 +90,7 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
         ),
         nodes=(found.node.key,),
         tensors=(found.value.tensor,),
-        line=line,
+        line=line if blamed == site else None,
         edit=None
         if export is None
         else first_of(
@@ -97,6 +99,14 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
         ),
         certainty=1.0 if known else 0.7,
     )
+
+
+def _refills(history: History, site: RawSite | None, export: Call) -> bool:
+    """Tell whether a function fills a buffer, and then hands it out, at each run."""
+    shared = export.site
+    if site is None or shared is None or site[0] is not shared[0]:
+        return False
+    return history.places.line(site) < history.places.line(shared)
 
 
 # ---- who wrote ----------------------------------------------------------------------
