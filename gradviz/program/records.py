@@ -67,6 +67,7 @@ class Optimizer:
     made: int = 0  # index of its init event
     name: str | None = None
     maximizes: bool = False  # any of its groups
+    momentum: bool = False  # of SGD, any of its groups
     pushed: dict[int, Pushed] = field(default_factory=dict[int, Pushed])
     # by parameter, of those of 16 bits
 

@@ -239,6 +239,7 @@ class OptimizerPart(Part):
             seen.params = [param for group in groups for param in group["params"]]
             seen.row.tensors = tuple([self.log.tensor(param) for param in seen.params])
             seen.row.maximizes = any(bool(each.get("maximize")) for each in groups)
+            seen.row.momentum = any(bool(each.get("momentum")) for each in groups)
             seen.needs = []
         return seen
 

@@ -3,7 +3,8 @@
 What it does
     Finds dropout layers in training mode under ``no_grad``, and in modules that are in
     evaluation mode ``F.dropout`` without ``training=``, or with ``training=True`` where
-    single answers of the model are scored, and layers that ``forward`` makes anew.
+    single answers of the model are scored, attention that is told to drop weights
+    there, and layers that ``forward`` makes anew.
 
 Why is this bad
     Results are noise: evaluating twice gives two answers, and both are worse than the
@@ -63,6 +64,7 @@ _FUNCTIONS = words(
     "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"
 )
 
+_ATTENTION = "scaled_dot_product_attention"
 _EQUAL = words("equal allclose isclose")
 _SWITCHES = ("training", "train")
 _DECIDING = words(
@@ -169,16 +171,24 @@ def _checkpointed(history: History) -> set[int | None]:
 def _functions(history: History) -> Iterator[Hit]:
     for call in history.calls:
         around = history.at(call.module)
+        attends = name_of(call) == _ATTENTION
         if (
-            name_of(call) not in _FUNCTIONS
+            not (attends or name_of(call) in _FUNCTIONS)
             or not isinstance(around, ModuleCall)
             or around.training
-            or not _drops(call)
+            or not (_share(call) if attends else _drops(call))
         ):
             continue
         outer = outermost(history, around.index) or around
         where = spot(history, call.site, call.stack)
         mode = None if where is None else given(where, 2, _SWITCHES)
+        fix, switch = "Pass `training=self.training`.", ("training", "self.training", 2)
+        share = given(where, 4, ("dropout_p",)) if where and attends else None
+        if attends and share is None:
+            continue  # a layer of the library calls it
+        if share is not None:
+            mode, text = None, f"{ast.unparse(share.node)} if self.training else 0.0"
+            fix, switch = f"Pass `dropout_p={text}`.", ("dropout_p", text, 4)
         if mode is None and "True" not in history.text(call.site):
             why = "the function does not know the mode of the module."
         elif mode and _is_true(mode) and outer.index in _scored_alone(history):
@@ -195,10 +205,15 @@ def _functions(history: History) -> Iterator[Hit]:
             f"`{history.text(call.site)}` drops elements although {name} is in "
             f"evaluation mode: {why}",
             call.site,
-            "Pass `training=self.training`.",
+            fix,
             symptom=outer.site,
-            edit=with_keyword(call.site, "training", "self.training", number=2),
+            edit=with_keyword(call.site, *switch[:2], number=switch[2]),
         )
+
+
+def _share(call: Call) -> object:
+    """Return the share of its weights that attention was told to drop."""
+    return call.keywords.get("dropout_p", [*call.arguments[4:5], 0.0][0])
 
 
 def _drops(call: Call) -> bool:

@@ -29,7 +29,7 @@ Use instead
 When it stays quiet
     Models without dropout or batch norm, frozen batch norm layers, frozen
     backbones in evaluation mode. A model in evaluation mode from the start, without an
-    evaluation, is an information only.
+    evaluation, is an information only, unless its batch norm has never seen a batch.
 
 References
     https://github.com/pytorch/tutorials/pull/1624
@@ -136,6 +136,8 @@ def _hit(
     ]
     if not modal or any(each.training for each in inside):
         return
+    stepped = isinstance(step, OptimizerCall)
+    sure = sure or (stepped and any(each.batches == 0 for each in modal))
     name = f"`{module.name}`" if module.name else f"the {module.kind}"
     kinds = sorted({each.kind for each in modal})
     behave = learning.joined(kinds) + learning.plural(len(kinds), " behaves", " behave")

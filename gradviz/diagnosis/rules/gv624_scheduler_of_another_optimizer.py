@@ -71,15 +71,16 @@ def _hit(
     used = history.program.optimizers[other]
     mine = history.program.optimizers[made.optimizer]
     name = f"`{used.name}`" if used.name else "it"
+    renewed = stepped and used.made > made.index
     return Hit(
         f"The {made.kind} of {history.line(made.site)} changes the learning rate of "
         f"the {mine.kind} made in {history.line(mine.site)}, which "
         f"{'steps no more' if stepped else 'never steps'}: the parameters are stepped "
         f"by {optimizer_words(history, other)}, whose rate no scheduler changes.",
-        made_anew_at(history, mine, used) if stepped else made.site,
+        made_anew_at(history, mine, used) if renewed else made.site,
         "Make a new scheduler where the optimizer is made anew, or keep the optimizer "
         "and call `add_param_group()`."
-        if stepped
+        if renewed
         else f"Make the scheduler from {name}, after that optimizer was made.",
         symptom=step.site,
         edit=scheduled_of(made.site, used.name) if used.made < made.index else None,

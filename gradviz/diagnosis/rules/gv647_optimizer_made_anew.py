@@ -29,8 +29,9 @@ Use instead
             optimizer.step()
 
 When it stays quiet
-    ``LBFGS``, which does a whole search in one step. Of ``SGD``, which may keep
-    nothing, and of parameters that are set back in between, it is an information only.
+    ``LBFGS``, which does a whole search in one step. Of ``SGD`` without momentum, which
+    keeps nothing, and of parameters that are set back in between, it is an information
+    only.
 
 References
     https://pytorch.org/docs/stable/optim.html
@@ -45,6 +46,7 @@ from gradviz.dependence import learning
 from gradviz.diagnosis.decisions.loops import turned_at
 from gradviz.diagnosis.edits.training import hoisted
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._freed import binds_attribute
 from gradviz.diagnosis.rules._loop_helpers import (
     made_anew_at,
     moves,
@@ -85,10 +87,12 @@ def check(history: History) -> Iterator[Hit]:
 def _made_at(history: History, made: Optimizer, step: Event) -> RawSite | None:
     """Return the line in a loop that makes an optimizer, or calls a helper for it.
 
-    The helper's own line, where it steps the optimizer, too.
+    The helper's own line, where it steps the optimizer, too, or keeps it itself.
     """
     event = history.at(made.made)
     if event is None or (event.site and step.site and event.site[0] is step.site[0]):
+        return made.site
+    if binds_attribute(history, made.site):
         return made.site
     return turned_at(history, event.frames) or made.site
 
@@ -136,7 +140,8 @@ def _may_be_meant(history: History, optimizer: Optimizer) -> bool:
     """Return whether it may keep nothing, or the parameters are set back in between."""
     seen = learning.last_seen(history)
     mine = {seen[each].storage for each in optimizer.tensors if each in seen}
-    return optimizer.kind == "SGD" or any(
+    keeps_nothing = optimizer.kind == "SGD" and not optimizer.momentum
+    return keeps_nothing or any(
         call.op in ("copy_", "data.set")
         for storage in mine
         for call, _ in history.writes(storage, after=optimizer.made)
