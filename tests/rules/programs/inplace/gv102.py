@@ -280,4 +280,30 @@ PROGRAMS: list[Case] = [
         "inplace-saved-input",
         says=["`.clone()` where it is read"],
     ),
+    case(
+        "running_scale_with_a_rate_from_settings",
+        """
+        import torch
+        from dataclasses import dataclass
+
+        @dataclass
+        class Settings:
+            rate: float = 0.1
+
+        class Scale(torch.nn.Module):
+            def __init__(self, settings):
+                super().__init__()
+                self.rate = settings.rate
+                self.register_buffer("scale", torch.ones(3))
+
+            def forward(self, x):
+                y = x / self.scale
+                self.scale.lerp_(x.detach().abs().mean(0), self.rate)  # CULPRIT
+                return y
+
+        scale = Scale(Settings())
+        scale(torch.randn(4, 3, requires_grad=True)).sum().backward()
+        """,
+        "inplace-saved-input",
+    ),
 ]

@@ -245,6 +245,35 @@ PROGRAMS: list[Case] = [
         "optimizer-step-before-backward",
         says=["The loop in line 12", "Let this loss come first"],
     ),
+    case(
+        "weights_bounded_in_each_forward",
+        """
+        import torch
+        from torch import nn
+
+        class Critic(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList([nn.Linear(3, 4), nn.Linear(4, 1)])
+
+            @torch.no_grad()
+            def bound(self):
+                for layer in self.layers:
+                    layer.weight.clamp_(-0.1, 0.1)
+
+            def forward(self, x):
+                self.bound()  # CULPRIT
+                return self.layers[1](torch.relu(self.layers[0](x))).mean()
+
+        critic = Critic()
+        opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+        gap = critic(torch.randn(5, 3)) - critic(torch.randn(5, 3))
+        gap.backward()
+        opt.step()
+        """,
+        "optimizer-step-before-backward",
+        says=["once per step, after the optimizer's"],
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.

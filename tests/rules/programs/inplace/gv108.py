@@ -177,4 +177,26 @@ PROGRAMS: list[Case] = [
         "graph-kept-past-a-step",
         says=["Run this line anew in each turn"],
     ),
+    case(
+        "steps_in_a_loop_over_losses_of_one_trunk",
+        """
+        import torch
+        from torch import nn
+        trunk, heads = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 4)), {}
+        for name in ("size", "hue"):
+            heads[name] = nn.Linear(4, 1)
+        opts = {"size": torch.optim.SGD(trunk.parameters(), lr=0.1)}
+        opts["hue"] = torch.optim.SGD(heads["hue"].parameters(), lr=0.1)
+
+        def losses(x):
+            shared = trunk(x)
+            return {name: head(shared).pow(2).mean() for name, head in heads.items()}
+
+        for name, loss in losses(torch.randn(5, 3)).items():
+            loss.backward(retain_graph=True)
+            opts[name].step()  # CULPRIT
+        """,
+        "retain-graph-stale-weights",
+        says=["behind the loop", "before the first step"],
+    ),
 ]

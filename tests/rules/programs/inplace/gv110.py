@@ -280,6 +280,27 @@ PROGRAMS: list[Case] = [
         """,
         "numpy-alias-write",
     ),
+    case(
+        "loader_that_fills_one_buffer_again_and_again",
+        """
+        import numpy as np
+        import torch
+        net = torch.nn.Linear(3, 1)
+
+        class Loader:
+            def __init__(self):
+                self.buffer = np.empty((4, 3), dtype=np.float32)
+
+            def next(self):
+                self.buffer[:] = np.random.rand(4, 3)
+                return torch.from_numpy(self.buffer)  # CULPRIT
+
+        loader = Loader()
+        total = sum(net(loader.next()).pow(2).mean() for _ in range(3))
+        total.backward()
+        """,
+        "numpy-alias-write",
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.

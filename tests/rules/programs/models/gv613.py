@@ -176,4 +176,53 @@ PROGRAMS: list[Case] = [
         """,
         "dropout-active-in-eval",
     ),
+    case(
+        "attention_that_drops_weights_whatever_the_mode",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        class Mixer(nn.Module):
+            def __init__(self, share):
+                super().__init__()
+                self.share, self.qkv = share, nn.Linear(4, 12)
+
+            def forward(self, x):
+                (q, k, v), p = self.qkv(x).chunk(3, -1), self.share
+                return F.scaled_dot_product_attention(q, k, v, dropout_p=p)  # CULPRIT
+
+        net = Mixer(0.5)
+        net(torch.randn(2, 3, 4)).sum().backward()
+        net.eval()
+        with torch.no_grad():
+            print(net(torch.randn(2, 3, 4)).sum())
+        """,
+        "dropout-active-in-eval",
+        says=["`dropout_p=p if self.training else 0.0`"],
+    ),
+    case(
+        "attention_that_drops_weights_in_training",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        class Mixer(nn.Module):
+            def __init__(self, share):
+                super().__init__()
+                self.share, self.qkv = share, nn.Linear(4, 12)
+
+            def forward(self, x):
+                q, k, v = self.qkv(x).chunk(3, -1)
+                share = self.share if self.training else 0.0
+                return F.scaled_dot_product_attention(q, k, v, dropout_p=share)
+
+        net = Mixer(0.5)
+        net(torch.randn(2, 3, 4)).sum().backward()
+        net.eval()
+        with torch.no_grad():
+            print(net(torch.randn(2, 3, 4)).sum())
+        """,
+    ),
 ]

@@ -196,4 +196,27 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "summary_before_the_training_leaves_fresh_batch_norm_evaluating",
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+
+        @torch.no_grad()
+        def summary(net, x):
+            net.eval()  # CULPRIT
+            for name, layer in net.named_children():
+                x = layer(x)
+                print(name, tuple(x.shape))
+
+        summary(net, torch.randn(2, 4))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            net(torch.randn(6, 4)).square().mean().backward()
+            opt.step()
+        """,
+        "eval-mode-left-on",
+    ),
 ]

@@ -70,4 +70,28 @@ PROGRAMS: list[Case] = [
                 plan.step()
         """,
     ),
+    case(
+        "schedule_of_the_optimizer_of_the_phase_before",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+
+        def train(opt):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).square().mean().backward()
+            opt.step()
+
+        adam = torch.optim.Adam(net.parameters())
+        for _ in range(3):
+            train(adam)
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+        plan = torch.optim.lr_scheduler.CosineAnnealingLR(adam, 4)  # CULPRIT
+        for _ in range(4):
+            train(sgd)
+            plan.step()
+        """,
+        "scheduler-of-another-optimizer",
+        says=["Make the scheduler from `sgd`"],
+    ),
 ]

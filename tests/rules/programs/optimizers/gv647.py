@@ -100,4 +100,29 @@ PROGRAMS: list[Case] = [
         """,
         "optimizer-made-anew",
     ),
+    case(
+        "optimizer_with_momentum_made_for_each_rate",
+        """
+        import torch
+        from torch import nn
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+
+            def set_rate(self, rate):
+                self.opt = torch.optim.SGD(self.net.parameters(), rate, 0.9)  # CULPRIT
+
+            def step(self, x, rate):
+                self.set_rate(rate)
+                self.opt.zero_grad()
+                self.net(x).square().mean().backward()
+                self.opt.step()
+
+        trainer = Trainer(nn.Linear(3, 1))
+        for step in range(4):
+            trainer.step(torch.randn(5, 3), 0.1 / (1 + step))
+        """,
+        "optimizer-made-anew",
+    ),
 ]
