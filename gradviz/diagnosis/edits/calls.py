@@ -298,22 +298,34 @@ def listed_anew(history: History, site: RawSite | None) -> Edit:
     """Make each entry of a list anew: ``[f() for _ in range(3)]`` for ``[f()] * 3``."""
     source, node, statement = place(history, site)
     for each in ast.walk(statement):
-        entry, count = repeated(each) or (None, None)
-        if entry and count and node in (entry, statement):
-            text = f"[{source.of(entry)} for _ in range({source.of(count)})]"
-            return Draft(source).replace(each, text).edit(safe=False)
+        found = multiplied(each)
+        if found is None or node not in (*found[0].elts, statement):
+            continue
+        made, *more = (source.of(entry) for entry in found[0].elts)
+        again = f"for _ in range({source.of(found[1])})"
+        if more:
+            made, again = "each", f"{again} for each in ({', '.join([made, *more])})"
+        return Draft(source).replace(each, f"[{made} {again}]").edit(safe=False)
     raise NoEditError("no list is multiplied here")
+
+
+def multiplied(node: ast.AST) -> tuple[ast.List, ast.expr] | None:
+    """Return a list with entries that is multiplied, and by what."""
+    match node:
+        case ast.BinOp(ast.List([_, *_]) as entries, ast.Mult(), count):
+            return entries, count
+        case ast.BinOp(count, ast.Mult(), ast.List([_, *_]) as entries):
+            return entries, count
+        case _:
+            return None
 
 
 def repeated(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     """Return the one entry of a list that is multiplied, and by what."""
-    match node:
-        case ast.BinOp(ast.List([entry]), ast.Mult(), count):
-            return entry, count
-        case ast.BinOp(count, ast.Mult(), ast.List([entry])):
-            return entry, count
-        case _:
-            return None
+    entries, count = multiplied(node) or (None, None)
+    if entries is None or count is None or len(entries.elts) > 1:
+        return None
+    return entries.elts[0], count
 
 
 @remedy

@@ -36,6 +36,7 @@ from math import e, log
 from gradviz.dependence.flow import dimension, name_of, words
 from gradviz.dependence.lineage import made_through
 from gradviz.dependence.op_families import MOVES
+from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.decisions.decision import of_function
 from gradviz.diagnosis.edits.calls import unwrapped
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -47,6 +48,8 @@ _SECOND = {
     "log_softmax": "softmax",
     "binary_cross_entropy_with_logits": "sigmoid",
 }
+_LINEAR = words("mean sum stack cat add radd div mul rmul")
+_FAR = 6  # calls between a softmax and an average of several
 _VIEWS = MOVES | {"getitem"}
 _LAYERS = words("Softmax Softmax2d Sigmoid")
 _FIRST = ("softmax", "sigmoid", *_LAYERS)
@@ -59,10 +62,45 @@ def check(history: History) -> Iterator[Hit]:
         if first is None or not call.inputs:
             continue
         maker = made_through(history, call.inputs[0], call.index, _VIEWS)
+        if maker is not None and first == "softmax" and name_of(maker) in _LINEAR:
+            averaged = _averaged(history, maker)
+            if averaged is not None:
+                yield _of_average(history, averaged, maker, call)
         if maker is not None and name_of(maker) == first:
             viewed = maker is not history.producer(call.inputs[0], call.index)
             if viewed or _same_dimension(maker, call):
                 yield _hit(history, maker, call)
+
+
+def _averaged(history: History, call: Call, most: int = _FAR) -> Call | None:
+    """Return the first of the softmaxes that a result is an average of, and no more."""
+    if name_of(call) == "softmax":
+        return call
+    if most == 0 or name_of(call) not in _LINEAR | _VIEWS:
+        return None
+    makers = [history.producer(each, call.index) for each in call.inputs]
+    found = [made and _averaged(history, made, most - 1) for made in makers]
+    return found[0] if found and all(found) else None
+
+
+def _of_average(history: History, first: Call, average: Call, second: Call) -> Hit:
+    chosen = of_function(history, second, ("CrossEntropyLoss",))
+    name = history.name(second.inputs[0], "the average")
+    return Hit(
+        f"{name} (made in {history.line(average.site)}) is an average of probabilities "
+        f"that softmax gave in {history.line(first.site)}, and `{second.op}` applies "
+        f"softmax itself: {_limit(second)}.{chosen.words(history)}",
+        chosen.site,
+        f"Take the log of the average, `F.nll_loss({in_code(name.strip('`'))}.log(), "
+        "…)`, or average the scores before the softmax.",
+        line=chosen.line,
+        symptom=second.site,
+        related=(
+            Related("softmax here", first.site),
+            Related("averaged here", average.site),
+            Related("applied a second time", second.site),
+        ),
+    )
 
 
 def _same_dimension(first: Call, second: Call) -> bool:
@@ -103,7 +141,7 @@ def _hit(history: History, first: Call, second: Call) -> Hit:
 def _limit(first: Call) -> str:
     if name_of(first) == "sigmoid":
         return "the loss cannot fall below 0.31 for a positive label"
-    shape = first.outputs[0].shape if first.outputs else ()
+    shape = first.inputs[0].shape
     classes = shape[1] if len(shape) > 1 else (*shape, 2)[0]
     least = log(1 + (classes - 1) / e)
     return f"with {classes} classes the loss cannot fall below {least:.2f}"

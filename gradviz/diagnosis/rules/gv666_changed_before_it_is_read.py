@@ -3,7 +3,8 @@
 What it does
     Finds activations that work in place on a tensor which goes on under its own name:
     ``out = self.relu(x)`` and later ``out + x``, or ``self.body(x) + x`` where the body
-    begins with ``nn.ReLU(inplace=True)``. Also ``out = F.relu_(x)`` where
+    begins with ``nn.ReLU(inplace=True)``; layers that write their argument with ``-=``
+    and the like. Also ``out = F.relu_(x)`` where
     ``autograd.grad`` is asked for the gradient of ``x`` afterwards.
 
 Why is this bad
@@ -54,6 +55,7 @@ _ACTIVATIONS = ACTIVATIONS | words(
     "dropout alpha_dropout dropout2d dropout1d dropout3d clamp clamp_min clamp_max "
     "clip exp sqrt square abs"
 )
+_ARITHMETIC = words("add sub mul div pow")
 _TURNS = 3  # of one line that are looked at
 
 
@@ -63,12 +65,15 @@ def check(history: History) -> Iterator[Hit]:
     turns = Counter[RawSite | None]()
     told = set[RawSite | None]()
     for call in history.calls:
-        if not call.writes or plain(call.op) not in _ACTIVATIONS or not call.inputs:
+        op = plain(call.op)
+        if not call.writes or op not in _ACTIVATIONS | _ARITHMETIC or not call.inputs:
             continue
         if not call.inputs[0].requires_grad or turns[call.site] >= _TURNS:
             continue
         turns[call.site] += 1
-        found = _read_later(history, call) or _asked_later(history, call)
+        found = _read_later(history, call)
+        if op in _ACTIVATIONS:
+            found = found or _asked_later(history, call)
         site = of_write(history, call).site
         if found is not None and site not in told:
             told.add(site)
@@ -79,7 +84,11 @@ def _read_later(
     history: History, write: Call
 ) -> tuple[RawSite, str, Call | Backward] | None:
     """Return where a name was handed to what writes, the name, and who reads it."""
+    own = plain(write.op) in _ARITHMETIC  # it says itself what it writes
+    layer = {write.module} if own else set[int | None]()
     for use in history.uses(write.inputs[0].tensor, after=write.index):
+        if use.module in layer or (own and write.module is None):
+            continue  # no layer between them, which a reader would not look into
         if not any(each.requires_grad for each in use.outputs):
             continue
         for depth, site in enumerate(write.frames):
@@ -191,6 +200,8 @@ def _hit(
         site,
         f"Write `{op}` for `{op}_`, which leaves `{name}` as it is."
         if spelt
+        else f"Compute `{op}` out of place, under a name of its own."
+        if op in _ARITHMETIC
         else "Leave `inplace=True` out here.",
         symptom=use.site,
         related=(

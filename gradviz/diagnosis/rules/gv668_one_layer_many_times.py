@@ -33,7 +33,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
-from gradviz.diagnosis.edits.calls import listed_anew
+from gradviz.diagnosis.edits.calls import listed_anew, multiplied
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, Module, ModuleCall
 
@@ -41,6 +41,7 @@ from gradviz.program import History, Module, ModuleCall
 @rule("GV668", "one-layer-many-times", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per layer that a list holds several times."""
+    told = set[ast.AST]()
     runs = Counter[tuple[int | None, int]]()
     for call in history.of(ModuleCall):
         runs[call.parent, call.module] += 1
@@ -50,33 +51,34 @@ def check(history: History) -> Iterator[Hit]:
     for key, module in history.program.modules.items():
         if most[key] < 2 or not learning.all_parameters(history, module):
             continue
-        if _is_repeated(history, module):
-            yield _hit(history, module, most[key])
+        listed = _repeated(history, module)
+        if listed is not None and listed not in told:
+            told.add(listed)
+            yield _hit(history, module, most[key], listed)
 
 
-def _is_repeated(history: History, module: Module) -> bool:
-    """Tell whether a layer was made as the only one of a list that is multiplied."""
+def _repeated(history: History, module: Module) -> ast.List | None:
+    """Return the multiplied list that a layer was made in."""
     if module.site is None:
-        return False
+        return None
     line = history.places.line(module.site)
     for each in history.places.around(module.site):
-        if not isinstance(each, ast.BinOp) or not isinstance(each.op, ast.Mult):
-            continue
-        for side in (each.left, each.right):
-            if isinstance(side, ast.List) and len(side.elts) == 1:
-                made = side.elts[0]
-                if isinstance(made, ast.Call) and made.lineno == line:
-                    return True
-    return False
+        entries, _ = multiplied(each) or (ast.List([]), None)
+        made = {one.lineno for one in entries.elts if isinstance(one, ast.Call)}
+        if line in made:
+            return entries
+    return None
 
 
-def _hit(history: History, module: Module, count: int) -> Hit:
-    code = history.text(module.site)
+def _hit(history: History, module: Module, count: int, listed: ast.List) -> Hit:
+    code, again = history.text(module.site), f"for _ in range({count})"
+    if len(listed.elts) > 1:
+        again += f" for each in ({', '.join(map(ast.unparse, listed.elts))})"
     return Hit(
         f"`{code}` makes one {module.kind}, and the list holds it several times: it "
         f"runs {count} times in one pass, each time with the same weights.",
         module.site,
-        f"Make each anew: `[{code} for _ in range({count})]`.",
+        f"Make each anew: `[{code if len(listed.elts) == 1 else 'each'} {again}]`.",
         edit=listed_anew(module.site),
         certainty=0.8,
     )

@@ -1,8 +1,8 @@
 """A loss function compares two constants, and its result is added to the loss.
 
 What it does
-    Finds terms of a loss that a loss function made of tensors none of which depends on
-    anything that the loss teaches, step for step.
+    Finds terms of a loss that a loss function, or the size of a difference, made of
+    tensors none of which depends on anything that the loss teaches, step for step.
 
 Why is this bad
     The term is a number to autograd: it teaches nobody. Mostly one of the two operands
@@ -44,6 +44,9 @@ _LOSSES = LOSSES | words(
     "margin_ranking_loss multi_margin_loss poisson_nll_loss soft_margin_loss "
     "triplet_margin_loss"
 )
+_SIZES = words("square pow abs norm vector_norm")
+_DIFFERENCES = words("sub rsub")
+_FAR = 12  # calls between a term and what it compares
 _SCALING = MULTIPLICATIONS | DIVISIONS | {"mean", "sum"}
 
 
@@ -59,11 +62,17 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _compared(history: History, term: Term) -> Call | None:
-    """Return the loss function that a term is a multiple of."""
-    call = term.made
-    while call is not None and plain(call.op) in _SCALING and len(call.inputs) == 1:
+    """Return the loss function, or the difference, that a term is made of alone."""
+    call, by_hand = term.made, False
+    for _ in range(_FAR):
+        op = "" if call is None else plain(call.op)
+        if call is None or op in _LOSSES or (by_hand and op in _DIFFERENCES):
+            return call
+        by_hand = by_hand or op in _SIZES
+        if not (by_hand or (op in _SCALING and len(call.inputs) == 1)):
+            return None
         call = history.producer(call.inputs[0], before=call.index)
-    return call if call is not None and plain(call.op) in _LOSSES else None
+    return None
 
 
 def _is_constant(history: History, account: Account, term: Term) -> bool:
@@ -81,15 +90,20 @@ def _hit(history: History, account: Account, term: Term, made: Call) -> Hit:
     producer = history.producer(given, before=made.index)
     own = producer is not None and producer.module is None and producer.site is not None
     site = producer.site if own and producer is not None else made.site
+    added = term.use.site if term.use is not None else None
+    called = [each for each in made.stack if added and each[0] is added[0]]
     targets = history.places.targets(site) if site is not made.site else []
-    name = f"`{targets[-1]}`" if targets else history.name(given, "its first operand")
+    if called:
+        site, targets = called[0], []
+    name = f"`{targets[-1]}`" if targets else history.name(given, "")
+    pair = f"{name} with a target" if name else "two values"
     return Hit(
-        f"The term {account.name(term)} compares {name} with a target, and neither "
+        f"The term {account.name(term)} compares {pair}, and neither "
         "depends on a parameter that learns: it changes the value of the loss, but "
         "gives no gradient.",
         site,
-        f"Compute {name} from what the model gives in this step, or leave the term out "
-        "of the loss.",
+        f"Compute {name or 'one of them'} from what the model gives in this step, or "
+        "leave the term out of the loss.",
         symptom=account.backward.site,
         related=(
             Related("compared here", made.site if site != made.site else None),

@@ -81,6 +81,35 @@ PROGRAMS: list[Case] = [
         """,
         "double-softmax",
     ),
+    case(
+        "scores_of_an_average_of_probabilities",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        nets = nn.ModuleList(nn.Linear(4, 3) for _ in range(2))
+
+        def vote(x):
+            return torch.stack([net(x).softmax(-1) for net in nets]).mean(0)
+
+        criterion = nn.CrossEntropyLoss()  # CULPRIT
+        criterion(vote(torch.randn(5, 4)), torch.tensor([0, 1, 2, 1, 0])).backward()
+        """,
+        "double-softmax",
+        says=["average of probabilities", "F.nll_loss("],
+    ),
+    case(
+        "scores_pooled_with_weights_of_attention",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        weigh, head = nn.Linear(4, 1), nn.Linear(4, 3)
+        x = torch.randn(5, 6, 4)
+        scores = (weigh(x).softmax(1) * head(x)).mean(1)
+        F.cross_entropy(scores, torch.tensor([0, 1, 2, 1, 0])).backward()
+        """,
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.

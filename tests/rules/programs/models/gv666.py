@@ -138,4 +138,59 @@ PROGRAMS: list[Case] = [
         "changed-before-it-is-read",
         says=["Write `clamp` for `clamp_`"],
     ),
+    case(
+        "layer_that_centres_its_argument_in_place",
+        """
+        import torch
+        from torch import nn
+
+        class Center(nn.Module):
+            def forward(self, x):
+                x -= x.mean(-1, keepdim=True)  # CULPRIT
+                return x
+
+        class Residual(nn.Module):
+            def __init__(self, inner):
+                super().__init__()
+                self.inner = inner
+
+            def forward(self, x):
+                return x + self.inner(x)
+
+        net = nn.Sequential(
+            nn.Linear(4, 4), Residual(nn.Sequential(Center(), nn.Linear(4, 4)))
+        )
+        net(torch.randn(3, 4)).square().mean().backward()
+        """,
+        "changed-before-it-is-read",
+    ),
+    case(
+        "layer_that_adds_to_its_argument_which_it_replaces",
+        """
+        import torch
+        from torch import nn
+
+        class Shift(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.by = nn.Parameter(torch.zeros(4))
+
+            def forward(self, x):
+                x += self.by
+                return x
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.shift = nn.Linear(4, 4), Shift()
+
+            def forward(self, x):
+                x = self.first(x)
+                x = self.shift(x)
+                return x + x.tanh()
+
+        net = Net()
+        net(torch.randn(3, 4)).square().mean().backward()
+        """,
+    ),
 ]

@@ -53,4 +53,17 @@ PROGRAMS: list[Case] = [
         """,
         "one-layer-many-times",
     ),
+    case(
+        "block_of_layers_many_times",
+        """
+        import torch
+        from torch import nn
+        depth = 3
+        hidden = [nn.Linear(4, 4), nn.LayerNorm(4), nn.Tanh()] * depth  # CULPRIT
+        net = nn.Sequential(*hidden, nn.Linear(4, 1))
+        net(torch.randn(2, 4)).sum().backward()
+        """,
+        "one-layer-many-times",
+        says=["for each in (nn.Linear(4, 4), nn.LayerNorm(4), nn.Tanh())"],
+    ),
 ]

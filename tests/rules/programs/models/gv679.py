@@ -31,4 +31,31 @@ PROGRAMS: list[Case] = [
         "loss-of-constants",
         says=["`soft`"],
     ),
+    case(
+        "consistency_of_the_input_in_place_of_the_output",
+        """
+        import torch
+        from torch import nn
+
+        class Loss:
+            def consistency(self, spectrum, measured):
+                return (spectrum - measured).abs().square().mean()
+
+            def __call__(self, out, batch):
+                image = (out - batch["target"]).abs().mean()
+                seen, known = torch.fft.rfft(batch["seen"]), batch["measured"]
+                data = self.consistency(seen, known)  # CULPRIT
+                return image + 0.3 * data
+
+        net, loss = nn.Linear(6, 6), Loss()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            batch = {"seen": torch.randn(4, 6), "target": torch.randn(4, 6)}
+            batch["measured"] = torch.fft.rfft(batch["target"])
+            opt.zero_grad()
+            loss(net(batch["seen"]), batch).backward()
+            opt.step()
+        """,
+        "loss-of-constants",
+    ),
 ]
