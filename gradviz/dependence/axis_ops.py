@@ -18,12 +18,16 @@ Rule: TypeAlias = Callable[[Call, Get], Result]
 
 REDUCTIONS = words(
     "sum mean max min amax amin std var logsumexp argmax argmin any all prod norm "
-    "median nanmean nansum count_nonzero mode std_mean var_mean"
+    "median nanmean nansum nanmedian count_nonzero mode std_mean var_mean quantile "
+    "nanquantile linalg_norm linalg_vector_norm vector_norm"
 )
+_ORDERED = words("norm quantile nanquantile linalg_norm linalg_vector_norm vector_norm")
+# reductions that are given another number before the dimensions
 _FIRST_ALONE = words(
     "batch_norm layer_norm group_norm instance_norm rms_norm dropout dropout1d "
     "dropout2d dropout3d alpha_dropout prelu softmax log_softmax softmin cumsum "
-    "cumprod normalize masked_fill masked_fill_ gumbel_softmax clamp "
+    "cumprod logcumsumexp cummax cummin normalize masked_fill masked_fill_ "
+    "gumbel_softmax clamp "
     "local_response_norm scatter scatter_ scatter_add index_fill "
     "rand_like randn_like triu tril"
 )
@@ -35,10 +39,9 @@ def reduced(call: Call) -> list[int] | None:
         return None
     rank = len(call.inputs[0].shape)
     given = call.keywords.get("dim", call.keywords.get("axis"))
-    place = 2 if call.op in ("norm", "std", "var") else 1
-    for position in (1, place):
-        if given is None and len(call.arguments) > position:
-            given = call.arguments[position]
+    place = 2 if call.op in _ORDERED else 1
+    if given is None and len(call.arguments) > place:
+        given = call.arguments[place]
     if isinstance(given, int) and not isinstance(given, bool):
         given = (given,)
     if not isinstance(given, tuple | list) or not rank:
@@ -101,6 +104,22 @@ def _without(call: Call, get: Get) -> Result:
     else:
         kept = tuple([dim for i, dim in enumerate(dims) if i not in gone])
     return [kept] * len(call.outputs)
+
+
+def _paired(call: Call, get: Get) -> Result:
+    """Return the axes of rows that are compared with those of another tensor."""
+    if len(call.inputs) < 2 or not call.outputs:
+        return None
+    one, other = get(call.inputs[0]), get(call.inputs[1])
+    if plain(call.op) == "cdist":
+        return [(*one[:-1], *other[-2:-1])]
+    rows = _broadcast(one, other)
+    given = call.keywords.get("dim", [*call.arguments[2:3], 1][0])
+    if plain(call.op) == "pairwise_distance":
+        given = -1
+    if type(given) is not int or not -len(rows) <= given < len(rows):
+        return None
+    return [tuple([dim for i, dim in enumerate(rows) if i != given % len(rows)])]
 
 
 def _first(call: Call, get: Get) -> Result:
@@ -387,6 +406,7 @@ _FAMILIES: tuple[tuple[frozenset[str], Rule], ...] = (
     (words("split chunk tensor_split"), _pieces),
     (words("narrow"), _narrowed),
     (words("cat concat concatenate"), _catted),
+    (words("cosine_similarity pairwise_distance cdist"), _paired),
     (words("one_hot"), _one_hot),
     (words("expand expand_as broadcast_to"), _expanded),
     (words("gather"), _gather),

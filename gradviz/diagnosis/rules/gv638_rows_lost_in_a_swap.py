@@ -2,7 +2,8 @@
 
 What it does
     Finds loops that copy rows of a tensor to other rows of the same memory, each row
-    once, where a row is read after another one was written over it.
+    once, where a row is read after another one was written over it; two rows that
+    change places by ``x[i], x[j] = x[j], x[i]``.
 
 Why is this bad
     What was in that row is gone: the row that was written there is copied on, so some
@@ -40,7 +41,7 @@ from collections.abc import Iterator
 from gradviz.dependence.op_families import plain
 from gradviz.diagnosis.decisions.bindings import of_name
 from gradviz.diagnosis.decisions.frames import Spot, spot
-from gradviz.diagnosis.decisions.sites import site_of
+from gradviz.diagnosis.decisions.sites import line_of, site_of
 from gradviz.diagnosis.edits.writes import copies
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
@@ -52,15 +53,18 @@ _Copy = tuple[int, int]  # where a row is written, and where it is read: offsets
 @rule("GV638", "rows-lost-in-a-swap", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that copies so."""
-    loops: dict[tuple[RawSite | None, int], list[Call]] = defaultdict(list)
+    lines = dict[RawSite | None, object]()
+    loops: dict[tuple[object, int], list[Call]] = defaultdict(list)
     for call in history.calls:
         if plain(call.op) in ("setitem", "copy") and _copy(call) is not None:
-            loops[call.site, call.writes[0].storage].append(call)
-    told = set[RawSite | None]()
-    for (site, _), calls in loops.items():
+            if call.site not in lines:
+                lines[call.site] = call.site and line_of(call.site)
+            loops[lines[call.site], call.writes[0].storage].append(call)
+    told = set[object]()
+    for (line, _), calls in loops.items():
         lost = _lost([found for call in calls if (found := _copy(call))])
-        if lost and site not in told:
-            told.add(site)
+        if lost and line not in told:
+            told.add(line)
             yield _hit(history, calls[0], lost, len(calls))
 
 
@@ -77,6 +81,9 @@ def _copy(call: Call) -> _Copy | None:
 
 def _lost(moves: list[_Copy]) -> int:
     """Return how many rows were read after another one was written over them."""
+    pairs = list(zip(moves[::2], moves[1::2], strict=False))
+    if len(moves) % 2 == 0 and all(one == other[::-1] for one, other in pairs):
+        return sum(target != source for (target, source), _ in pairs)  # `a, b = b, a`
     written, read = zip(*moves, strict=True) if moves else ((), ())
     if len(moves) < _LEAST or set(written) != set(read):
         return 0
@@ -98,7 +105,7 @@ def _hit(history: History, call: Call, lost: int, rows: int) -> Hit:
         "they were read, so some rows are there twice and others are lost.",
         alias or call.site,
         "Write them to a copy (`.clone()`), or take all rows at once with an index: "
-        "`states[order]`.",
+        "`states[order]`, or `x[[i, j]] = x[[j, i]]` of two.",
         symptom=call.site,
         related=(Related("written over here", call.site if alias else None),),
         tensors=(call.writes[0].value.tensor,),

@@ -32,13 +32,16 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradviz.dependence.axes import Dim, axes_in
 from gradviz.dependence.axis_facts import Axes
+from gradviz.dependence.axis_ops import REDUCTIONS
 from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.flow import words
 from gradviz.dependence.lineage import made_through
 from gradviz.dependence.op_families import ARITHMETIC, plain
+from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.shapes import operand_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._classes import weights_of
@@ -64,7 +67,8 @@ def check(history: History) -> Iterator[Hit]:
             if looked_up is not None or _goes_with_rows(history, flat, tall):
                 told.add(call.site)
                 made = looked_up or history.producer(flat, call.index)
-                yield _hit(history, call, flat, tall, made, bool(looked_up))
+                hit = _hit(history, call, flat, tall, made, bool(looked_up))
+                yield _with_dimension(history, hit, call, flat, tall)
                 break
 
 
@@ -103,6 +107,24 @@ def _looked_up(history: History, flat: Value, tall: Value, before: Call) -> Call
         return None
     indices = [each for each in call.inputs if "int" in each.dtype]
     return call if any(each.shape == flat.shape for each in indices) else None
+
+
+def _with_dimension(
+    history: History, hit: Hit, call: Call, flat: Value, tall: Value
+) -> Hit:
+    """Blame the reduction, where the tensor meets what was made of its own rows."""
+    made = made_through(history, flat, call.index, _SAME_PLACES)
+    if made is None or plain(made.op) not in REDUCTIONS or "keepdim" in made.keywords:
+        return hit
+    if made.inputs[0].tensor != tall.tensor or made.site is None:
+        return hit
+    return replace(
+        hit,
+        culprit=made.site,
+        fix="Keep the dimension that it takes away: `keepdim=True`.",
+        edit=with_keyword(made.site, "keepdim", "True"),
+        related=(Related("meets the columns here", call.site),),
+    )
 
 
 def _hit(

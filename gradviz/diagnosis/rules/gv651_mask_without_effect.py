@@ -5,7 +5,8 @@ What it does
     softmax, and that fill in a number next to 0, such as ``1e-9``, or one above all
     scores, such as ``1e9``: the line that chose the number is to blame. Or whose mask
     has one element along the dimension that the softmax runs over: the line that gave
-    it that shape. And products of scores with a mask of large negative numbers.
+    it that shape. And products of scores with a mask of large negative numbers, and
+    booleans that attention is given as numbers, which it adds.
 
 Why is this bad
     A softmax takes differences: a score of ``1e-9`` gets as much weight as any other,
@@ -34,9 +35,18 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from gradviz.dependence.axis_walk import over
-from gradviz.dependence.op_families import MULTIPLICATIONS, numbers_in, of_op, plain
+from gradviz.dependence.flow import name_of, words
+from gradviz.dependence.lineage import behind
+from gradviz.dependence.op_families import (
+    MOVES,
+    MULTIPLICATIONS,
+    numbers_in,
+    of_op,
+    plain,
+)
 from gradviz.diagnosis.decisions.numbers import of_number
 from gradviz.diagnosis.edits.numbers import masked
 from gradviz.diagnosis.gradient_flow import origin
@@ -44,6 +54,8 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._origins import origin_call
 from gradviz.program import Call, History, RawSite, Value
 
+_ATTENTIONS = words("scaled_dot_product_attention multi_head_attention_forward")
+_SPREAD = words("getitem expand")
 _TWO = 2  # the scores and the mask
 _LARGE = -1e3
 _SMALL = 1e-2  # nearer to 0 than scores that mean something
@@ -70,6 +82,30 @@ def check(history: History) -> Iterator[Hit]:
             continue
         told.add(fill.site)
         yield hit
+    yield from _added(history)
+
+
+def _added(history: History) -> Iterator[Hit]:
+    """Yield a hit per mask of booleans that attention is given as numbers to add."""
+    told = set[RawSite | None]()
+    for call in history.calls:
+        for mask in call.inputs[3:] if name_of(call) in _ATTENTIONS else ():
+            way = behind(history, mask, call.index) if "float" in mask.dtype else ()
+            moved = takewhile(lambda each: plain(each.op) in MOVES | _SPREAD, way)
+            made = next((e for e in moved if e.inputs[0].dtype == "bool"), None)
+            if made is not None and made.site not in told:
+                told.add(made.site)
+                yield Hit(
+                    f"{history.quoted(made.site)} makes numbers of a mask, and "
+                    f"attention adds them to the scores ({history.line(call.site)}): 0 "
+                    "and 1 leave nothing out. Of a mask of booleans it takes the True "
+                    "ones alone.",
+                    made.site,
+                    "Hand the mask over as it is, of dtype bool.",
+                    symptom=call.site,
+                    related=(Related("added to the scores here", call.site),),
+                    certainty=0.9,
+                )
 
 
 def _filled(call: Call) -> float | None:

@@ -35,6 +35,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
+from itertools import islice
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.lineage import ahead, is_kept
@@ -54,11 +55,13 @@ def check(history: History) -> Iterator[Hit]:
     drawn = defaultdict[RawSite, list[tuple[Call, int]]](list)
     for call in history.calls if len(history.backwards) >= _LEAST else ():
         rows = _rows_behind(history, call)
-        if rows and call.site is not None and call.outputs[0].summary is not None:
-            drawn[call.site].append((call, rows))
+        if rows and call.outputs[0].summary is not None:
+            asked = (each for each in call.frames if _asks_for_next(history, each))
+            for site in islice(asked, 1):  # a generator of one's own picks elsewhere
+                drawn[site].append((call, rows))
     for site, made in drawn.items():
         first, rows = made[0]
-        if not _asks_for_next(history, site) or not _is_learned_from(history, first):
+        if not _is_learned_from(history, first):
             continue
         turns = defaultdict[int, set[Hashable]](set)  # what each step has drawn
         for call, _ in made:

@@ -32,4 +32,30 @@ PROGRAMS: list[Case] = [
         "rows-lost-in-a-swap",
         related=["written over here"],
     ),
+    case(
+        "shuffle_by_two_rows_that_change_places",
+        """
+        import torch
+        from torch import nn
+        x, net = torch.randn(6, 3), nn.Linear(3, 1)
+        for i in range(5, 0, -1):
+            j = i // 2
+            x[i], x[j] = x[j], x[i]  # CULPRIT
+        net(x).sum().backward()
+        """,
+        "rows-lost-in-a-swap",
+    ),
+    case(
+        "shuffle_by_two_rows_at_once",
+        """
+        import torch
+        from torch import nn
+        x, net = torch.randn(6, 3), nn.Linear(3, 1)
+        for i in range(5, 0, -1):
+            j = i // 2
+            x[[i, j]] = x[[j, i]]
+            x[i], x[j] = x[j].clone(), x[i].clone()
+        net(x).sum().backward()
+        """,
+    ),
 ]

@@ -56,4 +56,21 @@ PROGRAMS: list[Case] = [
         """,
         "samples-meet-columns",
     ),
+    case(
+        "norms_of_rows_without_their_dimension",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 4)
+
+        def unit(rows):
+            length = torch.linalg.vector_norm(rows, 2, -1)  # CULPRIT
+            return rows / length.clamp(min=1e-6)
+
+        for _ in range(2):
+            unit(net(torch.randn(4, 3))).sum().backward()
+        """,
+        "samples-meet-columns",
+        says=["keepdim=True"],
+    ),
 ]

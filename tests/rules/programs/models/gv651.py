@@ -113,4 +113,31 @@ PROGRAMS: list[Case] = [
         "mask-without-effect",
         says=["far above all others"],
     ),
+    case(
+        "mask_of_attention_as_numbers",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        net = nn.Linear(4, 4)
+        x, kept = torch.randn(2, 3, 4), torch.tensor([[True, True, False]] * 2)
+        mask = kept[:, None].float()  # CULPRIT
+        F.scaled_dot_product_attention(net(x), x, x, attn_mask=mask).sum().backward()
+        """,
+        "mask-without-effect",
+        says=["0 and 1 leave nothing out"],
+    ),
+    case(
+        "mask_of_attention_as_large_numbers",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        net = nn.Linear(4, 4)
+        x, kept = torch.randn(2, 3, 4), torch.tensor([[True, True, False]] * 2)
+        mask = (1 - kept[:, None].float()) * -1e9
+        F.scaled_dot_product_attention(net(x), x, x, attn_mask=mask).sum().backward()
+        F.scaled_dot_product_attention(net(x), x, x, attn_mask=kept[:, None]).sum()
+        """,
+    ),
 ]

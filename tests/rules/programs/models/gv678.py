@@ -31,4 +31,30 @@ PROGRAMS: list[Case] = [
         "same-batch-every-step",
         says=["the same 8 samples in 5 steps", "the data has 40"],
     ),
+    case(
+        "generator_of_ones_own_begun_again_in_each_step",
+        """
+        import torch
+        from torch import nn
+
+        class Data:
+            def __init__(self):
+                self.x = torch.randn(20, 3)
+
+            def stream(self):
+                order = torch.Generator().manual_seed(0)
+                while True:
+                    for rows in torch.randperm(20, generator=order).split(5):
+                        yield self.x[rows]
+
+        data, net = Data(), nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            x = next(data.stream())  # CULPRIT
+            opt.zero_grad()
+            net(x).square().mean().backward()
+            opt.step()
+        """,
+        "same-batch-every-step",
+    ),
 ]
