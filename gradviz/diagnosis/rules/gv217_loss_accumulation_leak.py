@@ -280,8 +280,8 @@ def _is_kept_inside(history: History, call: Call) -> bool:
 def _of_state(history: History, chain: list[Call], site: RawSite, name: str) -> Hit:
     return Hit(
         f"`{name}` goes from turn to turn of the loop with its graph: it holds those "
-        f"of {len(chain)} recorded turns, one more with each, and no backward pass ever "
-        "starts from it.",
+        f"of {len(chain)} recorded turns, one more with each, and no backward pass "
+        "ever starts from it.",
         site,
         f"Cut the graph in each turn: `{name} = {name}.detach()` (of a tuple, each "
         "tensor in it); or run this line under `torch.no_grad()`.",

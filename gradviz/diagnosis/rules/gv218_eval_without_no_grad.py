@@ -100,8 +100,8 @@ def check(history: History) -> Iterator[Hit]:
         held = f", held by `{found.holder}`" if found.holder else ""
         size = f" and {found.nbytes:,} bytes of saved tensors" if found.nbytes else ""
         yield Hit(
-            f"{len(made)} recorded results of {history.line(site)} keep their graphs{size} "
-            f"alive{held}, and no backward pass ever starts from them.",
+            f"{len(made)} recorded results of {history.line(site)} keep their graphs"
+            f"{size} alive{held}, and no backward pass ever starts from them.",
             site,
             "Evaluate under `torch.no_grad()` (or `torch.inference_mode()`), or keep "
             "out.detach().",
