@@ -27,6 +27,7 @@ from gradviz.dependence.numbers import (
     is_foreign,
     numbers_in,
 )
+from gradviz.dependence.op_families import words
 from gradviz.program import Backward, Call, Event, History, RawSite, Value
 
 
@@ -45,28 +46,10 @@ class Kind(IntEnum):
 SURE = Kind.GRADIENT | Kind.CUT | Kind.VALUE | Kind.ALIAS
 """What influences without doubt, and within one step of a training."""
 
-_OVERWRITING = frozenset(
-    [
-        "copy_",
-        "zero_",
-        "fill_",
-        "normal_",
-        "uniform_",
-        "set_",
-        "bernoulli_",
-        "random_",
-        "kaiming_uniform_",
-        "kaiming_normal_",
-        "xavier_uniform_",
-        "xavier_normal_",
-        "trunc_normal_",
-        "orthogonal_",
-        "ones_",
-        "zeros_",
-        "constant_",
-        "eye_",
-        "data.set",
-    ]
+_OVERWRITING = words(
+    "copy_ zero_ fill_ normal_ uniform_ set_ bernoulli_ random_ kaiming_uniform_ "
+    "kaiming_normal_ xavier_uniform_ xavier_normal_ trunc_normal_ orthogonal_ ones_ "
+    "zeros_ constant_ eye_ data.set"
 )
 
 _NEAR = 32  # exports that are asked whether they went into a new tensor

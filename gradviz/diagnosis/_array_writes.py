@@ -11,14 +11,17 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_VIEWS = frozenset(
-    ["reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "detach", "numpy"]
-)  # methods whose result is (mostly) the same memory
-_PASS_ON = frozenset(["asarray", "ravel", "reshape", "from_numpy", "enumerate", "zip"])
-_METHODS = frozenset(["fill", "sort", "put", "itemset", "partition", "byteswap"])
-_FIRST = frozenset(
-    ["copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "at"]
-)  # functions that write their first argument
+from gradviz.dependence.op_families import words
+from gradviz.diagnosis.edits.syntax import called
+
+_VIEWS = words("reshape ravel view transpose swapaxes squeeze detach numpy")
+"""Methods whose result is (mostly) the same memory."""
+
+_SHARING = words("from_numpy as_tensor asarray frombuffer")
+_PASS_ON = words("asarray ravel reshape from_numpy enumerate zip")
+_METHODS = words("fill sort put itemset partition byteswap")
+_FIRST = words("copyto put place putmask fill_diagonal shuffle at")
+"""Functions that write their first argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Tracker:
     def _in_functions(self, statement: ast.stmt, depth: int) -> Iterator[ArrayWrite]:
         """Look into functions of the file that are given the array."""
         for call in _calls(statement):
-            function = self.functions.get(_last_name(call.func))
+            function = self.functions.get(called(call))
             if function is None or depth > 3:
                 continue
             given = set(_parameters(function, call, self.names))
@@ -80,14 +83,9 @@ def export_names(statement: ast.stmt, line: int = 0, column: int = 0) -> set[str
             parts = _matching(target, statement.value, line, column)
             names |= {ast.unparse(each) for each in parts}
     for call in _calls(statement):
-        if _last_name(call.func) in (
-            "from_numpy",
-            "as_tensor",
-            "asarray",
-            "frombuffer",
-        ):
+        if called(call) in _SHARING:
             names |= {ast.unparse(_root(each)) for each in call.args[:1]}
-        if _last_name(call.func) in ("append", "setdefault", "update"):
+        if called(call) in ("append", "setdefault", "update"):
             function = call.func
             assert isinstance(function, ast.Attribute)
             names.add(ast.unparse(function.value))
@@ -99,7 +97,7 @@ def writes_itself(statement: ast.stmt) -> bool:
     exported = {
         ast.unparse(call)
         for call in _calls(statement)
-        if _last_name(call.func) in ("numpy", "asarray", "from_dlpack")
+        if called(call) in ("numpy", "asarray", "from_dlpack")
     }
     return _written(statement, exported)
 
@@ -182,8 +180,7 @@ def _written(statement: ast.stmt, names: set[str]) -> bool:
 
 
 def _call_writes(call: ast.Call, names: set[str]) -> bool:
-    name = _last_name(call.func)
-    function = call.func
+    name, function = called(call), call.func
     if (
         isinstance(function, ast.Attribute)
         and _is(function.value, names)
@@ -224,8 +221,7 @@ def _is(expression: ast.expr, names: set[str]) -> bool:
             expression.value, names
         )
     if isinstance(expression, ast.Call):
-        function = expression.func
-        name = _last_name(function)
+        name, function = called(expression), expression.func
         if isinstance(function, ast.Attribute) and name in _VIEWS:
             return _is(function.value, names)
         return name in _PASS_ON and any(_is(each, names) for each in expression.args)
@@ -261,12 +257,6 @@ def _parameters(
     for keyword in call.keywords:
         if keyword.arg is not None and _is(keyword.value, names):
             yield keyword.arg
-
-
-def _last_name(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _module(function: ast.expr) -> str:

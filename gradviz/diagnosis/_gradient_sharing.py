@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from gradviz.dependence.op_families import words
 from gradviz.program import History, Node, Value
 
-_SAME = frozenset(
-    [
-        "Alias",
-        "Clone",
-        "View",
-        "UnsafeView",
-        "Reshape",
-        "Squeeze",
-        "Unsqueeze",
-        "T",
-        "Transpose",
-        "Permute",
-    ]
+_SAME = words(
+    "Alias Clone View UnsafeView Reshape Squeeze Unsqueeze T Transpose Permute"
 )
 """Nodes that pass the memory of their gradient on to their only input."""
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from gradviz.dependence.learning import steps
 from gradviz.diagnosis._memory import numel, overlap
 from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._views import through
@@ -240,12 +241,8 @@ def _updates_weights(call: Call | None, write: Write | None) -> bool:
 
 def step_around(history: History, call: Call) -> OptimizerCall | None:
     """Return the optimizer step that a write was part of."""
-    around = [step for step in _steps(history) if step.site in call.frames]
+    around = [step for step in steps(history) if step.site in call.frames]
     return min(around, key=lambda step: abs(step.index - call.index), default=None)
-
-
-def _steps(history: History) -> list[OptimizerCall]:
-    return [each for each in history.of(OptimizerCall) if each.what == "step"]
 
 
 def _step_of(
@@ -259,7 +256,7 @@ def _step_of(
     if call is not None:
         return step_around(history, call)
     owners = {each.tensor for each in _tensors_of(history, value.storage)}
-    for step in _steps(history):
+    for step in steps(history):
         between = (node.call or -1) < step.index < backward.index
         if between and owners & {state.tensor for state in step.states}:
             return step

@@ -8,24 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from gradviz.dependence.op_families import words
 from gradviz.diagnosis._memory import overlap
 from gradviz.diagnosis._saved_writes import reached
 from gradviz.diagnosis._views import through
 from gradviz.program import Backward, Call, History, Node, Value
 
-EXPORTS = frozenset(
-    [
-        "numpy",
-        "__array__",
-        "from_numpy",
-        "as_tensor",
-        "asarray",
-        "frombuffer",
-        "__dlpack__",
-        "to_dlpack",
-        "from_dlpack",
-        "data_ptr",
-    ]
+EXPORTS = words(
+    "numpy __array__ from_numpy as_tensor asarray frombuffer __dlpack__ to_dlpack "
+    "from_dlpack data_ptr"
 )
 """Calls after which memory of a tensor is known outside the engine, too."""
 

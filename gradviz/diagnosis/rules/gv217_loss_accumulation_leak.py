@@ -44,6 +44,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gradviz.dependence.nesting import next_pass
+from gradviz.dependence.op_families import words
 from gradviz.diagnosis.decisions.sites import line_of, same_line
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import added_without_graph
@@ -67,19 +68,7 @@ from gradviz.program import Call, History, ModuleCall, RawSite, Value, following
 _TURNS = 8  # of a loop that is long: a few words are written with the graph of each
 _LONG = 40  # characters
 _MOST = 400  # runs of a line that are looked at, from the last
-_NUMBERS = frozenset(
-    [
-        "item",
-        "__float__",
-        "tolist",
-        "numpy",
-        "detach",
-        "__format__",
-        "__int__",
-        "cpu",
-        "data.get",
-    ]
-)
+_NUMBERS = words("item __float__ tolist numpy detach __format__ __int__ cpu data.get")
 
 
 @rule("GV217", "loss-accumulation-leak", "warning")
