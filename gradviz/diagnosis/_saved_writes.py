@@ -24,6 +24,7 @@ from gradviz.diagnosis._words import (
     place,
     tensor_words,
 )
+from gradviz.diagnosis.decisions.bindings import last_assigned
 from gradviz.diagnosis.decisions.decision import of_write
 from gradviz.diagnosis.edits.remedy import Remedy, first_of
 from gradviz.diagnosis.edits.writes import copied_first, out_of_place
@@ -77,6 +78,13 @@ class Overwrite:
         """Is the saved value the node's own result?"""
         named = _RESULT.fullmatch(self.slot) is not None
         return named or self.value.node == self.node.key
+
+    @property
+    def by(self) -> tuple[Call, Write]:
+        """The call that wrote first, of kinds for which one has to be seen."""
+        assert self.call is not None
+        assert self.write is not None
+        return self.call, self.write
 
 
 def overwrites(history: History) -> list[Overwrite]:
@@ -169,12 +177,8 @@ def _explained(
     writes = [each for each in writes if numel(each[1].value)] or writes
     call, write = writes[0] if writes else (None, None)
     step = _step_of(history, backward, node, value, call)
-    if step is not None:
-        site = step.site
-    elif call is not None:
-        site = call.site
-    else:
-        site = _accumulated(history, backward, node)
+    writer = step or call
+    site = writer.site if writer else _accumulated(history, backward, node)
     overwrite = Overwrite(
         kind="input",
         backward=backward,
@@ -201,7 +205,7 @@ def _kind(history: History, found: Overwrite) -> Kind:
         return "recurrent"
     if not overlap(found.write.value, found.value):
         return "disjoint"
-    written = written_tensor(found.call, found.write)
+    written = written_tensor(*found.by)
     if through(history, written, "detach") is not None:
         return "detached"
     return plain if _is_same(history, found, written) else "alias"
@@ -292,23 +296,16 @@ def _ran_before(history: History, found: Overwrite) -> bool:
 
 def _in_loop(history: History, found: Overwrite) -> bool:
     """Did a line write parts of this storage again and again, as others saved it?"""
-    assert found.call is not None
-    assert found.write is not None
-    storage = found.write.storage
-    alike = [
-        call
-        for call, _ in history.writes(storage, before=found.backward.index)
-        if call.site == found.call.site
-    ]
+    (first, write), end = found.by, found.backward.index
+    storage = write.storage
+    writers = [call for call, _ in history.writes(storage, before=end)]
+    alike = [call for call in writers if call.site == first.site]
     between = any(
         value.storage == storage and (node.call or -1) > alike[0].index
         for node, _, value, _ in _stale(history, found.backward)
     )
-    size = max(
-        (numel(each) for each in _tensors_of(history, storage)),
-        default=0,
-    )
-    return between and len(alike) > 1 and numel(found.write.value) < size
+    size = max(map(numel, _tensors_of(history, storage)), default=0)
+    return between and len(alike) > 1 and numel(write.value) < size
 
 
 Sentence = Callable[[History, Overwrite], str]
@@ -378,22 +375,12 @@ def written_at(history: History, found: Overwrite) -> RawSite | None:
 
 def _second_name(history: History, site: RawSite | None) -> RawSite | None:
     """Return the line that bound what ``+=`` writes to the value of another name."""
-    statement = history.places.statement(site)
     function = None if site is None else history.places.function(site[0])
-    match statement:
-        case ast.AugAssign(ast.Name(name)) if function is not None:
-            bound = [
-                each
-                for each in ast.walk(function)
-                if isinstance(each, ast.Assign)
-                and each.lineno < statement.lineno
-                and any(isinstance(t, ast.Name) and t.id == name for t in each.targets)
-            ]
-            last = max(bound, key=lambda each: each.lineno, default=None)
-            alias = last is not None and isinstance(last.value, ast.Name)
-            code = None if site is None else site[0]
-            if alias and last is not None and code is not None:
-                return history.places.at_line(code, last.lineno)
+    match history.places.statement(site):
+        case ast.AugAssign(ast.Name(name)) as statement if site and function:
+            last = last_assigned(ast.walk(function), name, statement.lineno)
+            if last is not None and isinstance(last.value, ast.Name):
+                return history.places.at_line(site[0], last.lineno)
         case _:
             pass
     return None

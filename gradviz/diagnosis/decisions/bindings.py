@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.diagnosis.decisions.frames import (
@@ -278,6 +278,20 @@ def _set_by(
             values = [_item(value, place) for place in range(len(target.elts))]
         for one, other in zip(target.elts, values, strict=True):
             yield from _set_by(statement, one, other, name)
+
+
+def last_assigned(
+    nodes: Iterable[ast.AST], name: str, before: int
+) -> ast.Assign | None:
+    """Return the last assignment to a name alone that stands before a line."""
+    found = [
+        each
+        for each in nodes
+        if isinstance(each, ast.Assign)
+        and each.lineno < before
+        and any(isinstance(to, ast.Name) and to.id == name for to in each.targets)
+    ]
+    return max(found, key=lambda each: each.lineno, default=None)
 
 
 def field(source: Source, of: ast.ClassDef, name: str) -> ast.expr | None:
