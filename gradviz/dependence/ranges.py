@@ -283,11 +283,6 @@ def _log(call: Call, operands: Operands) -> Range:
     return Range(-inf, 0.0) if high <= 1 else ANYTHING
 
 
-def _nll(call: Call, operands: Operands) -> Range:
-    del call
-    return -operands[0] if operands else ANYTHING
-
-
 def _bce(call: Call, operands: Operands) -> Range:
     """Return it as never negative where the targets are between 0 and 1."""
     del call
@@ -357,12 +352,11 @@ _OPS: dict[str, Callable[[Call, Operands], Range]] = {
         (_pow, "pow float_power"),
         (_sum, "sum nansum"),
         (_log, "log log2 log10"),
-        (_nll, "nll_loss nll_loss_nd"),
+        (_negated, "neg negative nll_loss nll_loss_nd"),
         (_bce, "binary_cross_entropy binary_cross_entropy_with_logits"),
         (_clamp, "clamp clip hardtanh"),
         (_abs, "abs absolute"),
         (_relu, "relu threshold"),
-        (_negated, "neg negative"),
         (_sign_kept, "dropout dropout1d dropout2d feature_dropout sqrt"),
         (_lesser, "minimum"),
         (_greater, "maximum"),

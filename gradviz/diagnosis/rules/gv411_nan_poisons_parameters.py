@@ -28,7 +28,7 @@ from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program import History, OptimizerCall, Value
+from gradviz.program import History, Value
 
 _LOADED = "Clean or drop the row where the data is loaded."
 _REWRITTEN = (
@@ -113,9 +113,5 @@ def _step(history: History, birth: Birth) -> str:
     event = birth.poisoned
     if event is None:
         return ""
-    steps = [
-        each.index
-        for each in history.of(OptimizerCall)
-        if each.what == "step" and each.optimizer == event.optimizer
-    ]
-    return f"It came in with step {steps.index(event.index) + 1} of {len(steps)}."
+    steps = learning.steps_of(history)[event.optimizer]
+    return f"It came in with step {steps.index(event) + 1} of {len(steps)}."
