@@ -20,6 +20,7 @@ from gradviz.dependence.flow import (
     is_new,
     name_of,
 )
+from gradviz.dependence.lineage import reached
 from gradviz.dependence.numbers import (
     TRIVIAL,
     carried_in,
@@ -299,13 +300,9 @@ class Builder:
             places = self.history.places
             around = places.function(entry[0]) or places.tree(entry[0].co_filename)
             given = _assignments(around)
-            waiting = [each.id for each in _loads(places.statement(entry))]
-            known = self._names[entry] = set[str]()
-            while waiting:
-                name = waiting.pop()
-                if name not in known:
-                    known.add(name)
-                    waiting += given.get(name, ())
+            read = [each.id for each in _loads(places.statement(entry))]
+            known = {*reached(read, lambda name: given.get(name, ()))}
+            self._names[entry] = known
         return known
 
     def _python(self) -> _Sources:

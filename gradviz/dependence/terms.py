@@ -77,9 +77,7 @@ class Account:
 
     @cached_property
     def _reach(self) -> Reach:
-        starts = {
-            root.node: -1 for root in self.backward.roots if root.node is not None
-        }
+        starts = self.backward.root_nodes
         return Reach(self.history, self.backward, starts, self._by_line)
 
     @cached_property

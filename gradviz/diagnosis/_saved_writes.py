@@ -145,8 +145,7 @@ def reached(history: History, backward: Backward) -> list[Node]:
     if backward.nodes:
         keys: Iterable[int] = backward.nodes
         return [node for key in keys if (node := history.node(key)) is not None]
-    roots = [root.node for root in backward.roots if root.node is not None]
-    return list(history.reach(roots).values())
+    return list(history.reach(backward.root_nodes).values())
 
 
 def guarded_writes(

@@ -34,6 +34,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence.lineage import reached
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.writes import updated_in_place
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -74,18 +75,15 @@ def _first_bound(
     history: History, found: NoneRead, name: str
 ) -> tuple[Node, RawSite | None]:
     """Return where the name left the leaf first: an update may take several lines."""
+
+    def below(node: Node) -> list[Node | None]:
+        return [history.node(edge[0]) for edge in node.next if edge is not None]
+
     first = found.node, found.made
-    waiting, seen = [found.node], set[int]()
-    while waiting and len(seen) < _MOST:
-        node = waiting.pop()
-        if node.key in seen:
-            continue
-        seen.add(node.key)
+    for node in reached([found.node], below, _MOST):
         older = node.key < first[0].key
         if older and rebound(history, node.site) == name:
             first = node, node.site
-        below = (history.node(edge[0]) for edge in node.next if edge is not None)
-        waiting += [each for each in below if each is not None]
     return first
 
 
