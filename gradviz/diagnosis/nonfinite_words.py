@@ -248,10 +248,3 @@ def _number(value: float) -> str:
     text = f"{value:g}"
     is_rounded_off = float(text) != value and "." not in text and "e" not in text
     return f"{value:.9g}" if is_rounded_off else text
-
-
-def source_of(history: History, birth: Birth) -> str:
-    """Return the expression of the birth in backticks, with its line."""
-    text = history.text(birth.site)
-    where = history.line(birth.site)
-    return f"`{text}` ({where})" if text else where

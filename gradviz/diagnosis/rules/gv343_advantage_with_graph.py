@@ -122,8 +122,8 @@ def _hit(
     place = None if made is None else made.site
     where, other = (place, call.site) if place and alone else (call.site, place)
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) weighs the log "
-        f"probability of a draw with {name}, which has a graph: this term moves "
+        f"{history.quoted(call.site)} weighs the log probability of a draw with "
+        f"{name}, which has a graph: this term moves "
         f"{learning.listed(history, taught)} too, against the term that is to train "
         f"{learning.plural(len(taught), 'it', 'them')}.",
         where,

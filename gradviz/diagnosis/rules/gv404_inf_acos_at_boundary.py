@@ -29,7 +29,7 @@ from gradviz.program import History
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the inverse functions at or beyond the edge of their domain."""
     extent = words.operands(history, birth.call)
-    where = words.source_of(history, birth)
+    where = history.quoted(birth.site)
     edge = edge_of(dtype_of(birth.call))
     op = plain(birth.call.op) if birth.call is not None else "the function"
     if birth.node is not None:

@@ -41,7 +41,7 @@ _POSITIVE = (
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the logarithms of zero."""
     extent = words.operands(history, birth.call)
-    where = words.source_of(history, birth)
+    where = history.quoted(birth.site)
     lowest = lowest_of(birth.call) if birth.call is not None else None
     sign, fix = "0", _TOGETHER
     if lowest is not None and lowest < -1e-30:

@@ -50,8 +50,8 @@ def check(history: History) -> Iterator[Hit]:
             yield _masked(history, birth, name)
             continue
         put = (
-            f"{words.source_of(history, birth)} put {words.kind_of(birth)} into the "
-            f"data: {name} has it{words.place(birth)}."
+            f"{history.quoted(birth.site)} put {words.kind_of(birth)} into the data: "
+            f"{name} has it{words.place(birth)}."
         )
         told = put, _maker(history, birth), _step(history, birth)
         fix = _REWRITTEN if _is_lost(birth) else _LOADED
@@ -90,7 +90,7 @@ def _written(history: History, birth: Birth, weight: Value) -> Hit:
     return words.hit(
         history,
         birth,
-        f"{words.source_of(history, birth)} wrote {words.kind_of(birth)} into "
+        f"{history.quoted(birth.site)} wrote {words.kind_of(birth)} into "
         f"{name}{words.place(birth)}: a weight, not data. No op made it.",
         "Write finite values: look at what this line computes them from.",
     )
@@ -101,7 +101,7 @@ def _masked(history: History, birth: Birth, name: str) -> Hit:
     return words.hit(
         history,
         birth,
-        f"{words.source_of(history, birth)} wrote {words.kind_of(birth)} into "
+        f"{history.quoted(birth.site)} wrote {words.kind_of(birth)} into "
         f"{name}{words.place(birth)}.",
         "Let no target point at a masked element, and leave each row one that is not "
         "masked; or write a large finite number instead, such as -1e4.",

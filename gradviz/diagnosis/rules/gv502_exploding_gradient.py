@@ -75,9 +75,9 @@ def check(history: History) -> Iterator[Hit]:
         yield words.hit(
             history,
             birth,
-            f"{words.source_of(history, birth)} {passed} Inf: its values had grown "
-            f"with every repetition until they overflowed"
-            f"{_extent(words.operands(history, birth.call))}.",
+            f"{history.quoted(birth.site)} {passed} Inf: its values had grown with "
+            "every repetition until they "
+            f"overflowed{_extent(words.operands(history, birth.call))}.",
             _FIX,
         )
 
