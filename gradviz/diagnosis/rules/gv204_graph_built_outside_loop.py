@@ -107,7 +107,7 @@ def _refused(history: History) -> Iterator[Hit]:
             related=(
                 *one_of,
                 Related("ran a second time", found.second.site),
-                *([Related("computed once", made)] if asks else []),
+                Related("computed once", made if asks else None),
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(built.key, found.freed.key),

@@ -106,7 +106,7 @@ def check(history: History) -> Iterator[Hit]:
             "out.detach().",
             related=(
                 Related("made here", made[-1].site),
-                *([Related("kept here", kept[0])] if kept else []),
+                Related("kept here", kept and kept[0]),
             ),
             nodes=tuple(call.nodes[-1] for call in made if call.nodes),
             edit=under_no_grad(site),
