@@ -21,6 +21,7 @@ from gradviz.dependence.flow import (
     name_of,
 )
 from gradviz.dependence.lineage import reached
+from gradviz.dependence.nesting import is_part
 from gradviz.dependence.numbers import (
     TRIVIAL,
     carried_in,
@@ -106,18 +107,11 @@ class Builder:
         """Return the graph of the run."""
         for event in self.history.events:
             if isinstance(event, Call):
-                if not self._is_inside(event):
+                if not is_part(self.history, event):
                     self._call(event)
             elif isinstance(event, Backward):
                 self._pass(event)
         return self.columns
-
-    def _is_inside(self, call: Call) -> bool:
-        """Return whether another event answers for a call: a Function, a pass."""
-        around = self.history.at(call.within)
-        if isinstance(around, Call):
-            return "checkpoint" not in around.op.lower()
-        return isinstance(around, Backward)
 
     # ---- vertices -----------------------------------------------------------------
 
