@@ -226,6 +226,12 @@ def operands(history: History, call: Call | None) -> str:
     return "; ".join(dict.fromkeys(parts))
 
 
+def between(history: History, call: Call | None) -> str:
+    """Return the same in brackets, with a space before them; "" where not known."""
+    extent = operands(history, call)
+    return f" ({extent})" if extent else ""
+
+
 def _operand(number: int, count: int) -> str:
     """Return what to call an operand without a name."""
     ordinals = ("first", "second", "third")

@@ -70,10 +70,9 @@ def _message(history: History, birth: Birth) -> str:
             f"{birth.node.name} of {where} made {words.kind_of(birth)} of finite "
             f"gradients{words.place(birth)}."
         )
-    extent = words.operands(history, birth.call)
     return (
         f"{where} made {words.kind_of(birth)} of finite operands{words.place(birth)}"
-        f"{f' ({extent})' if extent else ''}."
+        f"{words.between(history, birth.call)}."
     )
 
 

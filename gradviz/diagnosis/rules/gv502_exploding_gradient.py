@@ -77,7 +77,7 @@ def check(history: History) -> Iterator[Hit]:
             birth,
             f"{history.quoted(birth.site)} {passed} Inf: its values had grown with "
             "every repetition until they "
-            f"overflowed{_extent(words.operands(history, birth.call))}.",
+            f"overflowed{words.between(history, birth.call)}.",
             _FIX,
         )
 
@@ -90,10 +90,6 @@ def _explodes(history: History, chain: Chain) -> bool:
     """
     both = min(chain.ratio, chain.forward_ratio(history))
     return chain.ratio > _RATIO or both > _BOTH
-
-
-def _extent(text: str) -> str:
-    return f" ({text})" if text else ""
 
 
 def _hit(history: History, chain: Chain) -> Hit:
