@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradviz.dependence.op_families import words
-from gradviz.diagnosis.edits.syntax import called
+from gradviz.diagnosis.edits.syntax import called, calls_in
 
 _VIEWS = words("reshape ravel view transpose swapaxes squeeze detach numpy")
 """Methods whose result is (mostly) the same memory."""
@@ -145,22 +145,14 @@ def _own_names(function: ast.FunctionDef) -> set[str]:
     }
 
 
-def _heads(statement: ast.stmt) -> list[ast.AST]:
-    """Return the parts of a statement that are not statements of their own."""
-    return [each for each in ast.iter_child_nodes(statement) if not _is_body(each)]
-
-
 def _is_body(node: ast.AST) -> bool:
     return isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case)
 
 
 def _calls(statement: ast.stmt) -> list[ast.Call]:
-    return [
-        each
-        for head in _heads(statement)
-        for each in ast.walk(head)
-        if isinstance(each, ast.Call)
-    ]
+    """Return the calls of a statement, but for those of statements inside it."""
+    heads = (e for e in ast.iter_child_nodes(statement) if not _is_body(e))
+    return [call for head in heads for call in calls_in(head)]
 
 
 def _written(statement: ast.stmt, names: set[str]) -> bool:

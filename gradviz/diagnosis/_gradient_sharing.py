@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from gradviz.dependence.learning import once
 from gradviz.dependence.lineage import reached
 from gradviz.dependence.op_families import words
 from gradviz.program import History, Node, Value
@@ -17,12 +18,9 @@ _SAME = words(
 Edge = tuple[int, int]
 
 
+@once
 def consumers(history: History) -> dict[Edge, list[tuple[Node, int]]]:
     """Return, per output of a node, the inputs of other nodes that it went to."""
-    return history.once(_consumers)
-
-
-def _consumers(history: History) -> dict[Edge, list[tuple[Node, int]]]:
     found: dict[Edge, list[tuple[Node, int]]] = defaultdict(list)
     for node in history.program.nodes.values():
         for place, edge in enumerate(node.next):

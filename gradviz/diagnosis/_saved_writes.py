@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gradviz.dependence.learning import steps
+from gradviz.dependence.learning import once, steps
 from gradviz.diagnosis._memory import numel, overlap
 from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._views import through
@@ -43,15 +43,9 @@ from gradviz.program import (
 MODIFIED = "modified by an inplace operation"
 
 Kind = Literal[
-    "output",
-    "input",
-    "disjoint",
-    "recurrent",
-    "alias",
-    "detached",
-    "step",
+    "output", "input", "disjoint", "recurrent", "alias", "detached", "step",
     "stale weights",
-]
+]  # fmt: skip
 
 _RESULT = re.compile(r"(_saved_)?(result|output)\d*")
 _EXPECTED = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -87,12 +81,9 @@ class Overwrite:
         return self.call, self.write
 
 
+@once
 def overwrites(history: History) -> list[Overwrite]:
     """Return one overwrite per backward pass that refused to run."""
-    return history.once(_find)
-
-
-def _find(history: History) -> list[Overwrite]:
     found: list[Overwrite] = []
     for backward in history.backwards:
         if backward.error is None or MODIFIED not in backward.error:

@@ -40,6 +40,7 @@ from gradviz.diagnosis.edits.writes import updated_in_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import NoneRead, none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import failed_backwards, rebound
+from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program import Backward, Call, History, Node, RawSite
 
 _MOST = 64  # nodes of an update
@@ -134,9 +135,7 @@ def _read_its_gradient(history: History, update: Call) -> bool:
             return False
         if not same_line(call.site, update.site):
             continue
-        for value in call.inputs:
-            if value.is_leaf and value.requires_grad:
-                uses = history.uses(value.tensor)
-                if any(each.op == "grad.get" for each in uses):
-                    return True
+        leaves = {v.tensor for v in call.inputs if v.is_leaf and v.requires_grad}
+        if leaves & read_gradients(history):
+            return True
     return False
