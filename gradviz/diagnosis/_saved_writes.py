@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from gradviz.dependence.learning import once, steps
 from gradviz.diagnosis._memory import numel, overlap
@@ -46,6 +46,9 @@ Kind = Literal[
     "output", "input", "disjoint", "recurrent", "alias", "detached", "step",
     "stale weights",
 ]  # fmt: skip
+
+_Stale: TypeAlias = tuple[Node, str, Value, int]
+"""What a node saved and somebody wrote: node, slot, value, and its version by now."""
 
 _RESULT = re.compile(r"(_saved_)?(result|output)\d*")
 _EXPECTED = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -90,22 +93,20 @@ def overwrites(history: History) -> list[Overwrite]:
             continue
         stale = _blamed(history, backward)
         if stale is not None:
-            found.append(_explained(history, backward, *stale))
+            found.append(_explained(history, backward, stale))
     return found
 
 
 # ---- which saved value --------------------------------------------------------------
 
 
-def _blamed(
-    history: History, backward: Backward
-) -> tuple[Node, str, Value, int] | None:
-    """Return the saved value that the error is about: node, slot, value, version."""
+def _blamed(history: History, backward: Backward) -> _Stale | None:
+    """Return the saved value that the error is about."""
     candidates = list(_stale(history, backward))
     text = _EXPECTED.search(backward.error or "")
     told = (int(text[1]), int(text[2])) if text else None
 
-    def fits(candidate: tuple[Node, str, Value, int]) -> tuple[bool, bool]:
+    def fits(candidate: _Stale) -> tuple[bool, bool]:
         node, _, value, now = candidate
         return (
             node.key != backward.error_node,
@@ -115,9 +116,7 @@ def _blamed(
     return min(candidates, key=fits, default=None)
 
 
-def _stale(
-    history: History, backward: Backward
-) -> Iterator[tuple[Node, str, Value, int]]:
+def _stale(history: History, backward: Backward) -> Iterator[_Stale]:
     for each in backward.stale:
         node = history.node(each.node)
         if not each.silent and node is not None:
@@ -155,14 +154,8 @@ def guarded_writes(
 # ---- who wrote it, and what kind of mistake that is ---------------------------------
 
 
-def _explained(
-    history: History,
-    backward: Backward,
-    node: Node,
-    slot: str,
-    value: Value,
-    version_now: int,
-) -> Overwrite:
+def _explained(history: History, backward: Backward, stale: _Stale) -> Overwrite:
+    node, slot, value, version_now = stale
     writes = guarded_writes(history, value, backward.index)
     writes = [each for each in writes if numel(each[1].value)] or writes
     call, write = writes[0] if writes else (None, None)
