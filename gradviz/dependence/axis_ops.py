@@ -222,16 +222,19 @@ def _pieces(call: Call, get: Get) -> Result:
     start, found = 0, list[Dims | None]()
     for made in call.outputs:
         size = made.shape[place] if place < len(made.shape) else 0
-        dim = dims[place]
-        if len(dim) == 1 and size != dim[0].size:
-            stop = start + size
-            whole = stop if stop < dim[0].size else None
-            dim = () if size == 1 else (
-                dim[0].moved(Move("slice", (start, whole, None), call), size),
-            )  # fmt: skip
+        dim = _ranged(dims[place], start, size, call)
         start += size
         found.append((*dims[:place], dim, *dims[place + 1 :]))
     return found
+
+
+def _ranged(dim: Dim, start: int, size: int, call: Call) -> Dim:
+    """Return a part of a dimension that begins at a place and has this size."""
+    if len(dim) != 1 or size == dim[0].size:
+        return dim
+    stop = start + size
+    move = Move("slice", (start, stop if stop < dim[0].size else None, None), call)
+    return () if size == 1 else (dim[0].moved(move, size),)
 
 
 def _narrowed(call: Call, get: Get) -> Result:
@@ -240,11 +243,7 @@ def _narrowed(call: Call, get: Get) -> Result:
     if len(given) != 3 or not -len(dims) <= given[0] < len(dims):
         return None
     place, start, size = given[0] % len(dims), given[1], given[2]
-    dim = dims[place]
-    if len(dim) == 1 and dim[0].size != size:
-        stop = start + size
-        move = Move("slice", (start, stop if stop < dim[0].size else None, None), call)
-        dim = () if size == 1 else (dim[0].moved(move, size),)
+    dim = _ranged(dims[place], start, size, call)
     return [(*dims[:place], dim, *dims[place + 1 :])]
 
 
