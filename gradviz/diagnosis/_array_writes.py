@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradviz.dependence.op_families import words
-from gradviz.diagnosis.edits.syntax import called, calls_in
+from gradviz.diagnosis.decisions.frames import parameters
+from gradviz.diagnosis.edits.syntax import called, calls_in, dotted
 
 _VIEWS = words("reshape ravel view transpose swapaxes squeeze detach numpy")
 """Methods whose result is (mostly) the same memory."""
@@ -157,17 +158,12 @@ def _calls(statement: ast.stmt) -> list[ast.Call]:
 
 def _written(statement: ast.stmt, names: set[str]) -> bool:
     if isinstance(statement, ast.Assign | ast.AugAssign):
-        targets = (
-            statement.targets
-            if isinstance(statement, ast.Assign)
-            else [statement.target]
-        )
-        for target in targets:
+        anew = isinstance(statement, ast.Assign)
+        for target in statement.targets if anew else [statement.target]:
             parts = target.elts if isinstance(target, ast.Tuple) else [target]
-            for part in parts:
-                item = isinstance(part, ast.Subscript)
-                if (item or isinstance(statement, ast.AugAssign)) and _is(part, names):
-                    return True
+            written = [e for e in parts if not anew or isinstance(e, ast.Subscript)]
+            if any(_is(each, names) for each in written):
+                return True
     return any(_call_writes(call, names) for call in _calls(statement))
 
 
@@ -181,7 +177,7 @@ def _call_writes(call: ast.Call, names: set[str]) -> bool:
         return True
     if name in _FIRST and call.args and _is(call.args[0], names):
         return True
-    if len(call.args) >= 2 and _module(function) in ("np", "numpy"):
+    if len(call.args) >= 2 and dotted(function) in (f"np.{name}", f"numpy.{name}"):
         last = call.args[-1]  # np.multiply(a, 2, a): the third argument is out
         if len(call.args) == 3 and isinstance(last, ast.Name) and _is(last, names):
             return name not in ("where", "clip")
@@ -238,20 +234,12 @@ def _root(expression: ast.expr) -> ast.expr:
 def _parameters(
     function: ast.FunctionDef, call: ast.Call, names: set[str]
 ) -> Iterator[str]:
-    parameters = [
-        each.arg for each in (*function.args.posonlyargs, *function.args.args)
-    ]
-    if parameters[:1] == ["self"] and isinstance(call.func, ast.Attribute):
-        parameters = parameters[1:]
-    for argument, parameter in zip(call.args, parameters, strict=False):
+    own = parameters(function)
+    if own[:1] == ["self"] and isinstance(call.func, ast.Attribute):
+        own = own[1:]
+    for argument, parameter in zip(call.args, own, strict=False):
         if _is(argument, names):
             yield parameter
     for keyword in call.keywords:
         if keyword.arg is not None and _is(keyword.value, names):
             yield keyword.arg
-
-
-def _module(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-        return function.value.id
-    return ""
