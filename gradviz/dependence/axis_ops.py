@@ -14,7 +14,7 @@ from gradviz.program import Call, Value
 Get: TypeAlias = Callable[[Value], Dims]
 Result: TypeAlias = Sequence[Dims | None] | None
 Rule: TypeAlias = Callable[[Call, Get], Result]
-"""The dimensions of each result; None: not known."""
+"""The dimensions of each result, of calls that have operands; None: not known."""
 
 REDUCTIONS = words(
     "sum mean max min amax amin std var logsumexp argmax argmin any all prod norm "
@@ -98,8 +98,7 @@ def _without(call: Call, get: Get) -> Result:
     if gone is None:
         return None
     dims = get(call.inputs[0])
-    shape = call.outputs[0].shape if call.outputs else ()
-    if len(shape) == len(dims):
+    if len(call.outputs[0].shape) == len(dims):
         kept: Dims = tuple([() if i in gone else dim for i, dim in enumerate(dims)])
     else:
         kept = tuple([dim for i, dim in enumerate(dims) if i not in gone])
@@ -132,10 +131,8 @@ def _fresh(call: Call, size: int) -> Dim:
 
 def _linear(call: Call, get: Get) -> Result:
     """Features in, features out: the last dimension is made anew."""
-    if not call.outputs or not call.outputs[0].shape:
-        return None
     data = data_of(call)
-    if data is None:
+    if data is None or not call.outputs[0].shape:
         return None
     return [(*get(data)[:-1], _fresh(call, call.outputs[0].shape[-1]))]
 
@@ -147,7 +144,7 @@ def data_of(call: Call) -> Value | None:
 
 
 def _matmul(call: Call, get: Get) -> Result:
-    if len(call.inputs) < 2 or not call.outputs:
+    if len(call.inputs) < 2:
         return None
     left, right = call.inputs[-2:]
     if call.op == "__rmatmul__":
@@ -176,7 +173,7 @@ def _broadcast(one: Dims, other: Dims) -> Dims:
 def _windows(call: Call, get: Get) -> Result:
     """Convolution and pooling: places stay in order, channels are made anew."""
     data = data_of(call)
-    if data is None or not call.outputs:
+    if data is None:
         return None
     dims, made = get(data), call.outputs[0]
     digits = [each for each in call.op if each.isdigit()]
@@ -202,7 +199,7 @@ def _window(dim: Dim, size: int, call: Call) -> Dim:
 
 def _embedding(call: Call, get: Get) -> Result:
     indices = next((each for each in call.inputs if "int" in each.dtype), None)
-    if indices is None or not call.outputs:
+    if indices is None:
         return None
     made, rows = call.outputs[0], get(indices)
     if plain(call.op) == "embedding_bag":  # a bag is a row, or a range of a vector
@@ -244,16 +241,19 @@ def _pieces(call: Call, get: Get) -> Result:
     start, found = 0, list[Dims | None]()
     for made in call.outputs:
         size = made.shape[place] if place < len(made.shape) else 0
-        dim = dims[place]
-        if len(dim) == 1 and size != dim[0].size:
-            stop = start + size
-            whole = stop if stop < dim[0].size else None
-            dim = () if size == 1 else (
-                dim[0].moved(Move("slice", (start, whole, None), call), size),
-            )  # fmt: skip
+        dim = _ranged(dims[place], start, size, call)
         start += size
         found.append((*dims[:place], dim, *dims[place + 1 :]))
     return found
+
+
+def _ranged(dim: Dim, start: int, size: int, call: Call) -> Dim:
+    """Return a part of a dimension that begins at a place and has this size."""
+    if len(dim) != 1 or size == dim[0].size:
+        return dim
+    stop = start + size
+    move = Move("slice", (start, stop if stop < dim[0].size else None, None), call)
+    return () if size == 1 else (dim[0].moved(move, size),)
 
 
 def _narrowed(call: Call, get: Get) -> Result:
@@ -262,11 +262,7 @@ def _narrowed(call: Call, get: Get) -> Result:
     if len(given) != 3 or not -len(dims) <= given[0] < len(dims):
         return None
     place, start, size = given[0] % len(dims), given[1], given[2]
-    dim = dims[place]
-    if len(dim) == 1 and dim[0].size != size:
-        stop = start + size
-        move = Move("slice", (start, stop if stop < dim[0].size else None, None), call)
-        dim = () if size == 1 else (dim[0].moved(move, size),)
+    dim = _ranged(dims[place], start, size, call)
     return [(*dims[:place], dim, *dims[place + 1 :])]
 
 
@@ -275,8 +271,6 @@ def _catted(call: Call, get: Get) -> Result:
     given = call.keywords.get("dim", call.keywords.get("axis"))
     rest = [each for each in call.arguments[1:] if type(each) is int]
     place = given if type(given) is int else rest[0] if rest else 0
-    if not call.inputs or not call.outputs:
-        return None
     parts = [get(each) for each in call.inputs[:16]]
     rank = len(call.outputs[0].shape)
     parts = [each for each in parts if len(each) == rank]
@@ -292,15 +286,11 @@ def _catted(call: Call, get: Get) -> Result:
 
 
 def _one_hot(call: Call, get: Get) -> Result:
-    if not call.outputs:
-        return None
     return [(*get(call.inputs[0]), _fresh(call, call.outputs[0].shape[-1]))]
 
 
 def _expanded(call: Call, get: Get) -> Result:
     """Repeated elements are an axis that came with nothing."""
-    if not call.outputs:
-        return None
     dims, shape = get(call.inputs[0]), call.outputs[0].shape
     lead = len(shape) - len(dims)
     if lead < 0:
@@ -315,11 +305,7 @@ def _gather(call: Call, get: Get) -> Result:
     """One element for each of an index: the places are the operand's, but for one."""
     place = call.keywords.get("dim", call.arguments[1] if call.arguments[1:] else None)
     dims = get(call.inputs[0])
-    if (
-        type(place) is not int
-        or not call.outputs
-        or not -len(dims) <= place < len(dims)
-    ):
+    if type(place) is not int or not -len(dims) <= place < len(dims):
         return None
     shape = call.outputs[0].shape
     out = list(dims)
@@ -345,14 +331,13 @@ def _einsum(call: Call, get: Get) -> Result:
             continue
         for letter, dim in zip(operand, get(value), strict=True):
             known[letter] = joined(known.get(letter, ()), dim)
-    shape = call.outputs[0].shape if call.outputs else ()
-    sizes = zip(spelt[1], shape, strict=False)
+    sizes = zip(spelt[1], call.outputs[0].shape, strict=False)
     return [tuple([known.get(letter) or _fresh(call, size) for letter, size in sizes])]
 
 
 def _tensordot(call: Call, get: Get) -> Result:
     """What is not summed of the first operand stays; weights make the rest anew."""
-    if len(call.inputs) != 2 or not call.outputs:
+    if len(call.inputs) != 2:
         return None
     dims, shape = get(call.inputs[0]), call.outputs[0].shape
     given = call.keywords.get("dims", (*call.arguments[2:3], 2)[0])
@@ -369,8 +354,6 @@ def _tensordot(call: Call, get: Get) -> Result:
 
 
 def _padded(call: Call, get: Get) -> Result:
-    if not call.outputs:
-        return None
     dims, shape = get(call.inputs[0]), call.outputs[0].shape
     if len(dims) != len(shape):
         return None

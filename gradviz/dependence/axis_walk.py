@@ -25,6 +25,7 @@ from gradviz.dependence.axis_padding import Filling
 from gradviz.dependence.axis_samples import Loaders
 from gradviz.dependence.axis_views import Mix, mixed_in, reshaped, taken_again
 from gradviz.dependence.flow import dimension, words
+from gradviz.dependence.nesting import is_part
 from gradviz.dependence.op_families import (
     CLASS_LOSSES,
     LOSSES,
@@ -32,7 +33,7 @@ from gradviz.dependence.op_families import (
     RESHAPES,
     plain,
 )
-from gradviz.program import Backward, Call, Event, History, ModuleCall, Value
+from gradviz.program import Backward, Call, History, ModuleCall, Value
 
 MOST_CALLS = 20_000
 """Calls that are followed until the first pass is over."""
@@ -99,7 +100,7 @@ class _Walk:
 
     def call(self, call: Call) -> None:
         """Follow the axes of one call."""
-        if call.error is not None or self._is_inside(call):
+        if call.error is not None or is_part(self.history, call):
             return
         name = plain(call.op)
         layer = self._layers.get(call.module) if call.module is not None else None
@@ -120,12 +121,6 @@ class _Walk:
         self._carry(call)
         if name in _PLACED:
             self._used(call, name)
-
-    def _is_inside(self, call: Call) -> bool:
-        around: Event | None = self.history.at(call.within)
-        if isinstance(around, Call):
-            return "checkpoint" not in around.op.lower()
-        return isinstance(around, Backward)
 
     def get(self, value: Value) -> Dims:
         """Return the dimensions of a tensor as a call reads it."""

@@ -20,6 +20,8 @@ from gradviz.dependence.flow import (
     is_new,
     name_of,
 )
+from gradviz.dependence.lineage import reached
+from gradviz.dependence.nesting import is_part
 from gradviz.dependence.numbers import (
     TRIVIAL,
     carried_in,
@@ -27,6 +29,7 @@ from gradviz.dependence.numbers import (
     is_foreign,
     numbers_in,
 )
+from gradviz.dependence.op_families import words
 from gradviz.program import Backward, Call, Event, History, RawSite, Value
 
 
@@ -45,28 +48,10 @@ class Kind(IntEnum):
 SURE = Kind.GRADIENT | Kind.CUT | Kind.VALUE | Kind.ALIAS
 """What influences without doubt, and within one step of a training."""
 
-_OVERWRITING = frozenset(
-    [
-        "copy_",
-        "zero_",
-        "fill_",
-        "normal_",
-        "uniform_",
-        "set_",
-        "bernoulli_",
-        "random_",
-        "kaiming_uniform_",
-        "kaiming_normal_",
-        "xavier_uniform_",
-        "xavier_normal_",
-        "trunc_normal_",
-        "orthogonal_",
-        "ones_",
-        "zeros_",
-        "constant_",
-        "eye_",
-        "data.set",
-    ]
+_OVERWRITING = words(
+    "copy_ zero_ fill_ normal_ uniform_ set_ bernoulli_ random_ kaiming_uniform_ "
+    "kaiming_normal_ xavier_uniform_ xavier_normal_ trunc_normal_ orthogonal_ ones_ "
+    "zeros_ constant_ eye_ data.set"
 )
 
 _NEAR = 32  # exports that are asked whether they went into a new tensor
@@ -122,18 +107,11 @@ class Builder:
         """Return the graph of the run."""
         for event in self.history.events:
             if isinstance(event, Call):
-                if not self._is_inside(event):
+                if not is_part(self.history, event):
                     self._call(event)
             elif isinstance(event, Backward):
                 self._pass(event)
         return self.columns
-
-    def _is_inside(self, call: Call) -> bool:
-        """Return whether another event answers for a call: a Function, a pass."""
-        around = self.history.at(call.within)
-        if isinstance(around, Call):
-            return "checkpoint" not in around.op.lower()
-        return isinstance(around, Backward)
 
     # ---- vertices -----------------------------------------------------------------
 
@@ -316,13 +294,9 @@ class Builder:
             places = self.history.places
             around = places.function(entry[0]) or places.tree(entry[0].co_filename)
             given = _assignments(around)
-            waiting = [each.id for each in _loads(places.statement(entry))]
-            known = self._names[entry] = set[str]()
-            while waiting:
-                name = waiting.pop()
-                if name not in known:
-                    known.add(name)
-                    waiting += given.get(name, ())
+            read = [each.id for each in _loads(places.statement(entry))]
+            known = {*reached(read, lambda name: given.get(name, ()))}
+            self._names[entry] = known
         return known
 
     def _python(self) -> _Sources:

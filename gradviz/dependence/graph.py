@@ -338,15 +338,6 @@ class Dependence:
 
     # ---- numbers and ends -----------------------------------------------------------
 
-    def made_from(self, number: Call) -> list[Value]:
-        """Return the tensors that a number came from: leaves, and what had no maker."""
-        behind = self.behind(self.made_by(number), SURE | Kind.GUESS)
-        return [
-            value
-            for each in sorted(behind)
-            if self.maker(each) is None and (value := self.value(each)) is not None
-        ]
-
     def ends(self, start: Iterable[int]) -> list[int]:
         """Return what some vertices led to and nobody read any more, in order."""
         reached = self.ahead(start, SURE | Kind.GUESS)
@@ -359,16 +350,6 @@ class Dependence:
         for each in columns.roots.values():
             read.update(each)
         return set(range(len(self))) - read
-
-    def dropped(self) -> list[Value]:
-        """Return the results with a graph that no pass began at and nobody read."""
-        return [
-            value
-            for each in sorted(self._unread)
-            if (value := self.value(each)) is not None
-            and value.requires_grad
-            and not value.is_leaf
-        ]
 
     def holders(self, value: Value) -> list[str]:
         """Return what keeps a tensor or its memory alive at the end of the run."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import wraps
 from typing import TypeVar
 
+from gradviz.dependence.lineage import reached
 from gradviz.dependence.op_families import plain
 from gradviz.program import (
     Call,
@@ -287,12 +288,9 @@ def nearest(
 
 def all_parameters(history: History, module: Module) -> set[int]:
     """Return the parameters of a module and of all inside it."""
-    modules, met = [module], {module.key}
-    for each in modules:  # one may hold another that holds it
-        inner = set(each.children.values()) - met
-        modules += filter(None, map(history.program.modules.get, inner))
-        met |= inner
-    return {key for each in modules for key in each.parameters.values()}
+    known = history.program.modules
+    inside = reached([module], lambda each: map(known.get, each.children.values()))
+    return {key for each in inside for key in each.parameters.values()}
 
 
 def outermost(history: History) -> list[Module]:

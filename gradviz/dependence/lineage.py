@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TypeVar
 
 from gradviz.dependence.op_families import MOVES, PICKS, plain
 from gradviz.program import Call, History, Value
 
+T = TypeVar("T")
+
 _FAR = 60  # tensors that are followed on
+
+
+def reached(
+    start: Iterable[T | None],
+    onward: Callable[[T], Iterable[T | None]],
+    most: int | None = None,
+) -> Iterator[T]:
+    """Yield some things and all that they lead to, each once, the last found first.
+
+    What is None leads nowhere. With ``most``, no more than so many.
+    """
+    waiting, met = list(start), set[T]()
+    while waiting and (most is None or len(met) < most):
+        each = waiting.pop()
+        if each is not None and each not in met:
+            met.add(each)
+            yield each
+            waiting += onward(each)
 
 
 def behind(history: History, value: Value, before: int | None = None) -> Iterator[Call]:

@@ -47,6 +47,14 @@ def within(history: History) -> dict[int, list[Call]]:
     return found
 
 
+def is_part(history: History, call: Call) -> bool:
+    """Tell whether another event answers for a call: a Function, a pass."""
+    around = history.at(call.within)
+    if isinstance(around, Call):
+        return "checkpoint" not in around.op.lower()
+    return isinstance(around, Backward)
+
+
 @once
 def by_function(history: History) -> dict[CodeType | None, list[Call]]:
     """Return the calls by the function that their line stands in."""

@@ -232,8 +232,7 @@ def _mul(call: Call, operands: Operands) -> Range:
     return _two(operands, Range.times)
 
 
-def _div(call: Call, operands: Operands) -> Range:
-    del call
+def _div(_: Call, operands: Operands) -> Range:
     return _two(operands, lambda one, two: one.times(_inverse(two)))
 
 
@@ -259,8 +258,7 @@ def _squared(base: Range) -> Range:
     return Range(0.0 if base.low <= 0 <= base.high else min(ends), max(ends))
 
 
-def _pow(call: Call, operands: Operands) -> Range:
-    del call
+def _pow(_: Call, operands: Operands) -> Range:
     if len(operands) != 2 or operands[1].low != operands[1].high:
         return ANYTHING
     power = operands[1].low
@@ -276,21 +274,14 @@ def _sum(call: Call, operands: Operands) -> Range:
     return operands[0].times(Range(count, count))
 
 
-def _log(call: Call, operands: Operands) -> Range:
+def _log(_: Call, operands: Operands) -> Range:
     """Return it as unbounded below wherever 0 or less is not ruled out."""
-    del call
     high = operands[0].high if operands else inf
     return Range(-inf, 0.0) if high <= 1 else ANYTHING
 
 
-def _nll(call: Call, operands: Operands) -> Range:
-    del call
-    return -operands[0] if operands else ANYTHING
-
-
-def _bce(call: Call, operands: Operands) -> Range:
+def _bce(_: Call, operands: Operands) -> Range:
     """Return it as never negative where the targets are between 0 and 1."""
-    del call
     fine = len(operands) > 1 and operands[1].low >= 0 and operands[1].high <= 1
     return POSITIVE if fine else ANYTHING
 
@@ -309,37 +300,31 @@ def _clamp(call: Call, operands: Operands) -> Range:
     return operands[0].within(limits.get("min", -inf), limits.get("max", inf))
 
 
-def _abs(call: Call, operands: Operands) -> Range:
-    del call
+def _abs(_: Call, operands: Operands) -> Range:
     found = operands[0] if operands else ANYTHING
     return found if found.low >= 0 else Range(0.0, max(-found.low, found.high))
 
 
-def _relu(call: Call, operands: Operands) -> Range:
-    del call
+def _relu(_: Call, operands: Operands) -> Range:
     return (operands or [ANYTHING])[0].within(0.0, inf)
 
 
-def _negated(call: Call, operands: Operands) -> Range:
-    del call
+def _negated(_: Call, operands: Operands) -> Range:
     return -operands[0] if operands else ANYTHING
 
 
-def _sign_kept(call: Call, operands: Operands) -> Range:
+def _sign_kept(_: Call, operands: Operands) -> Range:
     """Return a factor of any size that is never negative: dropout, a root."""
-    del call
     return (operands or [ANYTHING])[0].times(POSITIVE)
 
 
-def _lesser(call: Call, operands: Operands) -> Range:
-    del call
+def _lesser(_: Call, operands: Operands) -> Range:
     return _two(
         operands, lambda a, b: Range(min(a.low, b.low), min(a.high, b.high))
     )  # fmt: skip
 
 
-def _greater(call: Call, operands: Operands) -> Range:
-    del call
+def _greater(_: Call, operands: Operands) -> Range:
     return _two(
         operands, lambda a, b: Range(max(a.low, b.low), max(a.high, b.high))
     )  # fmt: skip
@@ -357,12 +342,11 @@ _OPS: dict[str, Callable[[Call, Operands], Range]] = {
         (_pow, "pow float_power"),
         (_sum, "sum nansum"),
         (_log, "log log2 log10"),
-        (_nll, "nll_loss nll_loss_nd"),
+        (_negated, "neg negative nll_loss nll_loss_nd"),
         (_bce, "binary_cross_entropy binary_cross_entropy_with_logits"),
         (_clamp, "clamp clip hardtanh"),
         (_abs, "abs absolute"),
         (_relu, "relu threshold"),
-        (_negated, "neg negative"),
         (_sign_kept, "dropout dropout1d dropout2d feature_dropout sqrt"),
         (_lesser, "minimum"),
         (_greater, "maximum"),

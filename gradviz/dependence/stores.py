@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakKeyDictionary
 
+from gradviz.dependence.lineage import reached
 from gradviz.program import RawSite
 from gradviz.program.places import Places, over_lines
 
@@ -131,13 +132,7 @@ class _Names:
 
     def aliases(self, name: str) -> set[str]:
         """Return a name and those that are bound to what it names."""
-        names, waiting = {name}, [name]
-        while waiting:
-            for other in self._taken[waiting.pop()]:
-                if other not in names:
-                    names.add(other)
-                    waiting.append(other)
-        return names
+        return {*reached([name], self._taken.__getitem__)}
 
     def reads(self, names: set[str]) -> Iterator[ast.Name]:
         """Yield where names are read, but for handing on to another of them."""

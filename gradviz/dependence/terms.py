@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 from math import prod
 
 from gradviz.dependence.alike import alike
+from gradviz.dependence.op_families import JOINS, MULTIPLICATIONS, words
 from gradviz.dependence.reach import Reach
 from gradviz.program import Backward, Call, History, Node, RawSite, Value
 
@@ -25,17 +26,13 @@ _ADDING: dict[str, float] = {"add": 1.0, "radd": 1.0, "iadd": 1.0, "sub": -1.0}
 _ADDING.update(isub=-1.0, rsub=-1.0, subtract=-1.0)
 """By which factor the second operand counts."""
 
-_SCALING = frozenset(["mul", "rmul", "imul", "multiply"])
-_DIVIDING = frozenset(["div", "truediv", "idiv", "itruediv", "divide", "true_divide"])
-_REDUCING = frozenset(["sum", "mean", "nansum", "nanmean"])
-_JOINING = frozenset(["stack", "cat", "concat", "concatenate", "hstack", "vstack"])
-_MOVING = frozenset(
-    {"view", "reshape", "squeeze", "unsqueeze", "flatten", "ravel", "view_as"}
-    | {"permute", "transpose", "t"}
+_DIVIDING = words("div truediv idiv itruediv divide true_divide")
+_REDUCING = words("sum mean nansum nanmean")
+_MOVING = words(
+    "view reshape squeeze unsqueeze flatten ravel view_as permute transpose t"
 )
-_SAME = _MOVING | frozenset(
-    {"alias", "clone", "contiguous", "cpu", "cuda", "to", "type"}
-    | {"float", "double", "half", "bfloat16"}
+_SAME = _MOVING | words(
+    "alias clone contiguous cpu cuda to type float double half bfloat16"
 )
 
 
@@ -80,9 +77,7 @@ class Account:
 
     @cached_property
     def _reach(self) -> Reach:
-        starts = {
-            root.node: -1 for root in self.backward.roots if root.node is not None
-        }
+        starts = self.backward.root_nodes
         return Reach(self.history, self.backward, starts, self._by_line)
 
     @cached_property
@@ -358,7 +353,7 @@ def _parts(
         return [(each, 1.0) for each in call.inputs]
     if name in _ADDING:
         return _summands(call, name, value)
-    if name in _JOINING:
+    if name in JOINS:
         return [(each, 1.0) for each in call.inputs]
     if name in _REDUCING:
         splits = _splits(history, call.inputs[0], call.index)
@@ -399,7 +394,7 @@ def _carried(call: Call, name: str) -> tuple[Value, float | None] | None:
         return first, -1.0
     if name in _SAME:
         return (first, 1.0) if first.requires_grad else None
-    if name not in _SCALING and name not in _DIVIDING:
+    if name not in MULTIPLICATIONS and name not in _DIVIDING:
         return None
     learning = [each for each in call.inputs if each.requires_grad]
     factors = [
@@ -431,7 +426,7 @@ def largest_factor(call: Call) -> float:
     as a mask times a discount; 1 of what scales nothing, and of what was not seen.
     """
     name = _name(call)
-    if name not in _SCALING | _DIVIDING:
+    if name not in MULTIPLICATIONS | _DIVIDING:
         return 1.0
     constants = [each.summary for each in call.inputs if not each.requires_grad]
     ends = [(each.minimum, each.maximum) for each in constants if each is not None]
@@ -452,7 +447,7 @@ def _splits(history: History, value: Value, before: int) -> bool:
         if call is None or not value.requires_grad:
             return False
         name = _name(call)
-        if name in _JOINING or name == "setitem" or name in _ADDING:
+        if name in JOINS or name == "setitem" or name in _ADDING:
             return len({each.tensor for each in call.inputs}) > 1
         only = _carried(call, name)
         if only is None and name in _REDUCING:

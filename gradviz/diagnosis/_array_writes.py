@@ -11,14 +11,18 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_VIEWS = frozenset(
-    ["reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "detach", "numpy"]
-)  # methods whose result is (mostly) the same memory
-_PASS_ON = frozenset(["asarray", "ravel", "reshape", "from_numpy", "enumerate", "zip"])
-_METHODS = frozenset(["fill", "sort", "put", "itemset", "partition", "byteswap"])
-_FIRST = frozenset(
-    ["copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "at"]
-)  # functions that write their first argument
+from gradviz.dependence.op_families import words
+from gradviz.diagnosis.decisions.frames import parameters
+from gradviz.diagnosis.edits.syntax import called, calls_in, dotted
+
+_VIEWS = words("reshape ravel view transpose swapaxes squeeze detach numpy")
+"""Methods whose result is (mostly) the same memory."""
+
+_SHARING = words("from_numpy as_tensor asarray frombuffer")
+_PASS_ON = words("asarray ravel reshape from_numpy enumerate zip")
+_METHODS = words("fill sort put itemset partition byteswap")
+_FIRST = words("copyto put place putmask fill_diagonal shuffle at")
+"""Functions that write their first argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Tracker:
     def _in_functions(self, statement: ast.stmt, depth: int) -> Iterator[ArrayWrite]:
         """Look into functions of the file that are given the array."""
         for call in _calls(statement):
-            function = self.functions.get(_last_name(call.func))
+            function = self.functions.get(called(call))
             if function is None or depth > 3:
                 continue
             given = set(_parameters(function, call, self.names))
@@ -80,14 +84,9 @@ def export_names(statement: ast.stmt, line: int = 0, column: int = 0) -> set[str
             parts = _matching(target, statement.value, line, column)
             names |= {ast.unparse(each) for each in parts}
     for call in _calls(statement):
-        if _last_name(call.func) in (
-            "from_numpy",
-            "as_tensor",
-            "asarray",
-            "frombuffer",
-        ):
+        if called(call) in _SHARING:
             names |= {ast.unparse(_root(each)) for each in call.args[:1]}
-        if _last_name(call.func) in ("append", "setdefault", "update"):
+        if called(call) in ("append", "setdefault", "update"):
             function = call.func
             assert isinstance(function, ast.Attribute)
             names.add(ast.unparse(function.value))
@@ -99,7 +98,7 @@ def writes_itself(statement: ast.stmt) -> bool:
     exported = {
         ast.unparse(call)
         for call in _calls(statement)
-        if _last_name(call.func) in ("numpy", "asarray", "from_dlpack")
+        if called(call) in ("numpy", "asarray", "from_dlpack")
     }
     return _written(statement, exported)
 
@@ -147,43 +146,29 @@ def _own_names(function: ast.FunctionDef) -> set[str]:
     }
 
 
-def _heads(statement: ast.stmt) -> list[ast.AST]:
-    """Return the parts of a statement that are not statements of their own."""
-    return [each for each in ast.iter_child_nodes(statement) if not _is_body(each)]
-
-
 def _is_body(node: ast.AST) -> bool:
     return isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case)
 
 
 def _calls(statement: ast.stmt) -> list[ast.Call]:
-    return [
-        each
-        for head in _heads(statement)
-        for each in ast.walk(head)
-        if isinstance(each, ast.Call)
-    ]
+    """Return the calls of a statement, but for those of statements inside it."""
+    heads = (e for e in ast.iter_child_nodes(statement) if not _is_body(e))
+    return [call for head in heads for call in calls_in(head)]
 
 
 def _written(statement: ast.stmt, names: set[str]) -> bool:
     if isinstance(statement, ast.Assign | ast.AugAssign):
-        targets = (
-            statement.targets
-            if isinstance(statement, ast.Assign)
-            else [statement.target]
-        )
-        for target in targets:
+        anew = isinstance(statement, ast.Assign)
+        for target in statement.targets if anew else [statement.target]:
             parts = target.elts if isinstance(target, ast.Tuple) else [target]
-            for part in parts:
-                item = isinstance(part, ast.Subscript)
-                if (item or isinstance(statement, ast.AugAssign)) and _is(part, names):
-                    return True
+            written = [e for e in parts if not anew or isinstance(e, ast.Subscript)]
+            if any(_is(each, names) for each in written):
+                return True
     return any(_call_writes(call, names) for call in _calls(statement))
 
 
 def _call_writes(call: ast.Call, names: set[str]) -> bool:
-    name = _last_name(call.func)
-    function = call.func
+    name, function = called(call), call.func
     if (
         isinstance(function, ast.Attribute)
         and _is(function.value, names)
@@ -192,7 +177,7 @@ def _call_writes(call: ast.Call, names: set[str]) -> bool:
         return True
     if name in _FIRST and call.args and _is(call.args[0], names):
         return True
-    if len(call.args) >= 2 and _module(function) in ("np", "numpy"):
+    if len(call.args) >= 2 and dotted(function) in (f"np.{name}", f"numpy.{name}"):
         last = call.args[-1]  # np.multiply(a, 2, a): the third argument is out
         if len(call.args) == 3 and isinstance(last, ast.Name) and _is(last, names):
             return name not in ("where", "clip")
@@ -224,8 +209,7 @@ def _is(expression: ast.expr, names: set[str]) -> bool:
             expression.value, names
         )
     if isinstance(expression, ast.Call):
-        function = expression.func
-        name = _last_name(function)
+        name, function = called(expression), expression.func
         if isinstance(function, ast.Attribute) and name in _VIEWS:
             return _is(function.value, names)
         return name in _PASS_ON and any(_is(each, names) for each in expression.args)
@@ -250,26 +234,12 @@ def _root(expression: ast.expr) -> ast.expr:
 def _parameters(
     function: ast.FunctionDef, call: ast.Call, names: set[str]
 ) -> Iterator[str]:
-    parameters = [
-        each.arg for each in (*function.args.posonlyargs, *function.args.args)
-    ]
-    if parameters[:1] == ["self"] and isinstance(call.func, ast.Attribute):
-        parameters = parameters[1:]
-    for argument, parameter in zip(call.args, parameters, strict=False):
+    own = parameters(function)
+    if own[:1] == ["self"] and isinstance(call.func, ast.Attribute):
+        own = own[1:]
+    for argument, parameter in zip(call.args, own, strict=False):
         if _is(argument, names):
             yield parameter
     for keyword in call.keywords:
         if keyword.arg is not None and _is(keyword.value, names):
             yield keyword.arg
-
-
-def _last_name(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-def _module(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-        return function.value.id
-    return ""

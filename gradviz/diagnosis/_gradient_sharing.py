@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
+from gradviz.dependence.learning import once
+from gradviz.dependence.lineage import reached
+from gradviz.dependence.op_families import words
 from gradviz.program import History, Node, Value
 
-_SAME = frozenset(
-    [
-        "Alias",
-        "Clone",
-        "View",
-        "UnsafeView",
-        "Reshape",
-        "Squeeze",
-        "Unsqueeze",
-        "T",
-        "Transpose",
-        "Permute",
-    ]
+_SAME = words(
+    "Alias Clone View UnsafeView Reshape Squeeze Unsqueeze T Transpose Permute"
 )
 """Nodes that pass the memory of their gradient on to their only input."""
 
 Edge = tuple[int, int]
 
 
+@once
 def consumers(history: History) -> dict[Edge, list[tuple[Node, int]]]:
     """Return, per output of a node, the inputs of other nodes that it went to."""
-    return history.once(_consumers)
-
-
-def _consumers(history: History) -> dict[Edge, list[tuple[Node, int]]]:
     found: dict[Edge, list[tuple[Node, int]]] = defaultdict(list)
     for node in history.program.nodes.values():
         for place, edge in enumerate(node.next):
@@ -74,18 +64,15 @@ def met_later(history: History, sharing: Node, than: Node) -> bool:
     A pass takes the nodes that were made last first. What passes memory on leaves the
     tensor to whoever comes next; a leaf may keep it.
     """
-    waiting, seen = [sharing], set[int]()
-    while waiting:
-        node = waiting.pop()
-        if node.key in seen:
-            continue
-        seen.add(node.key)
-        if node.leaf is not None or node.key < than.key:
-            return True
-        if _kind(node) in _SAME or _kind(node) == "Add":
-            after = [history.node(edge[0]) for edge in node.next if edge is not None]
-            waiting += [e for e in after if e and e.shape in (None, node.shape)]
-    return False
+
+    def onward(node: Node) -> Iterable[Node]:
+        passes = _kind(node) in _SAME or _kind(node) == "Add"
+        edges = node.next if passes else ()
+        after = [history.node(edge[0]) for edge in edges if edge is not None]
+        return [e for e in after if e and e.shape in (None, node.shape)]
+
+    nodes = reached([sharing], onward)
+    return any(node.leaf is not None or node.key < than.key for node in nodes)
 
 
 def _kind(node: Node) -> str:

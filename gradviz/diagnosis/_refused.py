@@ -74,12 +74,12 @@ def hook_around(history: History, failure: Failure) -> HookRegistered | None:
     return None
 
 
-def base_words(history: History, written: Value, line: str = "") -> str:
+def base_words(history: History, written: Value | None, line: str = "") -> str:
     """Return ", a view of `h` made by `v = h[:2]` (line 20)", or nothing.
 
     A view that is made in the line that writes it needs no line of its own.
     """
-    for call, base in ancestors(history, written):
+    for call, base in () if written is None else ancestors(history, written):
         made = history.line(call.site)
         maker = "" if made == line else f" made by {place(history, call.site)}"
         return f", a view of {tensor_words(history, base)}{maker}"

@@ -11,8 +11,9 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
+from gradviz.dependence.learning import once, steps
 from gradviz.diagnosis._memory import numel, overlap
 from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._views import through
@@ -23,6 +24,7 @@ from gradviz.diagnosis._words import (
     place,
     tensor_words,
 )
+from gradviz.diagnosis.decisions.bindings import last_assigned
 from gradviz.diagnosis.decisions.decision import of_write
 from gradviz.diagnosis.edits.remedy import Remedy, first_of
 from gradviz.diagnosis.edits.writes import copied_first, out_of_place
@@ -41,15 +43,12 @@ from gradviz.program import (
 MODIFIED = "modified by an inplace operation"
 
 Kind = Literal[
-    "output",
-    "input",
-    "disjoint",
-    "recurrent",
-    "alias",
-    "detached",
-    "step",
+    "output", "input", "disjoint", "recurrent", "alias", "detached", "step",
     "stale weights",
-]
+]  # fmt: skip
+
+_Stale: TypeAlias = tuple[Node, str, Value, int]
+"""What a node saved and somebody wrote: node, slot, value, and its version by now."""
 
 _RESULT = re.compile(r"(_saved_)?(result|output)\d*")
 _EXPECTED = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -77,35 +76,37 @@ class Overwrite:
         named = _RESULT.fullmatch(self.slot) is not None
         return named or self.value.node == self.node.key
 
+    @property
+    def by(self) -> tuple[Call, Write]:
+        """The call that wrote first, of kinds for which one has to be seen."""
+        assert self.call is not None
+        assert self.write is not None
+        return self.call, self.write
 
+
+@once
 def overwrites(history: History) -> list[Overwrite]:
     """Return one overwrite per backward pass that refused to run."""
-    return history.once(_find)
-
-
-def _find(history: History) -> list[Overwrite]:
     found: list[Overwrite] = []
     for backward in history.backwards:
         if backward.error is None or MODIFIED not in backward.error:
             continue
         stale = _blamed(history, backward)
         if stale is not None:
-            found.append(_explained(history, backward, *stale))
+            found.append(_explained(history, backward, stale))
     return found
 
 
 # ---- which saved value --------------------------------------------------------------
 
 
-def _blamed(
-    history: History, backward: Backward
-) -> tuple[Node, str, Value, int] | None:
-    """Return the saved value that the error is about: node, slot, value, version."""
+def _blamed(history: History, backward: Backward) -> _Stale | None:
+    """Return the saved value that the error is about."""
     candidates = list(_stale(history, backward))
     text = _EXPECTED.search(backward.error or "")
     told = (int(text[1]), int(text[2])) if text else None
 
-    def fits(candidate: tuple[Node, str, Value, int]) -> tuple[bool, bool]:
+    def fits(candidate: _Stale) -> tuple[bool, bool]:
         node, _, value, now = candidate
         return (
             node.key != backward.error_node,
@@ -115,9 +116,7 @@ def _blamed(
     return min(candidates, key=fits, default=None)
 
 
-def _stale(
-    history: History, backward: Backward
-) -> Iterator[tuple[Node, str, Value, int]]:
+def _stale(history: History, backward: Backward) -> Iterator[_Stale]:
     for each in backward.stale:
         node = history.node(each.node)
         if not each.silent and node is not None:
@@ -136,8 +135,7 @@ def reached(history: History, backward: Backward) -> list[Node]:
     if backward.nodes:
         keys: Iterable[int] = backward.nodes
         return [node for key in keys if (node := history.node(key)) is not None]
-    roots = [root.node for root in backward.roots if root.node is not None]
-    return list(history.reach(roots).values())
+    return list(history.reach(backward.root_nodes).values())
 
 
 def guarded_writes(
@@ -156,24 +154,14 @@ def guarded_writes(
 # ---- who wrote it, and what kind of mistake that is ---------------------------------
 
 
-def _explained(
-    history: History,
-    backward: Backward,
-    node: Node,
-    slot: str,
-    value: Value,
-    version_now: int,
-) -> Overwrite:
+def _explained(history: History, backward: Backward, stale: _Stale) -> Overwrite:
+    node, slot, value, version_now = stale
     writes = guarded_writes(history, value, backward.index)
     writes = [each for each in writes if numel(each[1].value)] or writes
     call, write = writes[0] if writes else (None, None)
     step = _step_of(history, backward, node, value, call)
-    if step is not None:
-        site = step.site
-    elif call is not None:
-        site = call.site
-    else:
-        site = _accumulated(history, backward, node)
+    writer = step or call
+    site = writer.site if writer else _accumulated(history, backward, node)
     overwrite = Overwrite(
         kind="input",
         backward=backward,
@@ -200,7 +188,7 @@ def _kind(history: History, found: Overwrite) -> Kind:
         return "recurrent"
     if not overlap(found.write.value, found.value):
         return "disjoint"
-    written = written_tensor(found.call, found.write)
+    written = written_tensor(*found.by)
     if through(history, written, "detach") is not None:
         return "detached"
     return plain if _is_same(history, found, written) else "alias"
@@ -240,12 +228,8 @@ def _updates_weights(call: Call | None, write: Write | None) -> bool:
 
 def step_around(history: History, call: Call) -> OptimizerCall | None:
     """Return the optimizer step that a write was part of."""
-    around = [step for step in _steps(history) if step.site in call.frames]
+    around = [step for step in steps(history) if step.site in call.frames]
     return min(around, key=lambda step: abs(step.index - call.index), default=None)
-
-
-def _steps(history: History) -> list[OptimizerCall]:
-    return [each for each in history.of(OptimizerCall) if each.what == "step"]
 
 
 def _step_of(
@@ -259,7 +243,7 @@ def _step_of(
     if call is not None:
         return step_around(history, call)
     owners = {each.tensor for each in _tensors_of(history, value.storage)}
-    for step in _steps(history):
+    for step in steps(history):
         between = (node.call or -1) < step.index < backward.index
         if between and owners & {state.tensor for state in step.states}:
             return step
@@ -295,23 +279,16 @@ def _ran_before(history: History, found: Overwrite) -> bool:
 
 def _in_loop(history: History, found: Overwrite) -> bool:
     """Did a line write parts of this storage again and again, as others saved it?"""
-    assert found.call is not None
-    assert found.write is not None
-    storage = found.write.storage
-    alike = [
-        call
-        for call, _ in history.writes(storage, before=found.backward.index)
-        if call.site == found.call.site
-    ]
+    (first, write), end = found.by, found.backward.index
+    storage = write.storage
+    writers = [call for call, _ in history.writes(storage, before=end)]
+    alike = [call for call in writers if call.site == first.site]
     between = any(
         value.storage == storage and (node.call or -1) > alike[0].index
         for node, _, value, _ in _stale(history, found.backward)
     )
-    size = max(
-        (numel(each) for each in _tensors_of(history, storage)),
-        default=0,
-    )
-    return between and len(alike) > 1 and numel(found.write.value) < size
+    size = max(map(numel, _tensors_of(history, storage)), default=0)
+    return between and len(alike) > 1 and numel(write.value) < size
 
 
 Sentence = Callable[[History, Overwrite], str]
@@ -381,22 +358,12 @@ def written_at(history: History, found: Overwrite) -> RawSite | None:
 
 def _second_name(history: History, site: RawSite | None) -> RawSite | None:
     """Return the line that bound what ``+=`` writes to the value of another name."""
-    statement = history.places.statement(site)
     function = None if site is None else history.places.function(site[0])
-    match statement:
-        case ast.AugAssign(ast.Name(name)) if function is not None:
-            bound = [
-                each
-                for each in ast.walk(function)
-                if isinstance(each, ast.Assign)
-                and each.lineno < statement.lineno
-                and any(isinstance(t, ast.Name) and t.id == name for t in each.targets)
-            ]
-            last = max(bound, key=lambda each: each.lineno, default=None)
-            alias = last is not None and isinstance(last.value, ast.Name)
-            code = None if site is None else site[0]
-            if alias and last is not None and code is not None:
-                return history.places.at_line(code, last.lineno)
+    match history.places.statement(site):
+        case ast.AugAssign(ast.Name(name)) as statement if site and function:
+            last = last_assigned(ast.walk(function), name, statement.lineno)
+            if last is not None and isinstance(last.value, ast.Name):
+                return history.places.at_line(site[0], last.lineno)
         case _:
             pass
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gradviz.dependence.learning import once
 from gradviz.diagnosis._memory import cells, landing, numel, repeats
 from gradviz.diagnosis._views import ancestors
 from gradviz.program import Call, History, RawSite, Value, Write
@@ -23,12 +24,9 @@ class SharedWrite:
     expanded: bool  # a stride is 0; otherwise windows overlap
 
 
+@once
 def shared_writes(history: History) -> list[SharedWrite]:
     """Return, per line, the first write that changed other elements as well."""
-    return history.once(_find)
-
-
-def _find(history: History) -> list[SharedWrite]:
     found: dict[RawSite | None, SharedWrite] = {}
     for call in history.calls:
         for write in call.writes if call.error is None else ():

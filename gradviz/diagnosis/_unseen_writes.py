@@ -8,24 +8,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from gradviz.dependence.learning import once
+from gradviz.dependence.op_families import words
 from gradviz.diagnosis._memory import overlap
 from gradviz.diagnosis._saved_writes import reached
 from gradviz.diagnosis._views import through
 from gradviz.program import Backward, Call, History, Node, Value
 
-EXPORTS = frozenset(
-    [
-        "numpy",
-        "__array__",
-        "from_numpy",
-        "as_tensor",
-        "asarray",
-        "frombuffer",
-        "__dlpack__",
-        "to_dlpack",
-        "from_dlpack",
-        "data_ptr",
-    ]
+EXPORTS = words(
+    "numpy __array__ from_numpy as_tensor asarray frombuffer __dlpack__ to_dlpack "
+    "from_dlpack data_ptr"
 )
 """Calls after which memory of a tensor is known outside the engine, too."""
 
@@ -47,20 +39,12 @@ class UnseenWrite:
     after: int  # the write came after this event
 
 
-def data_writes(history: History) -> list[UnseenWrite]:
-    """Return what was written through ``.data`` between its save and its use."""
-    return history.once(_data_writes)
-
-
-def silent_changes(history: History) -> list[UnseenWrite]:
-    """Return what changed without any recorded write, one per storage and pass."""
-    return history.once(_silent_changes)
-
-
 # ---- through .data ------------------------------------------------------------------
 
 
-def _data_writes(history: History) -> list[UnseenWrite]:
+@once
+def data_writes(history: History) -> list[UnseenWrite]:
+    """Return what was written through ``.data`` between its save and its use."""
     if not any(call.op.startswith("data.") for call in history.calls):
         return []
     unguarded, replaced = _unguarded(history), _replaced(history)
@@ -134,7 +118,9 @@ def _between(node: Node, writers: list[Writer], backward: Backward) -> Iterator[
 # ---- from outside -------------------------------------------------------------------
 
 
-def _silent_changes(history: History) -> list[UnseenWrite]:
+@once
+def silent_changes(history: History) -> list[UnseenWrite]:
+    """Return what changed without any recorded write, one per storage and pass."""
     known = {(each.backward.index, each.value.storage) for each in data_writes(history)}
     unguarded = _unguarded(history)
     found: list[UnseenWrite] = []

@@ -23,14 +23,7 @@ def code(history: History, site: RawSite | None) -> str:
         return history.text(site)
     if not isinstance(statement, _SIMPLE):
         return shortened(history.text(site))
-    lines = [
-        history.places.source_line(site[0].co_filename, number)
-        for number in range(statement.lineno, (statement.end_lineno or 0) + 1)
-    ]
-    encoded = [line.encode() for line in lines]
-    encoded[-1] = encoded[-1][: statement.end_col_offset]
-    encoded[0] = encoded[0][statement.col_offset :]
-    text = " ".join(line.decode(errors="ignore").strip() for line in encoded)
+    text = ast_text(history, site, statement)
     return text if len(text) <= _LONGEST else shortened(history.text(site))
 
 
@@ -167,7 +160,7 @@ def _is_whole(history: History, site: RawSite, value: ast.expr) -> bool:
     return starts and text == shortened(ast_text(history, site, value))
 
 
-def ast_text(history: History, site: RawSite, node: ast.expr) -> str:
+def ast_text(history: History, site: RawSite, node: ast.expr | ast.stmt) -> str:
     """Return the source of a syntax node in the file of a site."""
     lines = [
         history.places.source_line(site[0].co_filename, number).encode()

@@ -10,7 +10,7 @@ from types import CodeType
 
 from gradviz.dependence.learning import once
 from gradviz.dependence.nesting import within
-from gradviz.diagnosis.decisions.bindings import own_nodes
+from gradviz.diagnosis.decisions.bindings import last_assigned, own_nodes
 from gradviz.program import (
     Backward,
     Call,
@@ -136,14 +136,8 @@ def named_at(
         function, ast.FunctionDef
     ):
         return None
-    lines = [
-        each.lineno
-        for each in own_nodes(function)
-        if isinstance(each, ast.Assign) and each.lineno < expression.lineno
-        for target in each.targets
-        if isinstance(target, ast.Name) and target.id == expression.id
-    ]
-    return max(lines, default=None)
+    last = last_assigned(own_nodes(function), expression.id, expression.lineno)
+    return None if last is None else last.lineno
 
 
 def place(

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gradviz import ir
+from gradviz.dependence.lineage import reached
 from gradviz.diagnosis._drawn import edges_of, tensor_of, with_sites
 from gradviz.diagnosis.attach import rows_of_nodes
 from gradviz.diagnosis.ghosts import innermost
@@ -114,20 +115,13 @@ class _Finder:
         return self._found[start.index]
 
     def _walk(self, start: Call) -> Iterator[_Cut]:
-        waiting: list[Call | None] = [start]
-        seen: set[int] = set()
-        while waiting and len(seen) < _MOST_STEPS:
-            call = waiting.pop()
-            if call is None or call.index in seen:
-                continue
-            seen.add(call.index)
-            cut = self._cut(call)
-            if cut is not None:
-                yield cut
-                continue
-            for value in call.inputs:
-                if not value.requires_grad:
-                    waiting.append(self.history.last_producer(value, call.index))
+        def onward(call: Call) -> list[Call | None]:
+            given = () if self._cut(call) else call.inputs
+            values = [value for value in given if not value.requires_grad]
+            return [self.history.last_producer(each, call.index) for each in values]
+
+        calls = reached([start], onward, _MOST_STEPS)
+        yield from filter(None, map(self._cut, calls))
 
     def _cut(self, call: Call) -> _Cut | None:
         """Return the call as a cut if it took from the graph and gave no gradient.

@@ -261,16 +261,24 @@ def weights_words(history: History, drawn: Decision | None, size: str) -> str:
     if drawn is None:
         return ""
     site = drawn.made or drawn.site
-    made = f"`{history.text(site)}` ({history.line(site)})"
+    made = history.quoted(site)
     if drawn.is_elsewhere:
         made += f", from `{drawn.text}` ({history.line(drawn.site)})"
     return f" Their weights were made so {size} in {made}."
 
 
-def op_name(history: History, node: Node) -> str:
-    """Return the operation that a user called, where a node is one of its parts."""
-    call = history.maker(node)
-    return node.name if call is None else plain(call.op)
+def course(history: History, chain: Chain, node: Node, *, grows: bool) -> str:
+    """Say how a gradient changes along a chain, most of all in the line of a node."""
+    verb, moves = ("grows", "rises") if grows else ("shrinks", "falls")
+    count, call = len(chain.nodes), history.maker(node)
+    name = node.name if call is None else plain(call.op)
+    factor = chain.ratio ** (1 / (count - 1))
+    return (
+        f"The gradient {verb} on its way through {count} runs of `{name}`, most of it "
+        f"in {history.quoted(user_place(history, node))}: its norm {moves} from "
+        f"{chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times per "
+        "run"
+    )
 
 
 def user_place(history: History, node: Node) -> RawSite | None:

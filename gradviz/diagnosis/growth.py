@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gradviz.diagnosis.gradient_flow import magnitude
 from gradviz.program import Call, History, RawSite, Value
 
 _RUNS = 8  # of one line
@@ -49,7 +50,4 @@ def growth(history: History, call: Call | None) -> Growth | None:
 
 def _size(value: Value) -> float:
     """Return the largest magnitude of a tensor; 0 where nobody looked."""
-    summary = value.summary
-    if summary is None or summary.minimum is None or summary.maximum is None:
-        return 0.0
-    return max(abs(summary.minimum), abs(summary.maximum))
+    return magnitude(value.summary) or 0.0

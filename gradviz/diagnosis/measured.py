@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from gradviz.dependence.learning import once
+from gradviz.dependence.learning import managed, once, parameters
 from gradviz.program import Backward, History, RawSite, Value
 
 
@@ -29,15 +29,9 @@ def measured(history: History) -> Measured:
     >>> measured(History(Program("gradtape")))
     Measured(passes=0, reached=0, parameters=0, first_loss=None, last_loss=None)
     """
-    program = history.program
     ran = [each for each in history.backwards if each.error is None]
     reached = {leaf for each in ran for leaf in each.leaves}
-    known = {
-        tensor
-        for module in program.modules.values()
-        for tensor in module.parameters.values()
-    }
-    known |= {key for each in program.optimizers.values() for key in each.tensors}
+    known = managed(history) | parameters(history).keys()
     losses = _losses(ran)
     return Measured(
         passes=len(ran),

@@ -29,6 +29,10 @@ _SELECTS = (
 
 _MEANS = ("mean", "nanmean", "cross_entropy", "nll_loss")
 
+_KINDS: dict[Family, Kind] = {
+    "log": "log", "exp": "exp", "division": "division", "angle": "angle",
+    "spread": "spread", "softmax": "masked",
+}  # fmt: skip
 _REPEATS = 5
 """So many calls in one line before an overflow make it one of repeated growth."""
 
@@ -104,11 +108,7 @@ def _of_call(history: History, birth: Birth) -> Kind:
         return _of_overflow(history, birth)  # of the sum: there are elements
     if family == "root":
         return _of_power(history, birth)
-    kinds: dict[Family, Kind] = {
-        "log": "log", "exp": "exp", "division": "division", "angle": "angle",
-        "spread": "spread", "softmax": "masked",
-    }  # fmt: skip
-    return kinds.get(family) or _of_overflow(history, birth)
+    return _KINDS.get(family) or _of_overflow(history, birth)
 
 
 def _of_power(history: History, birth: Birth) -> Kind:
@@ -223,12 +223,10 @@ def _of_derivative(history: History, birth: Birth) -> Kind:
         return "pairwise"
     if selected_away(history, birth) is not None:
         return "branch"
-    kinds: dict[Family, Kind] = {
-        "log": "log", "exp": "exp", "division": "division", "angle": "angle",
-        "spread": "spread", "root": "root", "norm": "root", "softmax": "masked",
-    }  # fmt: skip
-    if family in kinds:
-        return kinds[family]
+    if family in ("root", "norm"):
+        return "root"
+    if family in _KINDS:
+        return _KINDS[family]
     call = birth.call
     if call is not None and any(each.dtype == "float16" for each in call.outputs):
         return "half"

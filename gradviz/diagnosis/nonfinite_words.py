@@ -226,6 +226,12 @@ def operands(history: History, call: Call | None) -> str:
     return "; ".join(dict.fromkeys(parts))
 
 
+def between(history: History, call: Call | None) -> str:
+    """Return the same in brackets, with a space before them; "" where not known."""
+    extent = operands(history, call)
+    return f" ({extent})" if extent else ""
+
+
 def _operand(number: int, count: int) -> str:
     """Return what to call an operand without a name."""
     ordinals = ("first", "second", "third")
@@ -248,10 +254,3 @@ def _number(value: float) -> str:
     text = f"{value:g}"
     is_rounded_off = float(text) != value and "." not in text and "e" not in text
     return f"{value:.9g}" if is_rounded_off else text
-
-
-def source_of(history: History, birth: Birth) -> str:
-    """Return the expression of the birth in backticks, with its line."""
-    text = history.text(birth.site)
-    where = history.line(birth.site)
-    return f"`{text}` ({where})" if text else where

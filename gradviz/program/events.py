@@ -107,6 +107,11 @@ class Backward(Event):
         return self.ran if isinstance(self.ran, list) else self.ran.records()
 
     @property
+    def root_nodes(self) -> list[int]:
+        """The nodes that gave its roots, where they have a graph."""
+        return [root.node for root in self.roots if root.node is not None]
+
+    @property
     def accumulates_into(self) -> tuple[int, ...]:
         """The leaves whose ``.grad`` it adds to, as far as its graph tells."""
         if self.api != "backward":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -292,13 +292,3 @@ class History:
         """Return "`loss.backward()` (line 12)"; where the text is lost, the line."""
         text, where = self.text(site), self.line(site)
         return f"`{text}` ({where})" if text else where
-
-    def steps(self) -> Iterator[tuple[Backward, list[Event]]]:
-        """Yield every backward pass with the events since the one before it."""
-        since: list[Event] = []
-        for event in self.events:
-            if isinstance(event, Backward):
-                yield event, since
-                since = []
-            else:
-                since.append(event)

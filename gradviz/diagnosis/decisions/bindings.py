@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.diagnosis.decisions.frames import (
@@ -14,7 +14,7 @@ from gradviz.diagnosis.decisions.frames import (
     last_name,
     parameters,
 )
-from gradviz.diagnosis.edits.syntax import Source
+from gradviz.diagnosis.edits.syntax import Source, names_in
 
 _OPAQUE = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 _LOOPS = ast.For | ast.AsyncFor | ast.While
@@ -65,13 +65,9 @@ def all_parameters(function: Function) -> list[str]:
 def _comprehension(where: Spot, name: str) -> ast.expr | None:
     for each in where.source.around(where.node):
         for one in getattr(each, "generators", ()):
-            if name in _stored(one.target) and where.node is not one.iter:
+            if name in names_in(one.target) and where.node is not one.iter:
                 return one.iter
     return None
-
-
-def _stored(target: ast.expr) -> list[str]:
-    return [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
 
 
 def _reaching(
@@ -123,12 +119,12 @@ def _bindings(statement: ast.AST, name: str) -> Iterator[ast.expr | None]:
         case ast.NamedExpr(target, value):
             yield from _of_target(target, value, name)
         case ast.For(target, iterable) | ast.AsyncFor(target, iterable):
-            if name in _stored(target):
+            if name in names_in(target):
                 yield walked(target, iterable, name)
         case ast.With(items) | ast.AsyncWith(items):
             for each in items:
                 target = each.optional_vars
-                if target is not None and name in _stored(target):
+                if target is not None and name in names_in(target):
                     yield each.context_expr
         case ast.AugAssign(ast.Name(id)) if id == name:
             yield None
@@ -148,7 +144,7 @@ def _of_target(
     if isinstance(target, ast.Name):
         if target.id == name:
             yield value
-    elif isinstance(target, ast.Tuple | ast.List) and name in _stored(target):
+    elif isinstance(target, ast.Tuple | ast.List) and name in names_in(target):
         same = isinstance(value, ast.Tuple | ast.List)
         if same and len(value.elts) == len(target.elts):
             for one, other in zip(target.elts, value.elts, strict=True):
@@ -169,7 +165,7 @@ def walked(target: ast.expr, iterable: ast.expr, name: str) -> ast.expr:
     """Return what a loop's variable comes from: of ``zip(a, b)``, its own."""
     if isinstance(iterable, ast.Call) and isinstance(target, ast.Tuple):
         for one, other in zip(target.elts, iterable.args, strict=False):
-            if last_name(iterable.func) == "zip" and name in _stored(one):
+            if last_name(iterable.func) == "zip" and name in names_in(one):
                 return other
     return iterable
 
@@ -282,6 +278,20 @@ def _set_by(
             values = [_item(value, place) for place in range(len(target.elts))]
         for one, other in zip(target.elts, values, strict=True):
             yield from _set_by(statement, one, other, name)
+
+
+def last_assigned(
+    nodes: Iterable[ast.AST], name: str, before: int
+) -> ast.Assign | None:
+    """Return the last assignment to a name alone that stands before a line."""
+    found = [
+        each
+        for each in nodes
+        if isinstance(each, ast.Assign)
+        and each.lineno < before
+        and any(isinstance(to, ast.Name) and to.id == name for to in each.targets)
+    ]
+    return max(found, key=lambda each: each.lineno, default=None)
 
 
 def field(source: Source, of: ast.ClassDef, name: str) -> ast.expr | None:

@@ -9,6 +9,8 @@ from gradviz.diagnosis.decisions.decision import Frames
 from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, spot
 from gradviz.program import History, RawSite
 
+_CONTAINERS = ("ModuleList", "ModuleDict", "Sequential")
+
 
 def parting(one: Frames, other: Frames) -> tuple[RawSite, RawSite] | None:
     """Return the two lines of one function, in one call, that led to two events.
@@ -52,11 +54,7 @@ def _is_module(where: Spot | None, of: ast.ClassDef) -> bool:
     """Tell whether a class inherits from torch's Module, as far as its file says so."""
     for each in of.bases:
         name = last_name(each)
-        if name.endswith("Module") or name in (
-            "ModuleList",
-            "ModuleDict",
-            "Sequential",
-        ):
+        if name.endswith("Module") or name in _CONTAINERS:
             return True
         base = None if where is None else definition(where.source, name)
         if (

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from gradviz.dependence.flow import words
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
-from gradviz.diagnosis.edits.remedy import remedy
+from gradviz.diagnosis.edits.remedy import remedy, remedy_at
 from gradviz.diagnosis.edits.syntax import (
     Place,
     called,
@@ -38,10 +38,9 @@ def call_at(found: Place, names: Collection[str] = ()) -> ast.Call:
     raise NoEditError("no call is written here")
 
 
-@remedy
+@remedy_at
 def with_keyword(
-    history: History,
-    site: RawSite | None,
+    found: Place,
     name: str,
     value: str,
     *,
@@ -54,7 +53,6 @@ def with_keyword(
 
     Where it has one at its place, which ``number`` tells, in that place.
     """
-    found = place(history, site)
     call, draft = call_at(found, of), Draft(found.source)
     if number is not None and len(call.args) > number:
         return draft.replace(call.args[number], value).edit(safe=safe)
@@ -68,25 +66,21 @@ def with_keyword(
     return draft.edit(safe=safe)
 
 
-@remedy
-def without_keyword(history: History, site: RawSite | None, name: str) -> Edit:
+@remedy_at
+def without_keyword(found: Place, name: str) -> Edit:
     """Leave a keyword argument out."""
-    found = place(history, site)
     for call in calls_in(found.node):
         if (gone := keyword(call, name)) is not None:
             return Draft(found.source).drop_argument(call, gone).edit(safe=True)
     raise NoEditError(f"no call is given {name}")
 
 
-@remedy
-def with_keys_renamed(
-    history: History, site: RawSite | None, key: str, *, strict: bool
-) -> Edit:
+@remedy_at
+def with_keys_renamed(found: Place, key: str, *, strict: bool) -> Edit:
     """Give ``load_state_dict`` its state with keys that an expression of ``k`` makes.
 
     Where every key fits then, ``strict=False`` is left out.
     """
-    found = place(history, site)
     call, draft = call_at(found, ("load_state_dict",)), Draft(found.source)
     if not call.args or isinstance(call.args[0], ast.Starred):
         raise NoEditError("the state is not written here")
@@ -99,36 +93,23 @@ def with_keys_renamed(
     return draft.put(where, new).edit(safe=False)
 
 
-@remedy
-def renamed(
-    history: History,
-    site: RawSite | None,
-    names: Mapping[str, str],
-    *,
-    safe: bool = False,
-) -> Edit:
+@remedy_at
+def renamed(found: Place, names: Mapping[str, str], *, safe: bool = False) -> Edit:
     """Call another function with the same arguments: ``reshape`` for ``view``."""
-    found = place(history, site)
     call = call_at(found, names)
     if not isinstance(call.func, ast.Attribute):
         raise NoEditError("the other name may not be imported")
     return Draft(found.source).rename(call.func, names[called(call)]).edit(safe=safe)
 
 
-@remedy
+@remedy_at
 def followed_by(
-    history: History,
-    site: RawSite | None,
-    suffix: str,
-    *,
-    of: Collection[str] = (),
-    safe: bool = False,
+    found: Place, suffix: str, *, of: Collection[str] = (), safe: bool = False
 ) -> Edit:
     """Let a method follow the expression at a site: ``.mean()``.
 
     Of a statement that is what it assigns or returns; with names, that call.
     """
-    found = place(history, site)
     node: ast.AST | None = call_at(found, of) if of else found.node
     if isinstance(node, ast.Assign | ast.Return | ast.AnnAssign):
         node = node.value
@@ -137,12 +118,9 @@ def followed_by(
     return Draft(found.source).append(node, suffix).edit(safe=safe)
 
 
-@remedy
-def without_method(
-    history: History, site: RawSite | None, names: Collection[str]
-) -> Edit:
+@remedy_at
+def without_method(found: Place, names: Collection[str]) -> Edit:
     """Leave out ``.detach()``, ``.data``, ``.item()`` where a site marks it."""
-    found = place(history, site)
     method = _method(found, names)
     parent = found.source.parent(method)
     if isinstance(parent, ast.Attribute) and parent.attr in ("numpy", "requires_grad_"):
@@ -183,13 +161,12 @@ def _method(found: Place, names: Collection[str]) -> ast.expr:
     return one
 
 
-@remedy
-def unwrapped(history: History, site: RawSite | None, names: Collection[str]) -> Edit:
+@remedy_at
+def unwrapped(found: Place, names: Collection[str]) -> Edit:
     """Put a call's operand in its place: ``scores`` for ``F.softmax(scores, dim=1)``.
 
     Of a method that is what it is called on; of a layer in a list, the list without it.
     """
-    found = place(history, site)
     call, draft = call_at(found, names), Draft(found.source)
     function, parent = call.func, found.source.parent(call)
     if called(call)[:1].isupper() and "Parameter" not in called(call):
@@ -232,10 +209,9 @@ def operand_text(
     return ""
 
 
-@remedy
-def straight_through(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def straight_through(found: Place) -> Edit:
     """Let the gradient pass a step: ``x + (torch.round(x) - x).detach()``."""
-    found = place(history, site)
     names = ("round", "floor", "ceil", "trunc", "sign", "frac", "fix")
     call = call_at(found, names)
     node = operand_of(found.at(call), names)
@@ -247,10 +223,9 @@ def straight_through(history: History, site: RawSite | None) -> Edit:
     return draft.replace(call, new).edit(safe=False)
 
 
-@remedy
-def detached_first(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def detached_first(found: Place) -> Edit:
     """Detach what is handed to NumPy: ``h.detach().numpy()``."""
-    found = place(history, site)
     call = call_at(found, ("numpy", "asarray", "array"))
     node = operand_of(found.at(call), (called(call),))
     return Draft(found.source).append(node, ".detach()").edit(safe=True)
@@ -262,10 +237,9 @@ _SAME = words(
 )
 
 
-@remedy
-def of_tensors(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def of_tensors(found: Place) -> Edit:
     """Use the function of tensors: ``torch.sin(x)`` for ``math.sin(x)``."""
-    found = place(history, site)
     call = call_at(found, _SAME)
     of = call.func.value if isinstance(call.func, ast.Attribute) else None
     if of is None or dotted(of) not in ("math", "np", "numpy"):
@@ -293,16 +267,16 @@ def renamed_all(
     return draft.edit(safe=False)
 
 
-@remedy
-def listed_anew(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def listed_anew(found: Place) -> Edit:
     """Make each entry of a list anew: ``[f() for _ in range(3)]`` for ``[f()] * 3``."""
-    source, node, statement = place(history, site)
+    source, node, statement = found
     for each in ast.walk(statement):
-        found = multiplied(each)
-        if found is None or node not in (*found[0].elts, statement):
+        entries, count = multiplied(each) or (None, None)
+        if not (entries and count) or node not in (*entries.elts, statement):
             continue
-        made, *more = (source.of(entry) for entry in found[0].elts)
-        again = f"for _ in range({source.of(found[1])})"
+        made, *more = (source.of(entry) for entry in entries.elts)
+        again = f"for _ in range({source.of(count)})"
         if more:
             made, again = "each", f"{again} for each in ({', '.join([made, *more])})"
         return Draft(source).replace(each, f"[{made} {again}]").edit(safe=False)
@@ -328,10 +302,9 @@ def repeated(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     return entries.elts[0], count
 
 
-@remedy
-def bound_now(history: History, site: RawSite | None, name: str) -> Edit:
+@remedy_at
+def bound_now(found: Place, name: str) -> Edit:
     """Give the function that a statement defines a default: ``name=name``."""
-    found = place(history, site)
     made = [
         each.args
         for each in ast.walk(found.statement)

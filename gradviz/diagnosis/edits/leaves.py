@@ -9,7 +9,7 @@ from contextlib import suppress
 from gradviz.dependence.flow import words
 from gradviz.diagnosis.edits.calls import call_at
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
-from gradviz.diagnosis.edits.remedy import remedy
+from gradviz.diagnosis.edits.remedy import remedy, remedy_at
 from gradviz.diagnosis.edits.syntax import (
     Place,
     Source,
@@ -71,10 +71,9 @@ def gradients_last(
     return draft.append(value, ".requires_grad_()").edit(safe=True)
 
 
-@remedy
-def without_gradients(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def without_gradients(found: Place) -> Edit:
     """Make a constant of what a line lets require grad."""
-    found = place(history, site)
     draft, statement = Draft(found.source), found.statement
     asking = [each for each in calls_in(statement) if _asks(each)]
     if len(asking) != 1 or not isinstance(statement, ast.Assign):
@@ -94,10 +93,9 @@ def _asks(call: ast.Call) -> bool:
     return method or keyword(call, "requires_grad") is not None
 
 
-@remedy
-def asks_for_gradients(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def asks_for_gradients(found: Place) -> Edit:
     """Let the tensor that a line makes require grad."""
-    found = place(history, site)
     value, draft = value_at(found), Draft(found.source)
     made = isinstance(value, ast.Call) and called(value) in _FACTORIES
     if made and isinstance(value, ast.Call) and dotted(value.func):
@@ -112,10 +110,9 @@ _FACTORIES = words(
 )
 
 
-@remedy
-def in_floats(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def in_floats(found: Place) -> Edit:
     """Make floats where integers are to require grad."""
-    found = place(history, site)
     value, draft = value_at(found), Draft(found.source)
     asking = [each for each in calls_in(value) if keyword(each, "requires_grad")]
     if asking:
@@ -125,10 +122,9 @@ def in_floats(history: History, site: RawSite | None) -> Edit:
     return draft.edit(safe=True)
 
 
-@remedy
-def switched_off(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def switched_off(found: Place) -> Edit:
     """Cut a result off its graph, whose switch is refused: ``x = x.detach()``."""
-    found = place(history, site)
     match found.statement:
         case ast.Assign([ast.Attribute(target), *_]):
             pass
@@ -153,10 +149,9 @@ def attribute_named(
     return Draft(found.source).rename(target, name).edit(safe=False)
 
 
-@remedy
-def switched_by_call(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def switched_by_call(found: Place) -> Edit:
     """Freeze a module by its method: ``net.requires_grad_(False)``."""
-    found = place(history, site)
     source, (target, value) = found.source, attribute_at(found)
     new = f"{source.of(target.value)}.requires_grad_({source.of(value)})"
     return Draft(source).put(source.range(found.statement), new).edit(safe=False)
@@ -233,10 +228,9 @@ def copied_model(
     return draft.wrap(value, "copy.deepcopy(", ")").edit(safe=True)
 
 
-@remedy
-def values_copied(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def values_copied(found: Place) -> Edit:
     """Copy the values of a tensor instead of its memory: ``a.data.copy_(b.data)``."""
-    found = place(history, site)
     source, (target, value) = found.source, attribute_at(found)
     if target.attr != "data":
         raise NoEditError("it sets no data")
@@ -244,10 +238,9 @@ def values_copied(history: History, site: RawSite | None) -> Edit:
     return Draft(source).put(source.range(found.statement), new).edit(safe=True)
 
 
-@remedy
-def shared_parameter(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def shared_parameter(found: Place) -> Edit:
     """Share the parameter itself: ``b.weight = a.weight``."""
-    found = place(history, site)
     target, value = assigned_at(found)
     source, draft = found.source, Draft(found.source)
     if called(value) == "Parameter" and isinstance(value, ast.Call) and value.args:
@@ -264,10 +257,9 @@ def _undotted(source: Source, node: ast.expr) -> str:
     raise NoEditError("it is not the data of a parameter")
 
 
-@remedy
-def random_start(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def random_start(found: Place) -> Edit:
     """Begin with random values where a line makes one number all over."""
-    found = place(history, site)
     draft = Draft(found.source)
     call = call_at(found, ("zeros", "zeros_", "ones", "ones_", "constant_"))
     if not isinstance(call.func, ast.Attribute):
@@ -283,10 +275,9 @@ def random_start(history: History, site: RawSite | None) -> Edit:
     return draft.add_argument(call, "std=0.02").edit(safe=False)
 
 
-@remedy
-def started_at_zero(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def started_at_zero(found: Place) -> Edit:
     """Begin with 0 where a line writes one number far below it."""
-    found = place(history, site)
     low = [
         each
         for each in ast.walk(found.statement)
@@ -309,20 +300,18 @@ def retained(history: History, site: RawSite | None, line: int | None) -> Edit:
     return Draft(found.source).after(found.statement, text).edit(safe=True)
 
 
-@remedy
-def value_followed_by(history: History, site: RawSite | None, suffix: str) -> Edit:
+@remedy_at
+def value_followed_by(found: Place, suffix: str) -> Edit:
     """Let a method follow all that a statement assigns or returns."""
-    found = place(history, site)
     return Draft(found.source).append(value_at(found), suffix).edit(safe=False)
 
 
 _COPYING = ("tensor", "as_tensor", "asarray", "Tensor", "FloatTensor", "new_tensor")
 
 
-@remedy
-def tensor_itself(history: History, site: RawSite | None, *, several: bool) -> Edit:
+@remedy_at
+def tensor_itself(found: Place, *, several: bool) -> Edit:
     """Use a tensor itself instead of a copy of its numbers; stack several."""
-    found = place(history, site)
     call = call_at(found, _COPYING)
     given = only(call.args, "its operand is not written here")
     text = found.source.of(given)
@@ -343,10 +332,9 @@ def given_to_constructor(history: History, site: RawSite | None) -> str | None:
 _OUT = ("cpu", "detach", "data", "numpy")
 
 
-@remedy
-def with_its_graph(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def with_its_graph(found: Place) -> Edit:
     """Compute without ``nn.Parameter(…)``, ``.data`` and ``.detach()``."""
-    found = place(history, site)
     whole = found.source.range(found.statement)
     text = found.source.of(found.statement)
     tree = ast.parse(text)
@@ -373,10 +361,9 @@ class _WithGraph(ast.NodeTransformer):
         return node
 
 
-@remedy
-def picked_from_tensor(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def picked_from_tensor(found: Place) -> Edit:
     """Index a tensor itself: ``x[rows]`` for ``torch.from_numpy(x.numpy()[rows])``."""
-    found = place(history, site)
     nodes = (e for e in found.source.around(found.node) if isinstance(e, ast.Call))
     around = next((e for e in nodes if called(e) in (*_COPYING, "from_numpy")), None)
     if around is None:
@@ -433,10 +420,9 @@ def method_in(fix: str) -> str:
     return found[1] if found else ""
 
 
-@remedy
-def in_double(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def in_double(found: Place) -> Edit:
     """Make a tensor in float64."""
-    found = place(history, site)
     makers = calls_in(found.statement, _FACTORIES)
     maker = only(makers, "there is not one call that makes it")
     draft = Draft(found.source).set_keyword(maker, "dtype", "torch.float64")
@@ -460,10 +446,9 @@ def returns_none(
     return Draft(source).put(source.range(value), new).edit(safe=False)
 
 
-@remedy
-def marked_dirty(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def marked_dirty(found: Place) -> Edit:
     """Say in forward which input it changes: ``ctx.mark_dirty(x)``."""
-    found = place(history, site)
     source, function = found.source, found.source.scope(found.node)
     if not isinstance(function, ast.FunctionDef) or len(function.args.args) < 2:
         raise NoEditError("it is not written in forward itself")

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from gradviz.diagnosis.edits.calls import call_at, operand_of
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
-from gradviz.diagnosis.edits.remedy import Remedy, remedy
+from gradviz.diagnosis.edits.remedy import Remedy, remedy, remedy_at
 from gradviz.diagnosis.edits.syntax import (
     Place,
     called,
@@ -48,10 +48,9 @@ def _root(found: Place) -> ast.expr:
     raise NoEditError("no root is written here")
 
 
-@remedy
-def inside_root(history: History, site: RawSite | None, dtype: str) -> Edit:
+@remedy_at
+def inside_root(found: Place, dtype: str) -> Edit:
     """Add a small number inside of a root, whose derivative at 0 is infinite."""
-    found = place(history, site)
     node, draft = _root(found), Draft(found.source)
     text = found.source.of(node)
     plain = isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Sub)
@@ -59,12 +58,9 @@ def inside_root(history: History, site: RawSite | None, dtype: str) -> Edit:
     return draft.replace(node, f"{text} + {epsilon(dtype)}").edit(safe=False)
 
 
-@remedy
-def clamped(
-    history: History, site: RawSite | None, low: str, high: str = "", *names: str
-) -> Edit:
+@remedy_at
+def clamped(found: Place, low: str, high: str = "", *names: str) -> Edit:
     """Clamp the operand of a function to what it takes."""
-    found = place(history, site)
     node = operand_of(found, names)
     draft = Draft(found.source)
     bounds = f"{low}, {high}" if high else f"min={low}"
@@ -84,18 +80,16 @@ def inside_domain(site: RawSite | None, edge: str) -> Remedy:
     return clamped(site, f"-1 + {edge}", f"1 - {edge}", *_DOMAIN)
 
 
-@remedy
-def above_zero(history: History, site: RawSite | None, small: str) -> Edit:
+@remedy_at
+def above_zero(found: Place, small: str) -> Edit:
     """Clamp the operand of a root or power to what is above 0."""
-    found = place(history, site)
     draft = Draft(found.source).append(_root(found), f".clamp(min={small})")
     return draft.edit(safe=False)
 
 
-@remedy
-def scaled_noise(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def scaled_noise(found: Place) -> Edit:
     """Draw without parameters: ``m + s * torch.randn_like(s)`` for ``normal(m, s)``."""
-    found = place(history, site)
     call = call_at(found, ("normal",))
     given = [*call.args, *(each.value for each in call.keywords)]
     if len(given) != 2 or calls_in(given[1]):
@@ -106,10 +100,9 @@ def scaled_noise(history: History, site: RawSite | None) -> Edit:
     return draft.replace(call, new).edit(safe=False)
 
 
-@remedy
-def divided_exactly(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def divided_exactly(found: Place) -> Edit:
     """Divide with ``/`` where ``//`` rounds to 0."""
-    found = place(history, site)
     source, node = found.source, found.node
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
         divisions = [
@@ -175,10 +168,9 @@ def _divisor(found: Place) -> ast.expr:
     return call.args[-1]
 
 
-@remedy
-def inside_log(history: History, site: RawSite | None, dtype: str) -> Edit:
+@remedy_at
+def inside_log(found: Place, dtype: str) -> Edit:
     """Clamp the operand of a logarithm, or take it with the softmax that is in it."""
-    found = place(history, site)
     names = ("log", "log2", "log10", "log1p")
     call = call_at(found, names)
     node = operand_of(found, names)
@@ -198,10 +190,9 @@ def inside_log(history: History, site: RawSite | None, dtype: str) -> Edit:
     return draft.append(node, f".clamp(min={epsilon(dtype)})").edit(safe=False)
 
 
-@remedy
-def safe_exponential(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def safe_exponential(found: Place) -> Edit:
     """Write ``softplus(x)`` for ``log(1 + exp(x))``."""
-    found = place(history, site)
     for each in found.source.around(found.node):
         if isinstance(each, ast.Call) and called(each) in ("log", "log1p"):
             number: ast.expr | None = operand_of(found.at(each), (called(each),))
@@ -275,10 +266,9 @@ def _names(node: ast.expr, found: Place) -> bool:
     return bool(made) and made in names_in(node)
 
 
-@remedy
-def masked(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def masked(found: Place) -> Edit:
     """Fill minus infinity in, where a number near the scores was."""
-    found = place(history, site)
     call = call_at(found, ("masked_fill", "masked_fill_", "where"))
     numbers = [
         each

@@ -7,7 +7,8 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeAlias
 
 from gradviz.diagnosis.edits.draft import Edit
-from gradviz.program import History
+from gradviz.diagnosis.edits.syntax import Place, place
+from gradviz.program import History, RawSite
 
 P = ParamSpec("P")
 
@@ -26,6 +27,18 @@ def remedy(make: Callable[Concatenate[History, P], Edit]) -> Callable[P, Remedy]
         return lambda history: make(history, *given, **named)
 
     return with_arguments
+
+
+def remedy_at(
+    make: Callable[Concatenate[Place, P], Edit],
+) -> Callable[Concatenate[RawSite | None, P], Remedy]:
+    """Let a maker of edits that asks for one place alone be called with a site."""
+
+    @wraps(make)
+    def at(site: RawSite | None, *given: P.args, **named: P.kwargs) -> Remedy:
+        return lambda history: make(place(history, site), *given, **named)
+
+    return at
 
 
 def first_of(*remedies: Remedy | None) -> Remedy:

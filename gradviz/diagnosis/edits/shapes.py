@@ -8,21 +8,13 @@ from collections.abc import Sequence
 from gradviz.dependence.flow import words
 from gradviz.diagnosis.edits.calls import call_at, operand_of
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
-from gradviz.diagnosis.edits.remedy import remedy
-from gradviz.diagnosis.edits.syntax import (
-    Place,
-    is_module_name,
-    keyword,
-    names_in,
-    place,
-)
-from gradviz.program import History, RawSite
+from gradviz.diagnosis.edits.remedy import remedy_at
+from gradviz.diagnosis.edits.syntax import Place, is_module_name, keyword, names_in
 
 
-@remedy
-def over_dimension(history: History, site: RawSite | None, dim: int) -> Edit:
+@remedy_at
+def over_dimension(found: Place, dim: int) -> Edit:
     """Let a function or layer run over another dimension: ``dim=1``."""
-    found = place(history, site)
     call = call_at(found, _OVER)
     draft = Draft(found.source)
     whole = [each for each in call.args if _is_whole(each)]
@@ -64,12 +56,9 @@ def operands(found: Place) -> Sequence[ast.expr]:
     raise NoEditError("its operands are not written here")
 
 
-@remedy
-def operand_followed_by(
-    history: History, site: RawSite | None, number: int, suffix: str
-) -> Edit:
+@remedy_at
+def operand_followed_by(found: Place, number: int, suffix: str) -> Edit:
     """Let a method follow one of the operands of an operation: ``.squeeze(-1)``."""
-    found = place(history, site)
     given = operands(found)
     if number >= len(given):
         raise NoEditError("that operand is not written here")
@@ -81,10 +70,9 @@ def operand_followed_by(
     return Draft(found.source).append(given[number], suffix).edit(safe=False)
 
 
-@remedy
-def flattened_first(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def flattened_first(found: Place) -> Edit:
     """Take a norm over the second dimension over all behind the first."""
-    found = place(history, site)
     call = call_at(found)
     dim = keyword(call, "dim")
     given = dim.value if dim is not None else (call.args[-1] if call.args else None)
@@ -93,12 +81,9 @@ def flattened_first(history: History, site: RawSite | None) -> Edit:
     return Draft(found.source).append(operand_of(found), ".flatten(1)").edit(safe=False)
 
 
-@remedy
-def argument_followed_by(
-    history: History, site: RawSite | None, text: str, suffix: str
-) -> Edit:
+@remedy_at
+def argument_followed_by(found: Place, text: str, suffix: str) -> Edit:
     """Let a method follow the argument of a call that is written so."""
-    found = place(history, site)
     call = call_at(found)
     given = [*call.args, *(each.value for each in call.keywords)]
     nodes = [each for each in given if found.source.of(each) == text]
@@ -106,10 +91,9 @@ def argument_followed_by(
     return Draft(found.source).append(node, suffix).edit(safe=False)
 
 
-@remedy
-def first_size(history: History, site: RawSite | None, size: int) -> Edit:
+@remedy_at
+def first_size(found: Place, size: int) -> Edit:
     """Give a layer another input size: ``nn.Linear(72, 5)``."""
-    found = place(history, site)
     call = call_at(found, ("Linear",))
     given = keyword(call, "in_features")
     node = given.value if given is not None else (call.args or [None])[0]
@@ -118,10 +102,9 @@ def first_size(history: History, site: RawSite | None, size: int) -> Edit:
     return Draft(found.source).replace(node, str(size)).edit(safe=False)
 
 
-@remedy
-def without_index(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def without_index(found: Place) -> Edit:
     """Leave an index out: ``net(x)`` for ``net(x)[0]``."""
-    found = place(history, site)
     node = found.node
     if not isinstance(node, ast.Subscript):
         raise NoEditError("it is no index")
@@ -132,16 +115,15 @@ def without_index(history: History, site: RawSite | None) -> Edit:
     return Draft(source).put(rest, "").edit(safe=False)
 
 
-@remedy
-def permuted(history: History, site: RawSite | None, order: Sequence[int]) -> Edit:
+@remedy_at
+def permuted(found: Place, order: Sequence[int]) -> Edit:
     """Move dimensions in the place of a view: ``.permute(0, 2, 1)``."""
-    return _permuted(place(history, site), order, "")
+    return _permuted(found, order, "")
 
 
-@remedy
-def moved_first(history: History, site: RawSite | None, order: Sequence[int]) -> Edit:
+@remedy_at
+def moved_first(found: Place, order: Sequence[int]) -> Edit:
     """Move dimensions before a view: ``x.permute(0, 2, 1).reshape(-1, classes)``."""
-    found = place(history, site)
     call = call_at(found, _VIEWS)
     given = ", ".join(found.source.of(each) for each in (*call.args, *call.keywords))
     return _permuted(found, order, f".reshape({given})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
-from gradviz.diagnosis.edits.remedy import remedy
+from gradviz.diagnosis.edits.remedy import remedy, remedy_at
 from gradviz.diagnosis.edits.syntax import (
     Place,
     Range,
@@ -59,10 +59,10 @@ def _beside(source: Source, target: ast.stmt, statement: ast.stmt) -> ast.stmt:
     raise NoEditError("no block holds both")
 
 
-@remedy
-def left_out(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def left_out(found: Place) -> Edit:
     """Leave out a statement that is one call, or a loop that does nothing else."""
-    source, _, statement = place(history, site)
+    source, _, statement = found
     whole, parent = statement, source.parent(statement)
     if isinstance(parent, ast.For) and parent.body == [statement]:
         whole = parent
@@ -137,20 +137,19 @@ def undecorated(history: History, site: RawSite | None, line: int | None) -> Edi
     raise NoEditError("there is no such decorator")
 
 
-@remedy
-def under_no_grad(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def under_no_grad(found: Place) -> Edit:
     """Put a statement under ``torch.no_grad()``."""
-    source, _, statement = place(history, site)
+    source, _, statement = found
     if isinstance(statement, ast.Return | ast.FunctionDef | ast.ClassDef):
         raise NoEditError("it is no statement to be put into a block")
     draft = Draft(source).wrap_block([statement], "with torch.no_grad():")
     return draft.edit(safe=True)
 
 
-@remedy
-def bound_to_operand(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def bound_to_operand(found: Place) -> Edit:
     """Bind the result of a statement to the name that it reads: ``x = x.relu()``."""
-    found = place(history, site)
     value = found.statement.value if isinstance(found.statement, ast.Expr) else None
     name = dotted(_first_operand(value))
     if value is None or not name:

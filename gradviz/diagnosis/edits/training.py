@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from gradviz.dependence import learning
 from gradviz.diagnosis.edits.calls import call_at
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
-from gradviz.diagnosis.edits.remedy import Remedy, remedy
-from gradviz.diagnosis.edits.syntax import Loop, Source, dotted, keyword, place
+from gradviz.diagnosis.edits.remedy import Remedy, remedy, remedy_at
+from gradviz.diagnosis.edits.syntax import Loop, Place, Source, dotted, keyword, place
 from gradviz.program import Backward, Call, History, RawSite
 
 
@@ -73,10 +73,9 @@ def beside_pass(
     return put(statement, text).edit(safe=safe)
 
 
-@remedy
-def of_another(history: History, site: RawSite | None, optimizer: str | None) -> Edit:
+@remedy_at
+def of_another(found: Place, optimizer: str | None) -> Edit:
     """Call the method of another optimizer: ``opt_g.step()`` for ``opt_d.step()``."""
-    found = place(history, site)
     call = call_at(found, ("step",))
     if not optimizer or not isinstance(call.func, ast.Attribute):
         raise NoEditError("the optimizer has no name")
@@ -170,16 +169,9 @@ def detached_after(
     return draft.edit(safe=False)
 
 
-@remedy
-def given(
-    history: History,
-    site: RawSite | None,
-    modules: Sequence[str],
-    *,
-    beside: bool = False,
-) -> Edit:
+@remedy_at
+def given(found: Place, modules: Sequence[str], *, beside: bool = False) -> Edit:
     """Give an optimizer the parameters of these modules, or theirs too."""
-    found = place(history, site)
     call, source = call_at(found), found.source
     if not modules or not call.args or isinstance(call.args[0], ast.Starred):
         raise NoEditError("what it is given is not written here")
@@ -247,10 +239,9 @@ def unscaled(
     return draft.before(statement, f"{scaler}.unscale_({name})").edit(safe=False)
 
 
-@remedy
-def compared_with_zero(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def compared_with_zero(found: Place) -> Edit:
     """Ask whether the remainder at a site is 0."""
-    found = place(history, site)
     if isinstance(found.source.parent(found.node), ast.Compare):
         raise NoEditError("it is compared already")
     if not isinstance(found.node, ast.BinOp) or not isinstance(found.node.op, ast.Mod):
@@ -258,10 +249,9 @@ def compared_with_zero(history: History, site: RawSite | None) -> Edit:
     return Draft(found.source).wrap(found.node, "", " == 0").edit(safe=False)
 
 
-@remedy
-def walked_again(history: History, site: RawSite | None, *, safe: bool = False) -> Edit:
+@remedy_at
+def walked_again(found: Place, *, safe: bool = False) -> Edit:
     """Keep what the iterator at a site gives as a list, which can be walked again."""
-    found = place(history, site)
     if not isinstance(found.node, ast.Call | ast.GeneratorExp):
         raise NoEditError("no expression makes the iterator there")
     return Draft(found.source).wrap(found.node, "list(", ")").edit(safe=safe)
@@ -323,10 +313,9 @@ def carried_names(
     return [each for each in history.places.targets(made) if each in read]
 
 
-@remedy
-def scheduled_of(history: History, site: RawSite | None, name: str | None) -> Edit:
+@remedy_at
+def scheduled_of(found: Place, name: str | None) -> Edit:
     """Make a scheduler of another optimizer."""
-    found = place(history, site)
     call = call_at(found)
     if not name or not call.args:
         raise NoEditError("the optimizer has no name")
@@ -334,20 +323,15 @@ def scheduled_of(history: History, site: RawSite | None, name: str | None) -> Ed
     return Draft(found.source).replace(call.args[0], new).edit(safe=False)
 
 
-@remedy
+@remedy_at
 def called_with(
-    history: History,
-    site: RawSite | None,
-    loop: ast.For,
-    call: ast.Call,
-    model: str,
-    values: str,
+    found: Place, loop: ast.For, call: ast.Call, model: str, values: str
 ) -> Edit:
     """Call a module with parameters from elsewhere, in the place of a loop over its.
 
     ``torch.func.functional_call(net, dict(zip(…)), (x,))`` for ``net(x)``.
     """
-    source = place(history, site).source
+    source = found.source
     if call.keywords or any(isinstance(each, ast.Starred) for each in call.args):
         raise NoEditError("its inputs are more than a tuple")
     given = "".join(f"{source.of(each)}, " for each in call.args)

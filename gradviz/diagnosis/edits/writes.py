@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError, only
-from gradviz.diagnosis.edits.remedy import remedy
+from gradviz.diagnosis.edits.remedy import remedy, remedy_at
 from gradviz.diagnosis.edits.syntax import (
     Place,
     Source,
@@ -83,15 +83,12 @@ def _writes(name: str) -> bool:
     return name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
 
 
-@remedy
-def out_of_place(
-    history: History, site: RawSite | None, *, together: bool = False
-) -> Edit:
+@remedy_at
+def out_of_place(found: Place, *, together: bool = False) -> Edit:
     """Make a new tensor: ``y = y + 1`` for ``y += 1``, without ``inplace=True``.
 
     ``together``: also for the names that were bound at once, ``x, y = z.unbind()``.
     """
-    found = place(history, site)
     source, node, statement = found
     if (call := _with_flag(node)) is not None:
         return _without_flag(found, call)
@@ -209,10 +206,9 @@ def _is_shared(source: Source, statement: ast.stmt, name: str) -> bool:
     return any(each.arg == name for each in given)
 
 
-@remedy
-def item_bound_anew(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def item_bound_anew(found: Place) -> Edit:
     """Let an item stand for a new result: ``w[k] = w[k] - g``, not ``w[k].data -=``."""
-    found = place(history, site)
     match found.statement:
         case ast.AugAssign(ast.Attribute(ast.Subscript() as item, "data"), op, value):
             anew = ast.unparse(ast.BinOp(item, op, value))
@@ -222,10 +218,10 @@ def item_bound_anew(history: History, site: RawSite | None) -> Edit:
     return Draft(source).put(source.range(found.statement), text).edit(safe=False)
 
 
-@remedy
-def copied_first(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def copied_first(found: Place) -> Edit:
     """Write to a copy: ``h = h.clone()`` before ``h[0] = 1``."""
-    source, _, statement = place(history, site)
+    source, _, statement = found
     written = next(written_by(statement), None)
     while isinstance(written, ast.Subscript):
         written = written.value
@@ -237,15 +233,13 @@ def copied_first(history: History, site: RawSite | None) -> Edit:
     return Draft(source).before(statement, f"{name} = {name}.clone()").edit(safe=False)
 
 
-@remedy
-def reads_copies(
-    history: History, site: RawSite | None, *, first: bool = False
-) -> Edit:
+@remedy_at
+def reads_copies(found: Place, *, first: bool = False) -> Edit:
     """Compute with copies of what a statement reads of the buffer that it writes.
 
     With ``first``, the buffer itself has to be a copy, too.
     """
-    source, _, statement = place(history, site)
+    source, _, statement = found
     written = next(written_by(statement), None)
     if not isinstance(written, ast.Subscript) or not isinstance(statement, ast.Assign):
         raise NoEditError("it writes no part of a buffer")
@@ -289,10 +283,10 @@ def receiver(history: History, site: RawSite | None) -> str:
     return "" if found is None else ast.unparse(found)
 
 
-@remedy
-def unrecorded(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def unrecorded(found: Place) -> Edit:
     """Put a statement that writes to a leaf under ``torch.no_grad()``."""
-    source, _, statement = place(history, site)
+    source, _, statement = found
     call = statement.value if isinstance(statement, ast.Expr) else None
     if next(written_by(statement), None) is None or (
         call and not _writes(called(call))
@@ -302,14 +296,14 @@ def unrecorded(history: History, site: RawSite | None) -> Edit:
     return draft.edit(safe=True)
 
 
-@remedy
-def updated_in_place(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def updated_in_place(found: Place) -> Edit:
     """Update the leaf itself: ``w -= step`` under no_grad for ``w = w - step``.
 
     So are its neighbours that are updated in the same way, and what binds its name
     again behind it.
     """
-    source, _, statement = place(history, site)
+    source, _, statement = found
     updated = _update(source, statement)
     if updated is None:
         raise NoEditError("it is no update of one name")
@@ -317,9 +311,9 @@ def updated_in_place(history: History, site: RawSite | None) -> Edit:
     names = {updated[0]}
     rows = [statement]
     for each in block[block.index(statement) + 1 :]:
-        found = _update(source, each)
-        if found is not None and (found[0] in names or f"{found[0]}.grad" in found[1]):
-            names.add(found[0])
+        also = _update(source, each)
+        if also is not None and (also[0] in names or f"{also[0]}.grad" in also[1]):
+            names.add(also[0])
             rows.append(each)
     draft, last = Draft(source), {}
     for each in rows:
@@ -360,15 +354,13 @@ def _update(source: Source, statement: ast.stmt) -> tuple[str, str] | None:
     return name, f"{name}.copy_({source.of(value)})"
 
 
-@remedy
-def copies(
-    history: History, site: RawSite | None, *after: str, suffix: str = ".clone()"
-) -> Edit:
+@remedy_at
+def copies(found: Place, *after: str, suffix: str = ".clone()") -> Edit:
     """Let what an expression makes be a copy: ``.clone()`` behind one of these calls.
 
     Without names it follows the expression at the site.
     """
-    source, node, statement = place(history, site)
+    source, node, statement = found
     if after:
         inside = calls_in(statement, after)
         node = only(inside, "there is not exactly one such call")
@@ -382,10 +374,10 @@ def copies(
 EXPANDING = ("expand", "expand_as", "broadcast_to", "as_strided", "unfold")
 
 
-@remedy
-def reads_copy(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def reads_copy(found: Place) -> Edit:
     """Read from a copy what a statement writes at once: ``x[1:] += x[:-1].clone()``."""
-    source, _, statement = place(history, site)
+    source, _, statement = found
     if isinstance(statement, ast.AugAssign | ast.Assign):
         return Draft(source).append(statement.value, ".clone()").edit(safe=True)
     call = statement.value if isinstance(statement, ast.Expr) else None
@@ -394,10 +386,10 @@ def reads_copy(history: History, site: RawSite | None) -> Edit:
     raise NoEditError("what is read is not written here")
 
 
-@remedy
-def rows_added(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def rows_added(found: Place) -> Edit:
     """Add to rows that an index may name twice: ``h = h.index_add(0, i, values)``."""
-    source, _, statement = place(history, site)
+    source, _, statement = found
     match statement:
         case ast.AugAssign(target=ast.Subscript() as rows, op=ast.Add(), value=value):
             pass
@@ -417,10 +409,10 @@ def rows_added(history: History, site: RawSite | None) -> Edit:
     return Draft(source).put(source.range(statement), new).edit(safe=False)
 
 
-@remedy
-def added_without_graph(history: History, site: RawSite | None) -> Edit:
+@remedy_at
+def added_without_graph(found: Place) -> Edit:
     """Add a number's worth without its graph: ``total += loss.detach()``."""
-    source, _, statement = place(history, site)
+    source, _, statement = found
     value = None
     if isinstance(statement, ast.AugAssign):
         value = statement.value

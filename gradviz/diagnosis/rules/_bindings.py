@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import stored, walked
+from gradviz.diagnosis.decisions.bindings import last_assigned, stored, walked
 from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.program import History, RawSite
 
@@ -17,14 +17,9 @@ def bound_at(history: History, site: RawSite, name: str) -> RawSite | None:
 
 
 def _line_of(history: History, site: RawSite, name: str) -> int | None:
-    line = history.places.line(site)
-    lines = [
-        each.lineno
-        for each in _assignments(history, site)
-        if each.lineno < line
-        and any(isinstance(to, ast.Name) and to.id == name for to in each.targets)
-    ]
-    return max(lines, default=None)
+    places = history.places
+    last = last_assigned(places.in_function(site), name, places.line(site))
+    return None if last is None else last.lineno
 
 
 def aliased_at(history: History, site: RawSite | None) -> int | None:

@@ -141,7 +141,7 @@ def _entering(
     A tensor that a loop makes anew in every turn is preferred to one made once.
     """
     found: list[Crossing] = []
-    waiting, seen = _root_nodes(second), set[int]()
+    waiting, seen = second.root_nodes, set[int]()
     while waiting:
         key = waiting.pop()
         node = history.node(key)
@@ -161,7 +161,7 @@ def _entering(
 
 def walked_by(history: History, backward: Backward) -> dict[int, Node]:
     """Return the nodes of a pass that are known, though none may lead to them."""
-    found = history.reach(_root_nodes(backward))
+    found = history.reach(backward.root_nodes)
     for key in backward.nodes:
         node = history.node(key)
         if node is not None:
@@ -189,10 +189,6 @@ def _leads(history: History, key: int, old: dict[int, Node]) -> bool:
     return any(
         each in old and node.leaf is None for each, node in history.reach([key]).items()
     )
-
-
-def _root_nodes(backward: Backward) -> list[int]:
-    return [value.node for value in backward.roots if value.node is not None]
 
 
 def _crossing(history: History, node: Node, below: Node) -> Crossing:

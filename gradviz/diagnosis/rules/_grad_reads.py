@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from gradviz.dependence.learning import SWITCHES
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.rules._gradients import gradient_reads
 from gradviz.diagnosis.rules._lifetime import (
@@ -159,7 +160,7 @@ def _births(history: History, value: Value) -> Iterator[Call]:
         born = history.producer(leaf)
         if born is not None:
             yield born
-        yield from (e for e in history.uses(leaf) if e.op in _ASKING)
+        yield from (e for e in history.uses(leaf) if e.op in SWITCHES)
 
 
 def _is_lost(history: History, value: Value, node: Node, read: Call) -> bool:
@@ -178,6 +179,3 @@ def _is_lost(history: History, value: Value, node: Node, read: Call) -> bool:
     )
     together = inside and born.stack == maker.stack
     return together and not is_parameter and helper not in callers
-
-
-_ASKING = ("requires_grad_", "requires_grad.set")

@@ -91,8 +91,7 @@ def trained_nodes(history: History) -> set[int]:
     """
     found = set[int]()
     for each in training_passes(history):
-        roots = (value.node for value in each.roots if value.node is not None)
-        found.update(each.nodes or history.reach(roots))
+        found.update(each.nodes or history.reach(each.root_nodes))
     return {key for key in found if key > 0}
 
 

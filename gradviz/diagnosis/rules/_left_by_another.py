@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.edits.remedy import Remedy, first_of
 from gradviz.diagnosis.edits.statements import moved
-from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.edits.training import beside_pass
 from gradviz.diagnosis.rule import Hit, Related
 from gradviz.diagnosis.rules._gradients import (
@@ -237,13 +237,11 @@ def _clearing(
 
 def _beside_it(history: History, site: RawSite | None, event: Event) -> bool:
     """Tell whether a line stands in the same block as another."""
-    try:
-        one, other = place(history, site), place(history, event.site)
-    except LookupError:
+    one, other = spot(history, site), spot(history, event.site)
+    if one is None or other is None or one.source is not other.source:
         return False
-    if one.source is not other.source:
-        return False
-    return one.source.block(one.statement) is one.source.block(other.statement)
+    first, second = map(one.source.statement, (one.node, other.node))
+    return one.source.block(first) is one.source.block(second)
 
 
 def _clear(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.learning import created_at
+from gradviz.dependence.lineage import reached
 from gradviz.dependence.nesting import outermost
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.program import (
@@ -72,8 +73,10 @@ def loop_site(history: History, call: Call) -> RawSite | None:
 # ---- names and bindings -------------------------------------------------------------
 
 
-def name_of(history: History, value: Value, fallback: str = "the tensor") -> str:
+def name_of(history: History, value: Value | None, fallback: str = "the tensor") -> str:
     """Return what the program calls a tensor, in backticks, or the fallback."""
+    if value is None:
+        return fallback
     known = history.name(value, "")
     if known:
         return known
@@ -94,14 +97,12 @@ def makers(history: History) -> dict[int, Call]:
 def graph_behind(history: History, calls: Iterable[Call]) -> set[int]:
     """Return the nodes below those of calls, also where no pass ever walked."""
     made_by = history.once(makers)
-    waiting, found = [key for call in calls for key in call.nodes], set[int]()
-    while waiting:
-        key = waiting.pop()
-        if key not in found:
-            found.add(key)
-            inputs = made_by[key].inputs if key in made_by else ()
-            waiting += [value.node for value in inputs if value.node is not None]
-    return found
+
+    def below(key: int) -> list[int | None]:
+        inputs = made_by[key].inputs if key in made_by else ()
+        return [value.node for value in inputs]
+
+    return {*reached([key for call in calls for key in call.nodes], below)}
 
 
 def is_of_gradients(history: History, calls: Iterable[Call]) -> bool:
@@ -204,8 +205,7 @@ def often_walked(history: History, least: int) -> dict[int, list[Backward]]:
 def _passes_by_node(history: History) -> dict[int, list[Backward]]:
     found: dict[int, list[Backward]] = defaultdict(list)
     for each in history.backwards:
-        roots = (value.node for value in each.roots if value.node is not None)
-        for node in each.nodes or history.reach(roots):
+        for node in each.nodes or history.reach(each.root_nodes):
             found[node].append(each)
     return found
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from gradviz.dependence.nesting import turn
 from gradviz.dependence.op_families import RESHAPES, plain
-from gradviz.diagnosis.edits.syntax import is_module_name, place
+from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.edits.syntax import is_module_name
 from gradviz.diagnosis.rules._origins import origin_call
 from gradviz.program import Call, History, Value
 from gradviz.text.places import package_of
@@ -97,15 +98,12 @@ def _reshaped(
 
 def method_text(history: History, call: Call) -> str:
     """Return ".squeeze(-1)" where a call is written as a method, or ""."""
-    try:
-        found = place(history, call.site)
-    except LookupError:
+    found = spot(history, call.site)
+    function = found.node.func if found and isinstance(found.node, ast.Call) else None
+    if found is None or not isinstance(function, ast.Attribute):
         return ""
-    node = found.node
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return ""
-    operand = node.func.value
+    operand = function.value
     if is_module_name(operand):
         return ""
-    whole, before = found.source.of(node), found.source.of(operand)
+    whole, before = found.source.of(found.node), found.source.of(operand)
     return whole.removeprefix(before) if whole.startswith(before) else ""

@@ -41,6 +41,18 @@ def suspects(
     yield from _named(history, raised.site, wanted)
 
 
+def suspect(
+    history: History, raised: Raised, wanted: Callable[[Value], bool]
+) -> Value | None:
+    """Return the first of the tensors that `suspects` yields."""
+    return next((value for value, _ in suspects(history, raised, wanted)), None)
+
+
+def is_result(value: Value) -> bool:
+    """Tell whether a tensor was computed, with a graph."""
+    return value.requires_grad and not value.is_leaf
+
+
 def _named(
     history: History, site: RawSite | None, wanted: Callable[[Value], bool]
 ) -> Iterator[tuple[Value, Call]]:

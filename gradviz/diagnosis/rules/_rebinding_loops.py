@@ -134,7 +134,7 @@ def _asked_in_vain(history: History) -> tuple[Backward | None, frozenset[int]]:
     last = learning.last_seen(history)
     for backward in failed_backwards(history, "not have been used in the graph"):
         used = {leaf for root in backward.roots for leaf in history.leaves_of(root)}
-        reached = history.reach(each.node for each in backward.roots if each.node)
+        reached = history.reach(backward.root_nodes)
         asked = [each for each in backward.inputs if each.tensor not in used]
         asked = [each for each in asked if each.node not in reached]
         instead = [last[leaf] for leaf in used if leaf in last]

@@ -38,15 +38,14 @@ from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
-    assert found.write is not None
-    written, saved = span(found.write.value), span(found.value)
+    written, saved = span(found.by[1].value), span(found.value)
     apart = written[1] <= saved[0] or saved[1] <= written[0]
     where = f"{_elements(written)} written, {_elements(saved)} saved"
     facts = where if apart else "each lies in the gaps of the other"
     return (
         f"{saved_words(history, found)}. {write_words(history, found)}. The two do not "
-        f"overlap ({facts}), but all "
-        "views of one storage share one version counter, so backward() refuses."
+        f"overlap ({facts}), but all views of one storage share one version counter, "
+        "so backward() refuses."
     )
 
 

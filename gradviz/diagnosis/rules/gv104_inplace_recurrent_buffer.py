@@ -40,31 +40,23 @@ from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
-    assert found.call is not None
-    assert found.write is not None
-    times = sum(
-        call.site == found.call.site
-        for call, _ in history.writes(found.write.storage, before=found.backward.index)
-    )
-    buffer = tensor_words(history, written_tensor(found.call, found.write))
+    call, write = found.by
+    writes = history.writes(write.storage, before=found.backward.index)
+    times = sum(each.site == call.site for each, _ in writes)
+    buffer = tensor_words(history, written_tensor(call, write))
     return (
         f"{place(history, found.site)} wrote into {buffer} {times} times, and "
         f"{saved_words(history, found)}. The next write made it version "
-        f"{found.write.after}: all views of the buffer share one version counter, so "
+        f"{write.after}: all views of the buffer share one version counter, so "
         "backward() cannot use what the steps saved."
     )
 
 
 def _fix(history: History, found: Overwrite) -> str:
-    assert found.call is not None
-    assert found.write is not None
-    buffer = tensor_words(history, written_tensor(found.call, found.write))
-    copied = (
-        " Let the buffer be a copy, too." if _is_saved_whole(history, found) else ""
-    )
-    return (
-        f"Put `.clone()` behind each read of {buffer}, to compute with copies.{copied}"
-    )
+    buffer = tensor_words(history, written_tensor(*found.by))
+    fix = f"Put `.clone()` behind each read of {buffer}, to compute with copies."
+    whole = _is_saved_whole(history, found)
+    return f"{fix} Let the buffer be a copy, too." if whole else fix
 
 
 def _is_saved_whole(history: History, found: Overwrite) -> bool:

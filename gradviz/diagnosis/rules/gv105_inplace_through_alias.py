@@ -45,10 +45,7 @@ from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
-    assert found.call is not None
-    assert found.write is not None
-    written = written_tensor(found.call, found.write)
-    site = _view_site(history, found)
+    written, site = written_tensor(*found.by), _view_site(history, found)
     since = f" since {place(history, site)}" if site else ""
     return (
         f"{saved_words(history, found)}. {write_words(history, found)}, through "
@@ -58,11 +55,8 @@ def _message(history: History, found: Overwrite) -> str:
 
 
 def _view_site(history: History, found: Overwrite) -> RawSite | None:
-    assert found.call is not None
-    assert found.write is not None
-    written = written_tensor(found.call, found.write)
-    views = [call for call, _ in ancestors(history, written)]
-    return views[0].site if views else None
+    views = ancestors(history, written_tensor(*found.by))
+    return next((call.site for call, _ in views), None)
 
 
 def _fix(history: History, found: Overwrite) -> str:

@@ -46,18 +46,14 @@ def _detached(history: History, found: Overwrite) -> str:
 
 
 def _detach(history: History, found: Overwrite) -> Call | None:
-    assert found.call is not None
-    assert found.write is not None
-    return through(history, written_tensor(found.call, found.write), "detach")
+    return through(history, written_tensor(*found.by), "detach")
 
 
 def _message(history: History, found: Overwrite) -> str:
-    assert found.call is not None
-    assert found.write is not None
-    written = written_tensor(found.call, found.write)
+    written = tensor_words(history, written_tensor(*found.by))
     return (
         f"{saved_words(history, found)}. {write_words(history, found)}, through "
-        f"{tensor_words(history, written)}: {_detached(history, found)} shares the "
+        f"{written}: {_detached(history, found)} shares the "
         "memory of the tensor it was detached from, so backward() cannot use the saved "
         "value."
     )

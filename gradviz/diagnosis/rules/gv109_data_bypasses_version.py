@@ -37,16 +37,15 @@ from gradviz.diagnosis._unseen_writes import UnseenWrite, data_writes
 from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.decisions.order import parting
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import History, RawSite
+from gradviz.program import Call, History, RawSite
 
 
-def _message(history: History, found: UnseenWrite) -> str:
-    assert found.call is not None
+def _message(history: History, found: UnseenWrite, call: Call) -> str:
     slot = found.slot.removeprefix("_saved_")
     return (
         f"{node_words(history, found.node)} saved "
         f"{tensor_words(history, found.value)} (slot {slot}). "
-        f"{place(history, found.call.site)} overwrote its memory through `.data`, "
+        f"{place(history, call.site)} overwrote its memory through `.data`, "
         f"which does not raise the version (still {found.value.version}): "
         f"{place(history, found.backward.site)} computed its gradient from the new "
         "numbers, without an error, and it is wrong."
@@ -57,14 +56,14 @@ def _message(history: History, found: UnseenWrite) -> str:
 def check(history: History) -> Iterator[Hit]:
     told: set[RawSite | None] = set()
     for found in data_writes(history):
-        assert found.call is not None
-        if found.call.site in told:
+        call = found.call
+        if call is None or call.site in told:
             continue
-        told.add(found.call.site)
-        step = step_around(history, found.call)
-        came = _ordered(history, found) if step is None else step.site
+        told.add(call.site)
+        step = step_around(history, call)
+        came = _ordered(history, found, call) if step is None else step.site
         yield Hit(
-            _message(history, found),
+            _message(history, found, call),
             came,
             "Write after the backward pass, or to a `clone()`; and "
             "under `torch.no_grad()` instead of through `.data`, so that autograd can "
@@ -72,19 +71,15 @@ def check(history: History) -> Iterator[Hit]:
             symptom=found.backward.site,
             related=(
                 Related("saved here", found.node.site),
-                Related(
-                    "written here",
-                    None if came == found.call.site else found.call.site,
-                ),
+                Related("written here", None if came == call.site else call.site),
             ),
             nodes=(found.node.key,),
             tensors=(found.value.tensor,),
         )
 
 
-def _ordered(history: History, found: UnseenWrite) -> RawSite | None:
+def _ordered(history: History, found: UnseenWrite, call: Call) -> RawSite | None:
     """Return the line that let the write follow the use: who called a helper there."""
-    assert found.call is not None
     saved = history.maker(found.node)
-    parted = None if saved is None else parting(found.call.frames, saved.frames)
-    return found.call.site if parted is None else parted[0]
+    parted = None if saved is None else parting(call.frames, saved.frames)
+    return call.site if parted is None else parted[0]

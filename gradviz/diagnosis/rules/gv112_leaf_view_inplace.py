@@ -44,7 +44,7 @@ def check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT):
         name = subject(history, written)
         line = history.line(failure.site)
-        of_base = "" if written is None else base_words(history, written, line)
+        of_base = base_words(history, written, line)
         bases = [] if written is None else list(ancestors(history, written))
         leaf = subject(history, bases[-1][1]) if bases else name
         if not bases and written is not None and written.is_leaf:

@@ -42,7 +42,7 @@ TEXT = "is the output of a function that returns multiple views"
 @rule("GV113", "multi-view-inplace", "error")
 def check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT):
-        of_base = "" if written is None else base_words(history, written)
+        of_base = base_words(history, written)
         count = 0 if made is None else len(made.outputs)
         others = f" (one of {count} views)" if count > 1 else ""
         yield hit(

@@ -42,7 +42,7 @@ def check(history: History) -> Iterator[Hit]:
     for mode in MODES:
         text = f"A view was created in {mode}"
         for failure, written, made in refused(history, text, "modified inplace"):
-            of_base = "" if written is None else base_words(history, written)
+            of_base = base_words(history, written)
             where = "no_grad" if mode == "no_grad" else "inference mode"
             yield hit(
                 failure,
@@ -52,8 +52,6 @@ def check(history: History) -> Iterator[Hit]:
                 "so it is refused.",
                 "Make the view outside of the block, so that the write is recorded; or "
                 "write inside it, so that it is not. For an independent copy: clone().",
-                related=[
-                    Related("view made here", None if made is None else made.site)
-                ],
+                related=[Related("view made here", made and made.site)],
                 written=written,
             )

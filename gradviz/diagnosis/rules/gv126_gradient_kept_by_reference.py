@@ -113,8 +113,8 @@ def _hit(history: History, call: Call, reads: list[Call]) -> Hit:
         and statement is not adding
     ]
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) adds the gradient "
-        f"of {name} to itself: what was kept of an earlier pass is `.grad`, no copy.",
+        f"{history.quoted(call.site)} adds the gradient of {name} to itself: what was "
+        "kept of an earlier pass is `.grad`, no copy.",
         kept[0] if kept else call.site,
         "Keep `p.grad.clone()`.",
         symptom=call.site,

@@ -89,7 +89,7 @@ def check(history: History) -> Iterator[Hit]:
             else _fix(history, found, name or _name(history, trunk), once),
             symptom=found.second.site,
             related=(
-                *([Related("first pass", freeing)] if culprit != freeing else []),
+                Related("first pass", freeing if culprit != freeing else None),
                 Related("second pass", found.second.site),
                 Related("shared", trunk.site),
                 Related("lost its saved tensors", found.freed.site),
@@ -171,7 +171,7 @@ def _trunks(history: History, found: SecondPass) -> list[Node]:
 
 
 def _graph(history: History, backward: Backward) -> dict[int, Node]:
-    return history.reach(root.node for root in backward.roots if root.node is not None)
+    return history.reach(backward.root_nodes)
 
 
 def _below(node: Node) -> set[int]:

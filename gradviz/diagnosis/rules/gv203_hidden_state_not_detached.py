@@ -91,7 +91,7 @@ def check(history: History) -> Iterator[Hit]:
             symptom=found.second.site,
             related=(
                 Related("used in the next iteration", bridge),
-                *([Related("taken over", use)] if stored else []),
+                Related("taken over", use if stored else None),
                 Related("freed its graph", found.first.site),
                 Related("lost its saved tensors", found.freed.site),
             ),

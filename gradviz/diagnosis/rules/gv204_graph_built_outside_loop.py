@@ -41,6 +41,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import Flow
+from gradviz.dependence.lineage import reached
 from gradviz.diagnosis.decisions.sites import line_of, same_line
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.edits.leaves import without_gradients
@@ -54,9 +55,10 @@ from gradviz.diagnosis.rules._freed import (
     steps_between,
 )
 from gradviz.diagnosis.rules._lifetime import describe
-from gradviz.diagnosis.rules._origins import asked_for_gradients
+from gradviz.diagnosis.rules._loop_helpers import read_gradients
+from gradviz.diagnosis.rules._origins import asked_for_gradients, is_result
 from gradviz.diagnosis.rules._stale_values import StaleValue, stale_values, used_in
-from gradviz.program import Backward, Event, History, Node, RawSite
+from gradviz.program import Backward, Call, Event, History, Node, RawSite
 
 _ANEW = "Compute it again for every pass: move this line into {}."
 _CONSTANT = " Or `detach()` the result: nothing behind it is to learn."
@@ -107,7 +109,7 @@ def _refused(history: History) -> Iterator[Hit]:
             related=(
                 *one_of,
                 Related("ran a second time", found.second.site),
-                *([Related("computed once", made)] if asks else []),
+                Related("computed once", made if asks else None),
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(built.key, found.freed.key),
@@ -134,17 +136,12 @@ def _repeated(history: History, made: RawSite | None, second: Backward) -> str:
 def _is_constant(history: History, built: Node, second: Backward) -> bool:
     """Return whether nothing behind a result is learnt, or differentiated by."""
     made, managed = history.maker(built), learning.managed(history)
-    learnt = managed | {each for each in second.leaves if _is_read(history, each)}
+    learnt = managed | read_gradients(history).intersection(second.leaves)
     if made is None or learnt.isdisjoint(second.leaves):
         return False
     wanted = learnt | {each.tensor for each in second.inputs}
     behind = (history.once(Flow).leaves(each, second.index) for each in made.outputs)
     return wanted.isdisjoint(*behind)
-
-
-def _is_read(history: History, leaf: int) -> bool:
-    """Return whether the gradient of a leaf is read: for an update by hand, say."""
-    return any(use.op == "grad.get" for use in history.uses(leaf))
 
 
 def _asked_in_vain(history: History, built: Node, second: Backward) -> list[RawSite]:
@@ -190,17 +187,13 @@ def _of_constants(
 
 def _is_whole(history: History, built: Node) -> bool:
     """Return whether the line of a node computes from leaves, not from other lines."""
+
+    def learning_from(call: Call) -> list[Call | None]:
+        return [history.producer(each) for each in call.inputs if is_result(each)]
+
     call = history.maker(built)
-    waiting = [] if call is None else list(call.inputs)
-    while waiting:
-        value = waiting.pop()
-        made = history.producer(value)
-        if made is None or not value.requires_grad or value.is_leaf:
-            continue
-        if call is None or not same_line(made.site, call.site):
-            return False
-        waiting += made.inputs
-    return True
+    behind = () if call is None else reached(learning_from(call), learning_from)
+    return all(call and same_line(each.site, call.site) for each in behind)
 
 
 def _built_once(history: History, found: SecondPass) -> Node | None:

@@ -37,11 +37,7 @@ from gradviz.dependence.flow import words
 from gradviz.diagnosis.decisions.decision import Decision, against
 from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import (
-    failed_backwards,
-    made_at,
-    name_of,
-)
+from gradviz.diagnosis.rules._lifetime import failed_backwards, made_at, name_of
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 _REDUCTIONS = words("mean sum nanmean nansum logsumexp norm amax prod")
@@ -76,9 +72,9 @@ def check(history: History) -> Iterator[Hit]:
             fix,
             symptom=backward.site,
             related=(
-                *([Related("not reduced", unreduced)] if unreduced else []),
+                Related("not reduced", unreduced),
                 Related("backward pass", backward.site),
-                *([Related("made here", made)] if asks or chosen else []),
+                Related("made here", made if asks or chosen else None),
             ),
             tensors=(root.tensor,),
             explains=history.ended_by(backward),

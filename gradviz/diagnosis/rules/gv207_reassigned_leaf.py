@@ -34,11 +34,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.dependence.lineage import reached
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.writes import updated_in_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import NoneRead, none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import failed_backwards, rebound
+from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program import Backward, Call, History, Node, RawSite
 
 _MOST = 64  # nodes of an update
@@ -74,18 +76,15 @@ def _first_bound(
     history: History, found: NoneRead, name: str
 ) -> tuple[Node, RawSite | None]:
     """Return where the name left the leaf first: an update may take several lines."""
+
+    def below(node: Node) -> list[Node | None]:
+        return [history.node(edge[0]) for edge in node.next if edge is not None]
+
     first = found.node, found.made
-    waiting, seen = [found.node], set[int]()
-    while waiting and len(seen) < _MOST:
-        node = waiting.pop()
-        if node.key in seen:
-            continue
-        seen.add(node.key)
+    for node in reached([found.node], below, _MOST):
         older = node.key < first[0].key
         if older and rebound(history, node.site) == name:
             first = node, node.site
-        below = (history.node(edge[0]) for edge in node.next if edge is not None)
-        waiting += [each for each in below if each is not None]
     return first
 
 
@@ -136,9 +135,7 @@ def _read_its_gradient(history: History, update: Call) -> bool:
             return False
         if not same_line(call.site, update.site):
             continue
-        for value in call.inputs:
-            if value.is_leaf and value.requires_grad:
-                uses = history.uses(value.tensor)
-                if any(each.op == "grad.get" for each in uses):
-                    return True
+        leaves = {v.tensor for v in call.inputs if v.is_leaf and v.requires_grad}
+        if leaves & read_gradients(history):
+            return True
     return False

@@ -30,11 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.diagnosis.edits.leaves import gradients_last
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import none_reads
 from gradviz.diagnosis.rules._lifetime import CONVERSIONS, name_of, passes_through
-from gradviz.program import Call, History, OptimizerCall
+from gradviz.program import Call, History
 
 
 @rule("GV208", "nonleaf-after-to", "warning")
@@ -66,19 +67,8 @@ def check(history: History) -> Iterator[Hit]:
 
 def _lost_parameters(history: History) -> Iterator[Hit]:
     """Yield parameters that were converted, used, and given to no optimizer."""
-    if not any(event.what == "step" for event in history.of(OptimizerCall)):
-        return
-    known = {
-        tensor
-        for optimizer in history.program.optimizers.values()
-        for tensor in optimizer.tensors
-    }
-    known |= {
-        tensor
-        for module in history.program.modules.values()
-        for tensor in module.parameters.values()
-    }
-    for call in history.calls:
+    known = learning.managed(history) | learning.parameters(history).keys()
+    for call in history.calls if learning.steps(history) else ():
         if _converts_parameter(call, known) and passes_through(history, call.nodes[-1]):
             yield Hit(
                 f"{name_of(history, call.outputs[0], 'This tensor')} is a converted "

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.edits.leaves import gradients_last
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
-from gradviz.diagnosis.rules._origins import raised_with, suspects
+from gradviz.diagnosis.rules._origins import is_result, raised_with, suspect
 from gradviz.program import History, Value
 
 
@@ -44,8 +44,7 @@ def check(history: History) -> Iterator[Hit]:
     raised = raised_with(history, "can't optimize a non-leaf Tensor")
     if raised is None:
         return
-    named = (each for each, _ in suspects(history, raised, _is_result))
-    value = next(named, None) or next(_not_used(history), None)
+    value = suspect(history, raised, is_result) or next(_not_used(history), None)
     if value is None:
         message, culprit = "One of the tensors given to the optimizer is", raised.site
     else:
@@ -74,9 +73,5 @@ def _not_used(history: History) -> Iterator[Value]:
     """
     for call in history.calls:
         for value in call.outputs:
-            if _is_result(value) and not history.uses(value.tensor):
+            if is_result(value) and not history.uses(value.tensor):
                 yield value
-
-
-def _is_result(value: Value) -> bool:
-    return value.requires_grad and not value.is_leaf

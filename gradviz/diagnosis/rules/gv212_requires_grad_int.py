@@ -36,7 +36,7 @@ from gradviz.diagnosis.rules._origins import (
     first_with,
     literal_in,
     raised_with,
-    suspects,
+    suspect,
 )
 from gradviz.program import History, Value
 
@@ -49,11 +49,11 @@ def check(history: History) -> Iterator[Hit]:
     raised = raised_with(history, "can require gradients")
     if raised is None:
         return
-    found = next(iter(suspects(history, raised, _whole)), None)
-    maker = None if found is None else first_with(history, found[0], _whole)
+    value = suspect(history, raised, _whole)
+    maker = None if value is None else first_with(history, value, _whole)
     culprit = raised.site if maker is None else maker.site
-    dtype = "integers" if found is None else found[0].dtype
-    name = "This tensor" if found is None else name_of(history, found[0], "This tensor")
+    dtype = "integers" if value is None else value.dtype
+    name = name_of(history, value, "This tensor")
     how = "" if maker is None else f", made so by `{maker.op}`"
     literal = ""
     if maker is None or maker.op in _LITERAL:
@@ -67,7 +67,7 @@ def check(history: History) -> Iterator[Hit]:
         "before asking for gradients.",
         symptom=raised.site,
         related=(Related("asked to require grad", raised.site),),
-        tensors=() if found is None else (found[0].tensor,),
+        tensors=() if value is None else (value.tensor,),
         explains=True,
         edit=in_floats(culprit),
     )

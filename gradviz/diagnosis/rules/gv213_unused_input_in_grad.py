@@ -36,11 +36,7 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.dependence.flow import Flow
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import (
-    failed_backwards,
-    made_at,
-    name_of,
-)
+from gradviz.diagnosis.rules._lifetime import failed_backwards, made_at, name_of
 from gradviz.diagnosis.rules._rebinding_loops import rebindings
 from gradviz.program import Backward, Call, History, RawSite, Value
 
@@ -172,9 +168,7 @@ def _unused(history: History, backward: Backward) -> Value | None:
     told = re.search(r"at index (\d+)", backward.error or "")
     if told and int(told[1]) < len(backward.inputs):
         return backward.inputs[int(told[1])]
-    reached = history.reach(
-        value.node for value in backward.roots if value.node is not None
-    )
+    reached = history.reach(backward.root_nodes)
     leaves = {node.leaf for node in reached.values()}
     for value in backward.inputs:
         if value.node not in reached and value.tensor not in leaves:

@@ -33,8 +33,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis.edits.leaves import switched_off
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
-from gradviz.diagnosis.rules._origins import raised_with, suspects
-from gradviz.program import History, Value
+from gradviz.diagnosis.rules._origins import is_result, raised_with, suspect
+from gradviz.program import History
 
 _ON = (
     "Leave this line out: it requires grad already, and `torch.autograd.grad` takes it "
@@ -48,12 +48,10 @@ def check(history: History) -> Iterator[Hit]:
     raised = raised_with(history, "change requires_grad flags of leaf variables")
     if raised is None:
         return
-    value = next((each for each, _ in suspects(history, raised, _is_result)), None)
-    name, made = "This tensor", None
+    value = suspect(history, raised, is_result)
+    name, made, by = name_of(history, value, "This tensor"), None, ""
     if value is not None:
-        name, made = name_of(history, value, name), made_at(history, value)
-    by = ""
-    if value is not None:
+        made = made_at(history, value)
         by = f" of {origin(history, value)} in {history.line(made)}"
     on = _is_switched_on(history.places.statement(raised.site))
     yield Hit(
@@ -84,7 +82,3 @@ def _is_switched_on(statement: ast.stmt | None) -> bool:
             return True
         case _:
             return False
-
-
-def _is_result(value: Value) -> bool:
-    return value.requires_grad and not value.is_leaf

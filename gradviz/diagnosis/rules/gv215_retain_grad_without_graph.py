@@ -34,7 +34,7 @@ from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.edits.calls import operand_text
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import name_of
-from gradviz.diagnosis.rules._origins import first_with, raised_with, suspects
+from gradviz.diagnosis.rules._origins import first_with, raised_with, suspect
 from gradviz.program import History, RawSite, Value
 
 
@@ -44,10 +44,10 @@ def check(history: History) -> Iterator[Hit]:
     raised = raised_with(history, "can't retain_grad on Tensor")
     if raised is None:
         return
-    value = next((each for each, _ in suspects(history, raised, _bare)), None)
+    value = suspect(history, raised, _bare)
     maker = None if value is None else first_with(history, value, _bare)
     cut = maker is not None and any(each.requires_grad for each in maker.inputs)
-    name = "The tensor" if value is None else name_of(history, value, "The tensor")
+    name = name_of(history, value, "The tensor")
     culprit = maker.site if maker is not None and cut else raised.site
     where = ""
     if maker is not None and cut:

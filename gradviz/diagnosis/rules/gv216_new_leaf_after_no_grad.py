@@ -54,7 +54,7 @@ def check(history: History) -> Iterator[Hit]:
     asked = {value.tensor for each in history.backwards for value in each.inputs}
     looked = Counter[object]()
     for call in history.calls:
-        if call.op not in {"requires_grad_", "requires_grad.set"} or not call.inputs:
+        if call.op not in learning.SWITCHES or not call.inputs:
             continue
         looked[call.site] += 1
         if looked[call.site] > _TURNS:

@@ -43,7 +43,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gradviz.dependence.lineage import reached
 from gradviz.dependence.nesting import next_pass
+from gradviz.dependence.op_families import words
 from gradviz.diagnosis.decisions.sites import line_of, same_line
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import added_without_graph
@@ -67,19 +69,7 @@ from gradviz.program import Call, History, ModuleCall, RawSite, Value, following
 _TURNS = 8  # of a loop that is long: a few words are written with the graph of each
 _LONG = 40  # characters
 _MOST = 400  # runs of a line that are looked at, from the last
-_NUMBERS = frozenset(
-    [
-        "item",
-        "__float__",
-        "tolist",
-        "numpy",
-        "detach",
-        "__format__",
-        "__int__",
-        "cpu",
-        "data.get",
-    ]
-)
+_NUMBERS = words("item __float__ tolist numpy detach __format__ __int__ cpu data.get")
 
 
 @rule("GV217", "loss-accumulation-leak", "warning")
@@ -136,18 +126,13 @@ def _chain(history: History, calls: list[Call]) -> list[Call]:
 def _takes_in(history: History, call: Call, before: Call) -> bool:
     """Tell whether a call's graph leads to an earlier run's through its own line."""
     made_by = history.once(makers)
-    waiting, seen = [call], set[int]()
-    while waiting:
-        each = waiting.pop()
-        if each is before:
-            return True
+
+    def onward(each: Call) -> list[Call | None]:
         older = each.index < before.index  # and so is all that it leads to
-        if older or each.index in seen or not same_line(each.site, call.site):
-            continue
-        seen.add(each.index)
-        keys = [value.node or 0 for value in each.inputs]
-        waiting += [made_by[key] for key in keys if key in made_by]
-    return False
+        own = not older and same_line(each.site, call.site)
+        return [made_by.get(value.node or 0) for value in each.inputs if own]
+
+    return before in reached([call], onward)
 
 
 def _computes_between(history: History, one: Call, other: Call) -> bool:
@@ -235,6 +220,7 @@ def _hit(history: History, chain: list[Call]) -> Hit:
         "value" if other is None else name_of(history, other, "value").strip("`")
     )
     source = None if other is None else made_at(history, other)
+    source = None if source == site else source  # told already
     first, last = chain[0].index, chain[-1].index
     trains = any(first < each.index < last for each in history.backwards)
     is_number = math.prod(chain[-1].outputs[0].shape) == 1
@@ -247,13 +233,7 @@ def _hit(history: History, chain: list[Call]) -> Hit:
         + (f", or as a number, `{code}.item()`" if is_number else "")
         + ("." if trains else "; or put the loop under `torch.no_grad()`."),
         edit=added_without_graph(site),
-        related=(
-            *(
-                []
-                if source == site
-                else [Related("what is added is made here", source)]
-            ),
-        ),
+        related=(Related("what is added is made here", source),),
         nodes=chain[-1].nodes,
     )
 

@@ -42,6 +42,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradviz.dependence.cuts import drops_graph
+from gradviz.dependence.op_families import JOINS
 from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.edits.statements import under_no_grad
 from gradviz.diagnosis.edits.writes import kept_without_graph
@@ -63,8 +64,6 @@ from gradviz.diagnosis.rules._lifetime import (
     passed_nodes,
 )
 from gradviz.program import Call, History, LiveRoot, RawSite
-
-_JOINS = frozenset(["cat", "stack", "concat", "concatenate", "hstack", "vstack"])
 
 
 @rule("GV218", "eval-without-no-grad", "warning")
@@ -107,7 +106,7 @@ def check(history: History) -> Iterator[Hit]:
             "out.detach().",
             related=(
                 Related("made here", made[-1].site),
-                *([Related("kept here", kept[0])] if kept else []),
+                Related("kept here", kept and kept[0]),
             ),
             nodes=tuple(call.nodes[-1] for call in made if call.nodes),
             edit=under_no_grad(site),
@@ -222,7 +221,7 @@ def _let_go(history: History) -> Iterator[_Pile]:
 def _joined(history: History) -> Iterator[_Pile]:
     """Yield what was collected and put together."""
     for join in history.calls:
-        if join.op not in _JOINS or not join.nodes or join.module is not None:
+        if join.op not in JOINS or not join.nodes or join.module is not None:
             continue
         lines: dict[object, list[Call]] = defaultdict(list)
         for value in join.inputs:

@@ -62,7 +62,7 @@ def check(history: History) -> Iterator[Hit]:
         culprit = mode.function, 0
     elif mode is not None and tensor is not None and _is_all(history, mode, tensor):
         culprit = mode.site
-    name = "A tensor" if tensor is None else name_of(history, tensor, "A tensor")
+    name = name_of(history, tensor, "A tensor")
     where = "" if maker is None else f" in {history.line(maker.site)}"
     yield Hit(
         f"{name} was made in inference mode{where}, and {history.line(raised.site)} "
@@ -71,7 +71,7 @@ def check(history: History) -> Iterator[Hit]:
         _FIX,
         symptom=raised.site,
         related=(
-            *([Related("made here", born)] if culprit != born else []),
+            Related("made here", born if culprit != born else None),
             Related("inference mode entered", mode and mode.site),
             Related("needed for gradients", raised.site),
         ),

@@ -91,10 +91,8 @@ def _hit(history: History, backward: Backward, value: Value) -> Hit:
         given = isinstance(history.places.statement(site), ast.For)
         first = _first_use(history, backward, value) if given else None
         if first is not None:
-            site, fix = (
-                first,
-                (f"Write `{on} = {on}.detach().requires_grad_()` before this line."),
-            )
+            site = first
+            fix = f"Write `{on} = {on}.detach().requires_grad_()` before this line."
     return Hit(
         f"{what}: the result was computed from it as from a constant, and "
         f"{history.line(backward.site)} finds no gradient with respect to it.",
@@ -102,7 +100,7 @@ def _hit(history: History, backward: Backward, value: Value) -> Hit:
         fix,
         symptom=backward.site,
         related=(
-            *([Related("frozen here", frozen.site)] if frozen else []),
+            Related("frozen here", frozen and frozen.site),
             Related("asked for its gradient", backward.site),
             Related("result made here", made_at(history, backward.roots[0])),
         ),

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._words import code
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, rule
+from gradviz.diagnosis.rules._gradients import gradient_reads
 from gradviz.diagnosis.rules._lifetime import name_of, none_ended_run
 from gradviz.program import History, RawSite
 
@@ -43,7 +44,7 @@ from gradviz.program import History, RawSite
 @rule("GV225", "gradient-before-backward", "error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the read that ended the run."""
-    reads = [each for each in history.calls if each.op == "grad.get" and each.inputs]
+    reads = gradient_reads(history)
     if not reads or not none_ended_run(history):
         return
     read, value = reads[-1], reads[-1].inputs[0]

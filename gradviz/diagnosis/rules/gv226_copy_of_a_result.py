@@ -61,9 +61,9 @@ def check(history: History) -> Iterator[Hit]:
         at_once = kept is None or same_line(kept, made.site)  # it has no other name
         used = next((use for use in uses if at_once and use.nodes and use.site), None)
         yield Hit(
-            f"`{history.text(call.site)}` ({history.line(call.site)}) met "
-            f"{history.name(value, 'a result')}, which is no leaf: it was computed in "
-            f"{history.line(made.site)} and is kept with its graph.",
+            f"{history.quoted(call.site)} met {history.name(value, 'a result')}, which "
+            f"is no leaf: it was computed in {history.line(made.site)} and is kept "
+            "with its graph.",
             kept or call.site,
             _LOCAL.format(history.line(used.site))
             if used is not None

@@ -45,11 +45,7 @@ from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.edits.training import carried_cut, carried_names
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at
-from gradviz.diagnosis.rules._freed import (
-    built_at,
-    crossing_into,
-    made_again,
-)
+from gradviz.diagnosis.rules._freed import built_at, crossing_into, made_again
 from gradviz.diagnosis.rules._lifetime import (
     is_one_of_several,
     passes_through,
@@ -66,10 +62,9 @@ def check(history: History) -> Iterator[Hit]:
             continue
         kept, why, fix, edit = keeping
         yield Hit(
-            f"`{history.text(found.backward.site)}` "
-            f"({history.line(found.backward.site)}) goes back through the graph of "
-            f"`{history.text(kept)}` ({history.line(kept)}) as well, {why}. Since then "
-            "a step has changed the weights that it needs.",
+            f"{history.quoted(found.backward.site)} goes back through the graph of "
+            f"{history.quoted(kept)} as well, {why}. Since then a step has changed the "
+            "weights that it needs.",
             kept,
             fix,
             symptom=found.backward.site,

@@ -36,14 +36,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.dependence.learning import last_seen
+from gradviz.dependence.learning import SWITCHES, last_seen
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import (
-    failed_backwards,
-    name_of,
-    none_ended_run,
-)
+from gradviz.diagnosis.rules._gradients import gradient_reads
+from gradviz.diagnosis.rules._lifetime import failed_backwards, name_of, none_ended_run
 from gradviz.program import Backward, Call, History, RawSite, Value
 
 
@@ -83,7 +80,7 @@ def _first_use(history: History, value: Value, switch: Call) -> RawSite | None:
 
 def _asked(history: History) -> Iterator[tuple[Value, Backward, bool]]:
     """Yield leaves that were asked for a gradient, the pass, and whether it raised."""
-    reads = [call for call in history.calls if call.op == "grad.get" and call.inputs]
+    reads = gradient_reads(history)
     for call in reads:
         value = call.inputs[0]
         empty = call.result is None and not call.outputs
@@ -106,6 +103,6 @@ def _asked(history: History) -> Iterator[tuple[Value, Backward, bool]]:
 def _switch(history: History, value: Value) -> Call | None:
     """Return the call that made a used tensor require grad."""
     for call in history.uses(value.tensor):
-        if call.op in {"requires_grad_", "requires_grad.set"} and not call.error:
+        if call.op in SWITCHES and not call.error:
             return None if call.inputs[0].requires_grad else call
     return None

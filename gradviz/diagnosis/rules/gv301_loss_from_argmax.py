@@ -58,9 +58,8 @@ def words(history: History, cut: Cut) -> Words:
     if writes and made is not None and "float" not in buffer.dtype:
         what = (
             f"{history.name(buffer, 'A tensor')} is made in {history.line(made.site)} "
-            f"with dtype {buffer.dtype}, and `{history.text(call.site)}` "
-            f"({history.line(call.site)}) writes values with a graph into it: it keeps "
-            "neither their fractions nor their graph."
+            f"with dtype {buffer.dtype}, and {history.quoted(call.site)} writes values "
+            "with a graph into it: it keeps neither their fractions nor their graph."
         )
         fix = f"Make it of floats: `dtype=torch.{source.dtype}`."
         floats = with_keyword(made.site, "dtype", f"torch.{source.dtype}")

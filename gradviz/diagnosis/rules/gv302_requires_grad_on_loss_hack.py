@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.cuts import cuts
+from gradviz.dependence.learning import SWITCHES
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._report import Words, is_hack, make
 from gradviz.program import Backward, Call, History
@@ -62,8 +63,7 @@ def _setter(history: History, backward: Backward) -> Call | None:
     """Return the call that set requires_grad on a root."""
     for root in backward.roots:
         for call in reversed(history.uses(root.tensor)):
-            setting = call.op in ("requires_grad_", "requires_grad.set")
-            if setting and call.index < backward.index:
+            if call.op in SWITCHES and call.index < backward.index:
                 return call
         made = history.producer(root, before=backward.index)
         if made is not None:

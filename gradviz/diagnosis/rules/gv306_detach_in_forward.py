@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import Cut, cuts, drops_graph
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import DISTANCES, plain
 from gradviz.dependence.terms import StraightThrough, straight_through
 from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.edits.remedy import first_of
@@ -136,4 +136,4 @@ def _compared(history: History, found: StraightThrough) -> Call | None:
     return None
 
 
-_COMPARING = ("sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+_COMPARING = DISTANCES | {"sub", "rsub"}

@@ -42,9 +42,9 @@ def words(history: History, cut: Cut) -> Words:
     caller = misused(history, call, cut.backward)
     if caller is not None:
         return Words(
-            f"`{history.text(caller)}` ({history.line(caller)}) gives the loss a yes "
-            f"or no, of `{history.text(call.site)}` in {history.line(call.site)}: it "
-            "has no gradient, and the graph ends there.",
+            f"{history.quoted(caller)} gives the loss a yes or no, of "
+            f"`{history.text(call.site)}` in {history.line(call.site)}: it has no "
+            "gradient, and the graph ends there.",
             "Compute the loss from what is compared there, a sigmoid of it perhaps, "
             f"and keep `{history.text(caller)}` for what is only measured.",
             caller,

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.dependence.lineage import reached
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.edits.calls import operand_text, straight_through
 from gradviz.diagnosis.edits.numbers import scaled_noise
@@ -82,23 +83,15 @@ def _of_terms(history: History, moved: set[int]) -> Iterator[Hit]:
 
 def _walk(history: History, backward: Backward) -> tuple[set[int], list[Node]]:
     """Return the leaves that a gradient reaches, and the flat nodes that stop it."""
-    waiting = [root.node for root in backward.roots if root.node is not None]
-    leaves: set[int] = set()
-    flat: list[Node] = []
-    seen: set[int] = set()
-    while waiting:
-        key = waiting.pop()
-        node = history.node(key)
-        if key in seen or node is None:
-            continue
-        seen.add(key)
-        if _is_flat(node):
-            flat.append(node)
-            continue
-        if node.leaf is not None:
-            leaves.add(node.leaf)
-        waiting += [edge[0] for edge in node.next if edge is not None]
-    return leaves, flat
+
+    def below(node: Node) -> list[Node | None]:
+        edges = () if _is_flat(node) else node.next
+        return [history.node(edge[0]) for edge in edges if edge is not None]
+
+    walked = [*reached(map(history.node, backward.root_nodes), below)]
+    flat = [node for node in walked if _is_flat(node)]
+    passed = [node for node in walked if not _is_flat(node)]
+    return {node.leaf for node in passed if node.leaf is not None}, flat
 
 
 def _is_draw(node: Node) -> bool:

@@ -178,10 +178,9 @@ def _hit(history: History, export: Call, entry: Call, backward: Backward) -> Hit
     text = history.text(export.site)
     asked = _is_asked(history, export)
     return Hit(
-        f"`{text}` makes a Python number of {name}, and `{history.text(entry.site)}` "
-        f"({history.line(entry.site)}) computes with it as a constant: the loss of "
-        f"{history.line(backward.site)} depends on {name} here, and no gradient goes "
-        "this way.",
+        f"`{text}` makes a Python number of {name}, and {history.quoted(entry.site)} "
+        f"computes with it as a constant: the loss of {history.line(backward.site)} "
+        f"depends on {name} here, and no gradient goes this way.",
         export.site,
         "Use the tensor function of the same name, `torch.sin` for `math.sin`; write "
         "`.detach()` where a constant is meant.",

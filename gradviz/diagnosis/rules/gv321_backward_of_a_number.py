@@ -54,10 +54,9 @@ def check(history: History) -> Iterator[Hit]:
     call = next(exports, None)
     if call is not None:
         yield Hit(
-            f"`{history.text(call.site)}` ({history.line(call.site)}) makes a number "
-            f"of {history.name(call.inputs[0], 'a tensor with a graph')}, so "
-            f"`{history.text(raised.site)}` ({history.line(raised.site)}) finds no "
-            "tensor to walk back from.",
+            f"{history.quoted(call.site)} makes a number of "
+            f"{history.name(call.inputs[0], 'a tensor with a graph')}, so "
+            f"{history.quoted(raised.site)} finds no tensor to walk back from.",
             call.site,
             "Add up the tensors themselves; take the number of the sum for the log.",
             symptom=raised.site,

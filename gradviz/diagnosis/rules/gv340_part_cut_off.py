@@ -214,9 +214,8 @@ def _hit(
     name = history.name(piece, "one piece")
     return Hit(
         f"{name} is a part of what {history.line(split.site)} splits. It reaches the "
-        f"loss only through `{history.text(cut.site)}` ({history.line(cut.site)}), "
-        "which cuts the graph: the other parts get a gradient, this one none, and "
-        "what makes it never learns.",
+        f"loss only through {history.quoted(cut.site)}, which cuts the graph: the "
+        "other parts get a gradient, this one none, and what makes it never learns.",
         blamed(history, crossing)[1],
         "Compute this with tensors that keep their graph; if it is meant to be fixed, "
         "give it a layer of its own and freeze that.",

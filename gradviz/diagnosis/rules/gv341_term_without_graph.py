@@ -192,9 +192,9 @@ def _hit(
         )
     return Hit(
         f"`{history.text(site)}` takes what it is called on out of the graph, and "
-        f"`{history.text(use.site)}` ({history.line(use.site)}) adds that to the loss: "
-        f"this term depends on {learning.listed(history, lost)} and changes the value "
-        "of the loss, but gives no gradient.",
+        f"{history.quoted(use.site)} adds that to the loss: this term depends on "
+        f"{learning.listed(history, lost)} and changes the value of the loss, but "
+        "gives no gradient.",
         site,
         fix,
         symptom=backward.site,

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import Flow, words
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import MULTIPLICATIONS, plain
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import makers, name_of
@@ -44,7 +44,6 @@ from gradviz.diagnosis.rules._terms import in_all_passes, learners, reached_besi
 from gradviz.program import Call, History, RawSite, Value
 
 _DRAWS = words("multinomial bernoulli normal poisson sample binomial")
-_PRODUCTS = words("mul rmul imul multiply")
 
 
 @rule("GV343", "advantage-with-graph", "warning")
@@ -78,9 +77,10 @@ def _products(history: History, account: Account, term: Term) -> Iterator[Call]:
     known = history.once(makers)
     for node in account.nodes(term):
         call = known.get(node.key)
-        if call is None or plain(call.op) not in _PRODUCTS or len(call.inputs) != 2:
+        if call is None or plain(call.op) not in MULTIPLICATIONS:
             continue
-        if all(each.requires_grad and not each.is_leaf for each in call.inputs):
+        learn = all(each.requires_grad and not each.is_leaf for each in call.inputs)
+        if learn and len(call.inputs) == 2:
             yield call
 
 
@@ -122,8 +122,8 @@ def _hit(
     place = None if made is None else made.site
     where, other = (place, call.site) if place and alone else (call.site, place)
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) weighs the log "
-        f"probability of a draw with {name}, which has a graph: this term moves "
+        f"{history.quoted(call.site)} weighs the log probability of a draw with "
+        f"{name}, which has a graph: this term moves "
         f"{learning.listed(history, taught)} too, against the term that is to train "
         f"{learning.plural(len(taught), 'it', 'them')}.",
         where,

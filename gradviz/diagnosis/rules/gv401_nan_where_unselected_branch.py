@@ -45,10 +45,10 @@ def check(history: History) -> Iterator[Hit]:
         found = words.hit(
             history,
             birth,
-            f"{birth.node.name} of {words.source_of(history, birth)} turned a gradient "
-            f"of 0 into NaN{words.place(birth)}: {name} ({history.line(site)}) did not "
-            f"select these elements, so their gradient is 0, but the derivative here "
-            f"is infinite, and 0 * inf is NaN. The forward values hide it.",
+            f"{birth.node.name} of {history.quoted(birth.site)} turned a gradient of 0 "
+            f"into NaN{words.place(birth)}: {name} ({history.line(site)}) did not "
+            "select these elements, so their gradient is 0, but the derivative here is "
+            "infinite, and 0 * inf is NaN. The forward values hide it.",
             "Give the unselected elements a harmless operand before this op, such as "
             f"{put}, and select again afterwards.",
         )

@@ -31,9 +31,9 @@ def told(history: History, birth: Birth) -> words.Told:
     assert birth.node is not None
     return words.Told(
         f"The forward values are finite, but {birth.node.name} of "
-        f"{words.source_of(history, birth)} returned a gradient of "
+        f"{history.quoted(birth.site)} returned a gradient of "
         f"{words.kind_of(birth)}{words.place(birth)}: the operand of the root is 0 "
-        f"there, where its derivative is infinite.",
+        "there, where its derivative is infinite.",
         "Add a small constant inside the root: "
         f"`({words.operand(history, birth)} + {epsilon(dtype_of(birth.call))})"
         ".sqrt()`; or "

@@ -30,10 +30,10 @@ def told(history: History, birth: Birth) -> words.Told:
     """Tell of the roots with a bad gradient on their diagonal."""
     assert birth.node is not None
     return words.Told(
-        f"{birth.node.name} of {words.source_of(history, birth)} returned "
-        f"{words.kind_of(birth)} for {words.share(birth)}, first"
-        f"{words.place(birth)}: the diagonal holds the distance of each point to "
-        f"itself, 0, where the derivative of the root is infinite.",
+        f"{birth.node.name} of {history.quoted(birth.site)} returned "
+        f"{words.kind_of(birth)} for {words.share(birth)}, first{words.place(birth)}: "
+        "the diagonal holds the distance of each point to itself, 0, where the "
+        "derivative of the root is infinite.",
         "Use `torch.cdist(x, x)`, or add a small constant inside the root, or take "
         "the root of the pairs `i < j` only.",
         inside_root(birth.site, dtype_of(birth.call)),

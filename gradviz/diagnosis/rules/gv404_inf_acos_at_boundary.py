@@ -28,8 +28,7 @@ from gradviz.program import History
 @words.birth_rule("GV404", "inf-acos-at-boundary", "angle")
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the inverse functions at or beyond the edge of their domain."""
-    extent = words.operands(history, birth.call)
-    where = words.source_of(history, birth)
+    where = history.quoted(birth.site)
     edge = edge_of(dtype_of(birth.call))
     op = plain(birth.call.op) if birth.call is not None else "the function"
     if birth.node is not None:
@@ -44,7 +43,7 @@ def told(history: History, birth: Birth) -> words.Told:
             f"is at the edge of the domain of {op} or outside"
         )
     return words.Told(
-        f"{what}{f' ({extent})' if extent else ''}.",
+        f"{what}{words.between(history, birth.call)}.",
         "Clamp the operand to the inside of the domain first: for acos and asin, "
         f"`{words.operand(history, birth)}.clamp(-1 + {edge}, 1 - {edge})`.",
         inside_domain(birth.site, edge),

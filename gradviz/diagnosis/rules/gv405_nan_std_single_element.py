@@ -31,7 +31,7 @@ def told(history: History, birth: Birth) -> words.Told:
     """Tell of the deviations over too few elements."""
     shape = birth.call.inputs[0].shape if birth.call and birth.call.inputs else ()
     return words.Told(
-        f"{words.source_of(history, birth)} gave {words.kind_of(birth)} for "
+        f"{history.quoted(birth.site)} gave {words.kind_of(birth)} for "
         f"{words.share(birth)}: over the reduced dimensions its operand of shape "
         f"{shape} has a single element, and N - 1 is 0.",
         "Pass `correction=0`, or skip batches with a single element "

@@ -27,11 +27,11 @@ from gradviz.program import History
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the powers of negative numbers."""
     small = epsilon(dtype_of(birth.call))
-    extent, x = words.operands(history, birth.call), words.operand(history, birth)
+    x = words.operand(history, birth)
     return words.Told(
-        f"{words.source_of(history, birth)} gave NaN for {words.share(birth)}, "
-        f"first{words.place(birth)}: a fractional power of a negative number has "
-        f"no real value{f' ({extent})' if extent else ''}.",
+        f"{history.quoted(birth.site)} gave NaN for {words.share(birth)}, "
+        f"first{words.place(birth)}: a fractional power of a negative number has no "
+        f"real value{words.between(history, birth.call)}.",
         f"Keep the operand at or above 0 (`{x}.clamp(min={small})`), or use "
         f"`{x}.sign() * {x}.abs() ** p` if negative operands are meant.",
         above_zero(birth.site, small),

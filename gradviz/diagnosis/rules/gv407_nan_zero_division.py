@@ -31,8 +31,8 @@ def told(history: History, birth: Birth) -> words.Told:
     """Tell of the divisions by zero."""
     what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
     return words.Told(
-        f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
-        f"{words.how_many(birth)}: {_why(history, birth)}.",
+        f"{history.quoted(birth.site)} {what} "
+        f"{words.kind_of(birth)}{words.how_many(birth)}: {_why(history, birth)}.",
         _fix(history, birth),
         None
         if birth.call is None or _is_number(birth.call)

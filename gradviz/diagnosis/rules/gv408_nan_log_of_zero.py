@@ -40,8 +40,7 @@ _POSITIVE = (
 @words.birth_rule("GV408", "nan-log-of-zero", "log")
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of the logarithms of zero."""
-    extent = words.operands(history, birth.call)
-    where = words.source_of(history, birth)
+    where = history.quoted(birth.site)
     lowest = lowest_of(birth.call) if birth.call is not None else None
     sign, fix = "0", _TOGETHER
     if lowest is not None and lowest < -1e-30:
@@ -52,7 +51,7 @@ def told(history: History, birth: Birth) -> words.Told:
         what = f"{where} gave {'' if birth.is_nan else '-'}"
     return words.Told(
         f"{what}{words.kind_of(birth)}{words.place(birth)}: it takes the "
-        f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
+        f"logarithm of {sign}{words.between(history, birth.call)}.",
         fix.format(x=words.operand(history, birth)),
         inside_log(birth.site, dtype_of(birth.call)),
     )

@@ -35,7 +35,7 @@ def told(history: History, birth: Birth) -> words.Told:
     extent = words.operands(history, call)
     detail = f"{extent}; " if extent else ""
     limit = _LIMITS.get(dtype, "88.7")
-    where = words.source_of(history, birth)
+    where = history.quoted(birth.site)
     if birth.node is None:
         what = f"{where} overflowed to {words.kind_of(birth)}{words.place(birth)}"
     else:

@@ -38,9 +38,8 @@ def check(history: History) -> Iterator[Hit]:
         found = words.hit(
             history,
             birth,
-            f"`{history.text(call.site)}` ({history.line(call.site)}) gave NaN "
-            f"{_where(history, call.index)}: every element of such a row is -inf, so "
-            f"the softmax is 0 / 0.",
+            f"{history.quoted(call.site)} gave NaN {_where(history, call.index)}: "
+            "every element of such a row is -inf, so the softmax is 0 / 0.",
             "Set fully masked rows to 0 before the softmax and their result to 0 after "
             "it, or leave at least one element of each row unmasked.",
             call.site,

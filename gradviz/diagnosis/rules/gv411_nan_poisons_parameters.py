@@ -28,7 +28,7 @@ from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program import History, OptimizerCall, Value
+from gradviz.program import History, Value
 
 _LOADED = "Clean or drop the row where the data is loaded."
 _REWRITTEN = (
@@ -50,8 +50,8 @@ def check(history: History) -> Iterator[Hit]:
             yield _masked(history, birth, name)
             continue
         put = (
-            f"{words.source_of(history, birth)} put {words.kind_of(birth)} into the "
-            f"data: {name} has it{words.place(birth)}."
+            f"{history.quoted(birth.site)} put {words.kind_of(birth)} into the data: "
+            f"{name} has it{words.place(birth)}."
         )
         told = put, _maker(history, birth), _step(history, birth)
         fix = _REWRITTEN if _is_lost(birth) else _LOADED
@@ -90,7 +90,7 @@ def _written(history: History, birth: Birth, weight: Value) -> Hit:
     return words.hit(
         history,
         birth,
-        f"{words.source_of(history, birth)} wrote {words.kind_of(birth)} into "
+        f"{history.quoted(birth.site)} wrote {words.kind_of(birth)} into "
         f"{name}{words.place(birth)}: a weight, not data. No op made it.",
         "Write finite values: look at what this line computes them from.",
     )
@@ -101,7 +101,7 @@ def _masked(history: History, birth: Birth, name: str) -> Hit:
     return words.hit(
         history,
         birth,
-        f"{words.source_of(history, birth)} wrote {words.kind_of(birth)} into "
+        f"{history.quoted(birth.site)} wrote {words.kind_of(birth)} into "
         f"{name}{words.place(birth)}.",
         "Let no target point at a masked element, and leave each row one that is not "
         "masked; or write a large finite number instead, such as -1e4.",
@@ -113,9 +113,5 @@ def _step(history: History, birth: Birth) -> str:
     event = birth.poisoned
     if event is None:
         return ""
-    steps = [
-        each.index
-        for each in history.of(OptimizerCall)
-        if each.what == "step" and each.optimizer == event.optimizer
-    ]
-    return f"It came in with step {steps.index(event.index) + 1} of {len(steps)}."
+    steps = learning.steps_of(history)[event.optimizer]
+    return f"It came in with step {steps.index(event) + 1} of {len(steps)}."

@@ -103,9 +103,9 @@ def _hit(
     dtype = next(each for each in dtypes if each in _HALVES)
     zeros = [each for each in run.outgoing if each is not None and _mostly_zero(each)]
     return Hit(
-        f"{node.name} of `{history.text(node.site)}` ({history.line(node.site)}) got a "
-        f"gradient of norm {size:.2g} and returned exact zeros for {zeros[0].zeros} of "
-        f"{zeros[0].count} elements: the result is too small for {dtype}.",
+        f"{node.name} of {history.quoted(node.site)} got a gradient of norm {size:.2g} "
+        f"and returned exact zeros for {zeros[0].zeros} of {zeros[0].count} elements: "
+        f"the result is too small for {dtype}.",
         culprit=node.site,
         fix="Scale the loss up before backward() and the gradients down before the "
         "step (`torch.amp.GradScaler`), or compute this in float32 or bfloat16.",

@@ -26,12 +26,11 @@ from gradviz.program import History
 @words.birth_rule("GV413", "half-precision-overflow", "half")
 def told(history: History, birth: Birth) -> words.Told:
     """Tell of what overflowed in float16."""
-    extent = words.operands(history, birth.call)
     what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
     return words.Told(
-        f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
-        f"{words.place(birth)}: float16 ends at 65504"
-        f"{f' ({extent})' if extent else ''}.",
+        f"{history.quoted(birth.site)} {what} "
+        f"{words.kind_of(birth)}{words.place(birth)}: float16 ends at "
+        f"65504{words.between(history, birth.call)}.",
         "Compute this in float32 or bfloat16 "
         f"(`{words.operand(history, birth)}.float()`, or `torch.autocast`), or scale "
         "the values down first.",

@@ -49,12 +49,11 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _grew(history: History, birth: Birth, grown: Growth) -> str:
-    where = words.source_of(history, birth)
+    where = history.quoted(birth.site)
     return (
-        f"`{history.text(grown.site)}` ({history.line(grown.site)}) ran {grown.runs} "
-        f"times, and each run made its result about {grown.per_run:.2g} times as "
-        f"large: from {grown.first:.3g} to {grown.last:.3g}. So {where} gave "
-        f"{words.kind_of(birth)}."
+        f"{history.quoted(grown.site)} ran {grown.runs} times, and each run made its "
+        f"result about {grown.per_run:.2g} times as large: from {grown.first:.3g} to "
+        f"{grown.last:.3g}. So {where} gave {words.kind_of(birth)}."
     )
 
 
@@ -62,19 +61,18 @@ def _message(history: History, birth: Birth) -> str:
     turned = birth.turned_nan
     if birth.chosen and turned is not None:
         return (
-            f"`{history.text(turned.site)}` ({history.line(turned.site)}) made NaN of "
-            f"the Inf that {words.source_of(history, birth)} put in on purpose."
+            f"{history.quoted(turned.site)} made NaN of the Inf that "
+            f"{history.quoted(birth.site)} put in on purpose."
         )
-    where = words.source_of(history, birth)
+    where = history.quoted(birth.site)
     if birth.node is not None:
         return (
             f"{birth.node.name} of {where} made {words.kind_of(birth)} of finite "
             f"gradients{words.place(birth)}."
         )
-    extent = words.operands(history, birth.call)
     return (
         f"{where} made {words.kind_of(birth)} of finite operands{words.place(birth)}"
-        f"{f' ({extent})' if extent else ''}."
+        f"{words.between(history, birth.call)}."
     )
 
 

@@ -32,10 +32,10 @@ from gradviz.diagnosis.gradient_flow import (
     Chain,
     chain_places,
     chains,
+    course,
     initialised,
     is_activation,
     leaf_norms,
-    op_name,
     user_place,
     weights_words,
 )
@@ -127,9 +127,6 @@ def _hit(history: History, chain: Chain, drawn: Decision | None) -> Hit:
     node = chain.blamed(history, -1)
     place = user_place(history, node)
     weights = weights_words(history, drawn, "small")
-    count = len(chain.nodes)
-    factor = chain.ratio ** (1 / (count - 1))
-    name = op_name(history, node)
     starves = _starves(history, chain)
     early = (
         "the earliest layers hardly learn"
@@ -143,10 +140,7 @@ def _hit(history: History, chain: Chain, drawn: Decision | None) -> Hit:
         chosen = decision if decision.is_elsewhere and said else None
     blamed = drawn or chosen
     return Hit(
-        f"The gradient shrinks on its way through {count} runs of `{name}`, most "
-        f"of it in `{history.text(place)}` ({history.line(place)}): its norm falls "
-        f"from {chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times "
-        f"per run, so that {early}.{weights}"
+        f"{course(history, chain, node, grows=False)}, so that {early}.{weights}"
         f"{'' if chosen is None else chosen.words(history)}",
         culprit=place if blamed is None else blamed.site,
         line=None if blamed is None else blamed.line,

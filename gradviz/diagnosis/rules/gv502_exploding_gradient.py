@@ -24,19 +24,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gradviz.dependence.learning import steps
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.gradient_flow import (
     Chain,
     chain_places,
     chains,
+    course,
     initialised,
-    op_name,
     user_place,
     weights_words,
 )
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program import History, OptimizerCall
+from gradviz.program import History
 
 _LEAST = 6
 _RATIO = 1e5
@@ -52,8 +53,7 @@ _FIX = (
 @rule("GV502", "exploding-gradient", "warning", worst="error")
 def check(history: History) -> Iterator[Hit]:
     """Yield the steepest growth of each pass, and repeated lines that overflowed."""
-    steps = (e.index for e in history.of(OptimizerCall) if e.what == "step")
-    stepped = next(steps, None)
+    stepped = next((each.index for each in steps(history)), None)
     diverged = bool(of_kind(history, "diverged"))
     for backward in history.backwards:
         if stepped is not None and backward.index > stepped:
@@ -75,9 +75,9 @@ def check(history: History) -> Iterator[Hit]:
         yield words.hit(
             history,
             birth,
-            f"{words.source_of(history, birth)} {passed} Inf: its values had grown "
-            f"with every repetition until they overflowed"
-            f"{_extent(words.operands(history, birth.call))}.",
+            f"{history.quoted(birth.site)} {passed} Inf: its values had grown with "
+            "every repetition until they "
+            f"overflowed{words.between(history, birth.call)}.",
             _FIX,
         )
 
@@ -92,23 +92,13 @@ def _explodes(history: History, chain: Chain) -> bool:
     return chain.ratio > _RATIO or both > _BOTH
 
 
-def _extent(text: str) -> str:
-    return f" ({text})" if text else ""
-
-
 def _hit(history: History, chain: Chain) -> Hit:
     node = chain.blamed(history, 1)
     place = user_place(history, node)
     drawn = initialised(history, chain)
     weights = weights_words(history, drawn, "large")
-    count = len(chain.nodes)
-    factor = chain.ratio ** (1 / (count - 1))
-    name = op_name(history, node)
     return Hit(
-        f"The gradient grows on its way through {count} runs of `{name}`, most "
-        f"of it in `{history.text(place)}` ({history.line(place)}): its norm rises "
-        f"from {chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times "
-        f"per run.{weights}",
+        f"{course(history, chain, node, grows=True)}.{weights}",
         culprit=place if drawn is None else drawn.site,
         fix=_FIX,
         symptom=chain.backward.site,

@@ -81,9 +81,9 @@ def _hit(history: History, nodes: list[Node], before: Node | None) -> Iterator[H
         site, what = _killed(history, before, node)
     relu = user_place(history, node)
     yield Hit(
-        f"`{history.text(relu)}` ({history.line(relu)}) is 0 for all {summary.count} "
-        f"elements: its operand lies in [{summary.minimum:g}, {summary.maximum:g}]. No "
-        f"gradient passes it, so the layer before it cannot learn.{what}",
+        f"{history.quoted(relu)} is 0 for all {summary.count} elements: its operand "
+        f"lies in [{summary.minimum:g}, {summary.maximum:g}]. No gradient passes it, "
+        f"so the layer before it cannot learn.{what}",
         culprit=site or relu,
         fix="Initialise the bias of this layer with 0 and its weights around 0; if "
         "training killed it, lower the learning rate, or use leaky_relu.",
@@ -141,10 +141,7 @@ def _cause(history: History, layer: Call) -> tuple[RawSite | None, str]:
         return maker.site, (
             f" {name} was pushed below 0 by the step of {history.line(maker.site)}."
         )
-    return maker.site, (
-        f" {name} was made negative in `{history.text(maker.site)}` "
-        f"({history.line(maker.site)})."
-    )
+    return maker.site, f" {name} was made negative in {history.quoted(maker.site)}."
 
 
 def _killed(history: History, before: Node, node: Node) -> tuple[RawSite | None, str]:

@@ -97,9 +97,9 @@ def _hit(history: History, backward: Backward, node: Node, far: float) -> Iterat
     # Data may be large: then it is the bounds that are wrong. What learns begins wrong.
     blamed = what and (far or (large and large.is_leaf and large.requires_grad))
     yield Hit(
-        f"`{history.text(place)}` ({history.line(place)}) is saturated: its operand "
-        f"lies in {_range(value.summary)} the derivative is 0 in {value.dtype}, and "
-        f"its gradient vanishes.{what}",
+        f"{history.quoted(place)} is saturated: its operand lies in "
+        f"{_range(value.summary)} the derivative is 0 in {value.dtype}, and its "
+        f"gradient vanishes.{what}",
         culprit=site if blamed else place,
         fix=_FIX
         if far
@@ -129,7 +129,5 @@ def _since(history: History, large: Value | None, site: RawSite | None) -> str:
     if large is None or large.summary is None:
         return ""
     name = history.name(large, "Its operand")
-    return (
-        f" {name} is that large since `{history.text(site)}` "
-        f"({history.line(site)}): up to {magnitude(large.summary):g}."
-    )
+    size = magnitude(large.summary)
+    return f" {name} is that large since {history.quoted(site)}: up to {size:g}."

@@ -60,9 +60,9 @@ def check(history: History) -> Iterator[Hit]:
         yield words.hit(
             history,
             birth,
-            f"{words.source_of(history, birth)} gave {words.kind_of(birth)}, because "
-            f"the steps of {optimizer.kind} ({history.line(optimizer.site)}) had made "
-            f"the parameters more than a million times as large as they were "
+            f"{history.quoted(birth.site)} gave {words.kind_of(birth)}, because the "
+            f"steps of {optimizer.kind} ({history.line(optimizer.site)}) had made the "
+            "parameters more than a million times as large as they were "
             f"({words.operands(history, birth.call)}).",
             "Lower the learning rate"
             + ("." if clipped else ", or clip the gradients before the step."),

@@ -59,7 +59,7 @@ def _is_zero(results: list[Value]) -> bool:
 
 
 def _hits(history: History, second: Backward, first: list[Backward]) -> Iterator[Hit]:
-    roots = (root.node for each in first for root in each.roots if root.node)
+    roots = (node for each in first for node in each.root_nodes)
     kinks = [
         node for node in history.reach(roots).values() if is_activation(node, *_KINKS)
     ]
@@ -73,9 +73,9 @@ def _hits(history: History, second: Backward, first: list[Backward]) -> Iterator
     culprit, *others = places
     yield Hit(
         f"The second derivative that {history.line(second.site)} asks for is 0 in "
-        f"every element: `{history.text(culprit)}` ({history.line(culprit)}) is made "
-        "of straight pieces, and so is all that is computed with it. No weights can "
-        "change that, so a loss of this derivative trains nothing.",
+        f"every element: {history.quoted(culprit)} is made of straight pieces, and so "
+        "is all that is computed with it. No weights can change that, so a loss of "
+        "this derivative trains nothing.",
         culprit,
         "Use an activation that is smooth: `nn.SiLU()`, `nn.Tanh()`, `nn.Softplus()`"
         f"{', in all places' if others else ''}.",

@@ -117,9 +117,8 @@ def _of_term(
 ) -> Hit:
     leaves = account.leaves(term)
     return Hit(
-        f"`{history.text(call.site)}` ({history.line(call.site)}) {zero.words}: "
-        f"{words_of(history, account, term)} gives "
-        f"{learning.listed(history, leaves)} nothing but zeros, in every pass.",
+        f"{history.quoted(call.site)} {zero.words}: {words_of(history, account, term)} "
+        f"gives {learning.listed(history, leaves)} nothing but zeros, in every pass.",
         zero.site,
         zero.fix,
         symptom=account.backward.site,
@@ -258,7 +257,7 @@ def _alone(history: History, still: set[int]) -> set[int]:
 
 def _hits(history: History, stop: Stop, is_alone: bool) -> Iterator[Hit]:
     node, call, leaves = stop.node, stop.call, stop.leaves
-    here = f"`{history.text(call.site)}` ({history.line(call.site)})"
+    here = history.quoted(call.site)
     lost = (
         f"the gradient of {learning.listed(history, leaves)} is exactly 0 in every pass"
     )
@@ -267,8 +266,8 @@ def _hits(history: History, stop: Stop, is_alone: bool) -> Iterator[Hit]:
     zero = zero_at(history, stop) if is_alone else filled_up(history, call)
     if rounded is not None:
         what = (
-            f"`{history.text(rounded.site)}` ({history.line(rounded.site)}) rounds to "
-            f"0, and {here} multiplies with it: {lost}."
+            f"{history.quoted(rounded.site)} rounds to 0, and {here} multiplies with "
+            f"it: {lost}."
         )
         fix = "Divide with `/`, and keep factors as floats."
         site, related = rounded.site, (Related("multiplied here", call.site),)

@@ -127,15 +127,3 @@ def test_a_step_of_training_is_no_way_to_the_next_loss():
     first, last = graph.vertices(key)[0], graph.vertices(key)[-1]
     assert first not in graph.behind([root], SURE)
     assert first in graph.behind([last], SURE | Kind.UPDATE)
-
-
-def test_numbers_and_dropped_graphs_are_found():
-    def program(weight):
-        number = (weight * 2).sum().item()
-        return number, weight.exp()
-
-    graph, key, _, (_, dropped) = graph_of(program)
-    (item,) = [call for call in graph.history.calls if call.op == "item"]
-    assert key in {value.tensor for value in graph.made_from(item)}
-    assert len(graph.dropped()) == 1
-    del dropped
