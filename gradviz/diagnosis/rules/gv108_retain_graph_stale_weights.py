@@ -73,12 +73,11 @@ def _fix(history: History, found: Overwrite) -> str:
             "takes from this graph, whose parameters that pass is not to train."
         )
     walked = _passes_before(history, found)
-    if walked and is_one_of_several(history, walked[0], found.backward):
-        looped = repeats(walked[0], found.backward)
-        behind = "the loop" if looped else history.line(found.backward.site)
+    looped = bool(walked) and repeats(walked[0], found.backward)
+    if looped and is_one_of_several(history, walked[0], found.backward):
         return (
-            f"Move {place(history, found.site)} behind {behind}, so that "
-            "backward() of every loss comes before the first step."
+            f"Move {place(history, found.site)} behind the loop, so that backward() of "
+            "every loss comes before the first step."
         )
     built = _built_once(history, found)
     if built is not None:

@@ -104,9 +104,10 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
 def _refills(history: History, site: RawSite | None, export: Call) -> bool:
     """Tell whether a function fills a buffer, and then hands it out, at each run."""
     shared = export.site
-    if site is None or shared is None or site[0] is not shared[0]:
+    function = None if shared is None else history.places.function(shared[0])
+    if site is None or shared is None or function is None or site[0] is not shared[0]:
         return False
-    return history.places.line(site) < history.places.line(shared)
+    return function.lineno < history.places.line(site) < history.places.line(shared)
 
 
 # ---- who wrote ----------------------------------------------------------------------

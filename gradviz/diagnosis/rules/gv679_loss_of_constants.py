@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import DIVISIONS, LOSSES, MULTIPLICATIONS, plain
 from gradviz.dependence.terms import Account, Term
@@ -82,7 +83,16 @@ def _is_constant(history: History, account: Account, term: Term) -> bool:
     if made is None or not made.grad_enabled:
         return False
     met = {leaf for each in account.terms for leaf in account.leaves(each)}
-    return bool(met) and not history.behind(made.inputs, before=made.index) & met
+    behind = history.behind(made.inputs, before=made.index)
+    others = (learning.wanted(history) or set[int]()) | _derivatives(history)
+    return bool(met) and behind.isdisjoint(met | others)
+
+
+@learning.once
+def _derivatives(history: History) -> set[int]:
+    """Return what ``autograd.grad`` gave: other rules tell what cut it off."""
+    results = [each.results for each in history.backwards]
+    return {value.tensor for row in results for value in row if value is not None}
 
 
 def _hit(history: History, account: Account, term: Term, made: Call) -> Hit:

@@ -103,8 +103,8 @@ PROGRAMS: list[Case] = [
                 self.buffer = np.zeros((2, 2), dtype=np.float32)
 
             def next(self, step):
-                self.buffer[...] = step + 1.0  # CULPRIT
-                return torch.from_numpy(self.buffer)
+                self.buffer[...] = step + 1.0
+                return torch.from_numpy(self.buffer)  # CULPRIT
 
         loader = Loader()
         w = torch.ones(2, 1, requires_grad=True)
@@ -277,27 +277,6 @@ PROGRAMS: list[Case] = [
         idx = x.numpy()
         rng.shuffle(idx)  # CULPRIT
         loss.backward()
-        """,
-        "numpy-alias-write",
-    ),
-    case(
-        "loader_that_fills_one_buffer_again_and_again",
-        """
-        import numpy as np
-        import torch
-        net = torch.nn.Linear(3, 1)
-
-        class Loader:
-            def __init__(self):
-                self.buffer = np.empty((4, 3), dtype=np.float32)
-
-            def next(self):
-                self.buffer[:] = np.random.rand(4, 3)
-                return torch.from_numpy(self.buffer)  # CULPRIT
-
-        loader = Loader()
-        total = sum(net(loader.next()).pow(2).mean() for _ in range(3))
-        total.backward()
         """,
         "numpy-alias-write",
     ),
