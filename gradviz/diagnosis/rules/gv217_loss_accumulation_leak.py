@@ -43,6 +43,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gradviz.dependence import learning
 from gradviz.dependence.lineage import reached
 from gradviz.dependence.nesting import next_pass
 from gradviz.dependence.op_families import words
@@ -171,12 +172,19 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
 
 
 def _counts_in_next_loss(history: History, call: Call) -> bool:
-    """Tell whether the loss of the next pass was computed with a call's result."""
+    """Tell whether the loss of the next pass was computed with a call's result.
+
+    Of a view, with anything in its memory, which its writes change.
+    """
     following_pass = next_pass(history, call.index)
     if following_pass is None:
         return False
     behind = history.behind(following_pass.roots, following_pass.index)
-    return any(each.tensor in behind for each in call.outputs)
+    if any(each.tensor in behind for each in call.outputs):
+        return True
+    parts = {each.storage for each in call.outputs if each.is_view}
+    seen = learning.last_seen(history) if parts else {}
+    return any(each in seen and seen[each].storage in parts for each in behind)
 
 
 def _carried_by_model(history: History, chain: list[Call]) -> bool:

@@ -63,10 +63,18 @@ def _underflows(node: Node, call: Call, run: NodeRun) -> bool:
         return False
     if function in _SATURATING and not any(map(_is_small, incoming)):
         return False
+    if function == "exp" and _is_flat(call):
+        return False
     expected = sum(map(_zeros, incoming)) + _zeros_of_factors(function, call)
     return any(
         _zeros(each) > (1 + expected) / 2 for each in run.outgoing if each is not None
     )
+
+
+def _is_flat(call: Call) -> bool:
+    """Tell whether an exponential, its own derivative, is next to 0 in places."""
+    least = [each.summary.minimum for each in call.outputs if each.summary]
+    return not least or least[0] is None or least[0] < _SHRUNK
 
 
 def _zeros_of_factors(function: str, call: Call) -> float:
