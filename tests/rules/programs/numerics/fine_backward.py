@@ -68,4 +68,15 @@ PROGRAMS: list[Case] = [
                 opt.step()
         """,
     ),
+    case(
+        "small_weights_of_attention_in_half_precision",
+        """
+        import torch
+        scores = torch.randn(64, 20, requires_grad=True)
+        spread = scores * 8
+        weight = torch.exp((spread - spread.amax(1, keepdim=True)).half()).float()
+        weight = weight / weight.sum(1, keepdim=True)
+        (weight * torch.randn(64, 20)).mean().backward()
+        """,
+    ),
 ]
