@@ -41,4 +41,24 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "second_derivatives_by_transforms",
+        """
+        import torch
+        from torch import nn
+        from torch.func import functional_call, grad, vmap
+        net = nn.Sequential(nn.Linear(1, 4), nn.LeakyReLU(), nn.Linear(4, 1))
+        parameters = dict(net.named_parameters())
+        def squared(x):
+            return functional_call(net, parameters, (x.reshape(1),)).square().sum()
+        def bent(x):
+            return functional_call(net, parameters, (x.reshape(1) ** 3,)).sum()
+        def scaled(scale, x):
+            return grad(lambda at: squared(at * scale))(x)
+        x = torch.rand(5)
+        curves = vmap(grad(grad(squared)))(x) + vmap(grad(grad(bent)))(x)
+        mixed = vmap(grad(scaled), (None, 0))(torch.tensor(2.0), x)
+        (curves + mixed).square().mean().backward()
+        """,
+    ),
 ]
