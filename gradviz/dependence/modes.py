@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from gradviz.program import Call, History, ModeSwitched, RawSite
 from gradviz.program.places import Places
@@ -31,7 +31,7 @@ def switched_off(history: History, call: Call) -> ModeSwitched | None:
 
 def how(history: History, switch: ModeSwitched, call: Call) -> How:
     """Say how the mode came to be off where ``call`` ran."""
-    if switch.function is not None and _decorator(history.places, switch) is not None:
+    if switch.function is not None and decorator(history.places, switch) is not None:
         return "decorator"
     if _inside(history.places, switch.site, call):
         return "block"
@@ -69,21 +69,38 @@ def checkpoint_around(history: History, call: Call) -> Call | None:
 
 def decorator_line(history: History, switch: ModeSwitched) -> int | None:
     """Return the line of the decorator that switched gradients off."""
-    found = _decorator(history.places, switch)
+    found = decorator(history.places, switch)
     return None if found is None else found.lineno
 
 
-def _decorator(places: Places, switch: ModeSwitched) -> ast.expr | None:
+def decorator(places: Places, switch: ModeSwitched) -> ast.expr | None:
+    """Return the decorator of a function that switched gradients off.
+
+    Or the only ``torch.no_grad()(function)`` of its file, best of all one of its name.
+    """
     if switch.function is None:
         return None
-    definition = places.function(switch.function)
-    if not isinstance(definition, ast.FunctionDef):
-        return None
     words = [switch.how] if switch.how in _SWITCHES else list(_SWITCHES)
-    for each in definition.decorator_list:
+    definition = places.function(switch.function)
+    for each in getattr(definition, "decorator_list", ()):
         if any(word in ast.unparse(each) for word in words):
             return each
-    return None
+    wraps = [
+        each
+        for each in places.in_file((switch.function, 0))
+        if wrapped(each) and any(word in ast.unparse(each.func) for word in words)
+    ]
+    name = switch.function.co_name
+    named = [each for each in wraps if ast.unparse(each.args[0]).endswith(name)]
+    found = named or wraps
+    return found[0] if len(found) == 1 else None
+
+
+def wrapped(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Tell whether an expression calls what another call gave, with one argument."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Call):
+        return False
+    return len(node.args) == 1 and not node.keywords
 
 
 def _statement(places: Places, site: RawSite | None) -> str:

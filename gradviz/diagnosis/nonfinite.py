@@ -49,6 +49,7 @@ class Birth:
     backward: Backward | None = None
     # what it did
     turned_nan: Call | None = None  # the first call that made a NaN of an Inf
+    vanished: Call | None = None  # that divided by its Inf and gave nothing but zeros
     root: Backward | None = None  # the first pass whose loss it spoiled
     gradient: Backward | None = None  # the first pass whose gradients it spoiled
     poisoned: OptimizerCall | None = None  # the step that wrote it into parameters
@@ -172,9 +173,12 @@ class _Walk:
     def divided(self, call: Call, sources: list[Birth]) -> None:
         """Remember the zeros that came of dividing by Inf: their logarithm is its."""
         computed = [source for source in sources if source.how == "op"]
-        for value in call.outputs if of_op(call.op) == "division" else ():
-            if computed and value.summary is not None and value.summary.zeros:
+        divides = of_op(call.op) == "division" or plain(call.op) == "rsqrt"
+        for value in call.outputs if divides and computed else ():
+            if value.summary is not None and value.summary.zeros:
                 self.shrunk[value.tensor] = computed[0]
+                if value.requires_grad and value.summary.zeros == value.summary.count:
+                    computed[0].vanished = computed[0].vanished or call
 
     def overwritten(self, call: Call) -> None:
         """Forget what was in memory that a call has filled with good values."""

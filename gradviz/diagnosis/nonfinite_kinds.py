@@ -44,15 +44,17 @@ _RUNAWAY = 1e6
 def of_kind(history: History, kind: Kind) -> list[Birth]:
     """Return the births of a kind that are worth a word, in order.
 
-    Quiet: values that a later op made finite again, chosen values that never became
-    NaN, results nobody differentiates, what the program itself tests for, and what
-    spoiled parameters once more.
+    Quiet: values that a later op made finite again (of float16, unless all became 0),
+    chosen values that never became NaN, results nobody differentiates, what the program
+    itself tests for, and what spoiled parameters once more.
     """
     late = history.once(_too_late)
     return [
         birth
         for birth in births(history)
-        if _counts(birth) and birth not in late and history.once(_kinds)[birth] == kind
+        if birth not in late
+        and history.once(_kinds)[birth] == kind
+        and (_counts(birth) or (kind == "half" and birth.vanished is not None))
     ]
 
 

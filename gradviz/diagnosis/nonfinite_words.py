@@ -145,6 +145,8 @@ def consequence(history: History, birth: Birth) -> str:
     turned = birth.turned_nan
     if turned is not None and not birth.chosen:
         parts.append(f"It became NaN in `{turned.op}` ({history.line(turned.site)})")
+    if birth.vanished is not None and not birth.hurts:
+        parts.append(f"{history.quoted(birth.vanished.site)} made zeros of all of it")
     if birth.root is not None:
         parts.append(f"it reached the loss of {history.line(birth.root.site)}")
     elif birth.gradient is not None and birth.how != "derivative":

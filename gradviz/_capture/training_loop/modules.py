@@ -14,6 +14,7 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any
 
+from gradviz._capture.names.hooks import code_of
 from gradviz._capture.names.tensors import locals_of
 from gradviz._capture.training_loop.patches import Anything, Part, Place, unseen
 from gradviz.program.events import HookRegistered, TrainingSwitched
@@ -480,7 +481,7 @@ class HookPart(Part):
             thread=get_ident(),
             kind=kind,
             hook=-self._count,
-            code=getattr(inspect.unwrap(hook), "__code__", None),
+            code=code_of(inspect.unwrap(hook)),
             target=self.modules.row(module).key,
         )
         log.append(event)

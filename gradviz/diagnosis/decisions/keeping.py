@@ -78,8 +78,13 @@ def put_into(where: Spot, depth: int = 4) -> list[Spot]:
         case ast.Subscript(container, ast.Slice()) | ast.Starred(container):
             return put_into(where.at(container), depth)
         case ast.ListComp(element, [of]) | ast.GeneratorExp(element, [of]):
-            own = {*names_in(of.target)}.isdisjoint(names_in(element))
-            return [where.at(element)] if own else put_into(where.at(of.iter), depth)
+            walked, picked = {*names_in(of.target)}, element
+            if isinstance(element, ast.Subscript):
+                picked = element.value  # ``rows[i] for i in some``
+            if walked.isdisjoint(names_in(element)):
+                return [where.at(element)]
+            here = picked if walked.isdisjoint(names_in(picked)) else of.iter
+            return put_into(where.at(here), depth)
         case _:
             pass
     way = path(where)

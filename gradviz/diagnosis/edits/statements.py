@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gradviz.dependence.modes import wrapped
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import remedy, remedy_at
 from gradviz.diagnosis.edits.syntax import (
@@ -127,9 +128,12 @@ def _is_switch(node: ast.expr) -> bool:
 
 @remedy
 def undecorated(history: History, site: RawSite | None, line: int | None) -> Edit:
-    """Take the decorator away that stands on a line."""
+    """Take the decorator away that stands on a line, or what wraps a function."""
     source = place(history, site, line).source
     for each in ast.walk(source.tree):
+        if wrapped(each) and _is_switch(each.func) and each.lineno == line:
+            bare = source.of(each.args[0])
+            return Draft(source).replace(each, bare).edit(safe=False)
         for mark in getattr(each, "decorator_list", ()):
             if mark.lineno == line:
                 lines = Range(mark.lineno, 1, (mark.end_lineno or mark.lineno) + 1, 1)

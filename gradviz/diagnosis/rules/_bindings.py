@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.bindings import last_assigned, stored, walked
 from gradviz.diagnosis.edits.syntax import names_in
-from gradviz.program import History, RawSite
+from gradviz.program import History, HookRegistered, RawSite
 
 
 def bound_at(history: History, site: RawSite, name: str) -> RawSite | None:
@@ -66,6 +66,20 @@ def put_away_at(history: History, site: RawSite) -> RawSite | None:
         and any(isinstance(to, ast.Attribute) for to in each.targets)
     ]
     return history.places.at_line(site[0], min(lines)) if lines else None
+
+
+def put_away_by(history: History, hook: HookRegistered) -> ast.stmt | None:
+    """Return the statement of a forward hook that puts its output away."""
+    if hook.kind != "module_forward" or hook.code is None:
+        return None
+    function = history.places.function(hook.code)
+    if function is None or not function.args.args:
+        return None
+    output = function.args.args[-1].arg
+    inside = [each for each in ast.walk(function) if isinstance(each, ast.stmt)]
+    if isinstance(function, ast.Lambda):
+        inside = [ast.copy_location(ast.Expr(function.body), function.body)]
+    return next((each for each in inside if keeps(each, {output})), None)
 
 
 def _assignments(history: History, site: RawSite) -> Iterator[ast.Assign]:

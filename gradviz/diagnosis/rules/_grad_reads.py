@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradviz.dependence.learning import SWITCHES
+from gradviz.dependence.nesting import calls_in
 from gradviz.diagnosis.decisions.sites import same_line
+from gradviz.diagnosis.rules._bindings import put_away_by
 from gradviz.diagnosis.rules._gradients import gradient_reads
 from gradviz.diagnosis.rules._lifetime import (
     CONVERSIONS,
@@ -17,7 +19,15 @@ from gradviz.diagnosis.rules._lifetime import (
     passes_through,
     rebound,
 )
-from gradviz.program import Call, History, Node, RawSite, Value
+from gradviz.program import (
+    Call,
+    History,
+    HookRegistered,
+    ModuleCall,
+    Node,
+    RawSite,
+    Value,
+)
 
 Why = Literal["rebound", "converted", "intermediate"]
 
@@ -34,6 +44,7 @@ class NoneRead:
     made: RawSite | None  # the line that made the tensor, or named it
     explains: bool  # the None ended the run
     line: int | None = None  # of ``made``, where only the source shows it
+    hooked: RawSite | None = None  # the line of a hook that put it away
     asked: RawSite | None = None  # the line that made the leaf ask for gradients
 
 
@@ -60,10 +71,14 @@ def _none_reads(history: History) -> Iterator[NoneRead]:
             leaf = next(iter(leaves)) if len(leaves) == 1 else None
             converted = why == "converted"  # then the conversion is the line to change
             named = None if converted else _named_at(history, call, node)
-            line = None if converted or named else _kept_at(history, call)
+            hooked = None if converted or named else _hooked_at(history, node)
+            unsaid = not (converted or named or hooked)
+            line = _kept_at(history, call) if unsaid else None
             made = named or node.site
             asked = [each.site for each in _births(history, value)][-1:] or [None]
-            yield NoneRead(why, call, value, node, leaf, made, last, line, asked[0])
+            yield NoneRead(
+                why, call, value, node, leaf, made, last, line, hooked, asked[0]
+            )
 
 
 def _named_at(history: History, read: Call, node: Node) -> RawSite | None:
@@ -82,8 +97,26 @@ def _named_at(history: History, read: Call, node: Node) -> RawSite | None:
     return None
 
 
+def _hooked_at(history: History, node: Node) -> RawSite | None:
+    """Return the line of a forward hook that puts away what its module gave."""
+    made = history.maker(node)
+    if made is None:
+        return None
+    gave = {
+        each.module
+        for each in history.of(ModuleCall)
+        if each.index < made.index < (each.left or 0)
+        and [*calls_in(history, each)][-1] is made
+    }
+    for hook in history.of(HookRegistered):
+        stored = put_away_by(history, hook) if hook.target in gave else None
+        if stored is not None and hook.code is not None:
+            return history.places.at_line(hook.code, stored.lineno)
+    return None
+
+
 def _kept_at(history: History, read: Call) -> int | None:
-    """Return the only line that puts a tensor where it is read from: a hook's.
+    """Return the only line that puts a tensor where it is read from.
 
     That is any ``.maps`` for ``self.maps.grad``, any item for ``maps["conv"].grad``.
     """

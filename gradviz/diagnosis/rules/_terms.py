@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import Cut, blamed, cuts, sampled, switch_of
-from gradviz.dependence.flow import Crossing, Flow
+from gradviz.dependence.flow import Crossing, Flow, compares
 from gradviz.dependence.terms import Account, Accounts, Term
 from gradviz.diagnosis.rules._gradients import applied, is_failed
 from gradviz.program import Backward, History, Value
@@ -82,9 +82,9 @@ def scored(history: History, value: Value, leaves: set[int]) -> bool:
 def term_cuts(history: History) -> list[Cut]:
     """Return the cuts that cost one term of a loss leaves that others still reach.
 
-    Either the term moves nothing that its pass is to train, or another pass trains what
-    judges there what was cut off, or a draw feeds it whose distribution has no other
-    way to learn from what it draws.
+    Either the term moves nothing that its pass is to train, as one that a decorator
+    took the graph from, or another pass trains what judges there what was cut off, or
+    a draw feeds it whose distribution has no other way to learn from what it draws.
     """
     if learning.wanted(history) is None:
         return []
@@ -115,8 +115,14 @@ def term_cuts(history: History) -> list[Cut]:
 def _cut(
     history: History, account: Account, term: Term
 ) -> Iterator[tuple[Crossing, set[int]]]:
-    """Yield what cuts a term with a graph off, with the leaves that are lost to it."""
-    if not term.has_graph or term.value is None or account.backward.api == "grad":
+    """Yield what cuts a term off, with the leaves that are lost to it.
+
+    Of one without a graph, that is a decorator, which its caller may know nothing of.
+    """
+    if term.value is None or account.backward.api == "grad":
+        return
+    if not term.has_graph:
+        yield from _decorated(history, term, term.value)
         return
     flow, use = history.once(Flow), term.use or account.backward
     idle = not learners(history, account, term)
@@ -138,6 +144,21 @@ def _cut(
             lost = set() if is_scored or not crossing.fed else lost
         if lost:
             yield crossing, lost
+
+
+def _decorated(
+    history: History, term: Term, value: Value
+) -> Iterator[tuple[Crossing, set[int]]]:
+    """Yield what a function without gradients compares, where the loss adds that up."""
+    if value.shape or term.use is None or not (term.weight or 0) > 0:
+        return
+    flow, before = history.once(Flow), term.use.index
+    for crossing in flow.crossings(value, before):
+        way = flow.calls_between(crossing.call.outputs, value, before)
+        kind, _ = blamed(history, crossing)
+        if kind == "decorator" and any(map(compares, (crossing.call, *way))):
+            behind = flow.leaves(crossing.source, crossing.call.index)
+            yield crossing, behind & (learning.wanted(history) or set())
 
 
 def _is_judged(

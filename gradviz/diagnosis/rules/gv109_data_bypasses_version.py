@@ -65,9 +65,7 @@ def check(history: History) -> Iterator[Hit]:
         yield Hit(
             _message(history, found, call),
             came,
-            "Write after the backward pass, or to a `clone()`; and "
-            "under `torch.no_grad()` instead of through `.data`, so that autograd can "
-            "check it.",
+            _fix(history, found, call),
             symptom=found.backward.site,
             related=(
                 Related("saved here", found.node.site),
@@ -78,8 +76,33 @@ def check(history: History) -> Iterator[Hit]:
         )
 
 
+def _fix(history: History, found: UnseenWrite, call: Call) -> str:
+    if _goes_on(history, found, call):
+        return (
+            "Leave what was saved as it is, and go on with a new tensor: what a call "
+            "without `_` at its end gives, such as `masked_fill`, without `.data`."
+        )
+    return (
+        "Write after the backward pass, or to a `clone()`; and under "
+        "`torch.no_grad()` instead of through `.data`, so that autograd can check it."
+    )
+
+
 def _ordered(history: History, found: UnseenWrite, call: Call) -> RawSite | None:
     """Return the line that let the write follow the use: who called a helper there."""
     saved = history.maker(found.node)
     parted = None if saved is None else parting(call.frames, saved.frames)
-    return call.site if parted is None else parted[0]
+    if parted is None or _goes_on(history, found, call):
+        return call.site
+    return parted[0]
+
+
+def _goes_on(history: History, found: UnseenWrite, call: Call) -> bool:
+    """Tell whether the pass is of what was computed with the new numbers, too.
+
+    As of a state that a helper resets: no other order of lines would do.
+    """
+    later = history.uses(found.value.tensor, call.index)
+    return not found.value.is_leaf and any(
+        each.nodes and each.index < found.backward.index for each in later
+    )

@@ -2,12 +2,14 @@
 
 What it does
     Finds an update written as ``w = w - rate * w.grad``: the name moves to the result,
-    and the leaf that collects gradients has no name left.
+    and the leaf that collects gradients has no name left. So it is with a limit in each
+    step of an optimizer, ``w = w.clamp(0, 1)`` under ``no_grad``.
 
 Why is this bad
     The new ``w`` is the output of a subtraction, so its ``.grad`` is None after the
     next backward pass, and the graph of every update hangs on it. Under ``no_grad`` the
-    new ``w`` needs no gradient at all, and the next backward pass fails.
+    new ``w`` needs no gradient at all, and the next backward pass fails; or it reaches
+    other leaves alone, and the optimizer steps one that nothing is computed with.
 
 Example
     ::
@@ -23,7 +25,8 @@ Use instead
 
 When it stays quiet
     Where nobody asks for the new tensor's ``.grad``: weights that are updated on
-    purpose as part of the graph (``autograd.grad`` with ``create_graph=True``).
+    purpose as part of the graph (``autograd.grad`` with ``create_graph=True``). A leaf
+    that is bound to a constant once may be meant to stay as it is.
 
 References
     https://pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html
@@ -33,7 +36,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 
+from gradviz.dependence import learning
 from gradviz.dependence.lineage import reached
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.writes import updated_in_place
@@ -41,7 +46,15 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import NoneRead, none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import failed_backwards, rebound
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
-from gradviz.program import Backward, Call, History, Node, RawSite
+from gradviz.program import (
+    Backward,
+    Call,
+    History,
+    Node,
+    RawSite,
+    Value,
+    following,
+)
 
 _MOST = 64  # nodes of an update
 _NO_GRAPH = "does not require grad and does not have a grad_fn"
@@ -70,6 +83,7 @@ def check(history: History) -> Iterator[Hit]:
         )
     for backward in failed_backwards(history, _NO_GRAPH):
         yield from _without_graph(history, backward)
+    yield from _left_behind(history)
 
 
 def _first_bound(
@@ -139,3 +153,66 @@ def _read_its_gradient(history: History, update: Call) -> bool:
         if leaves & read_gradients(history):
             return True
     return False
+
+
+def _left_behind(history: History) -> Iterator[Hit]:
+    """Yield a hit where each step binds a name anew, and steps a leaf that it left."""
+    told = set[RawSite | None]()
+    for leaf in sorted(learning.wanted(history) or ()):
+        passes = [each for each in history.backwards if leaf in each.leaves]
+        for use in history.uses(leaf, passes[-1].index) if passes else ():
+            made = None if use.site in told else _carried(history, leaf, use)
+            later = made and _computed_with(history, leaf, made, use.index)
+            if made is None or later is None:
+                continue
+            told.add(use.site)
+            old = history.name(leaf, "a leaf").strip("`")
+            name = rebound(history, use.site) or old
+            yield Hit(
+                f"{history.line(use.site).capitalize()} binds `{name}` to a new tensor "
+                f"without a graph in each step: after the first, the pass in "
+                f"{history.line(later.site)} does not reach the leaf that the "
+                "optimizer steps, and nothing is computed with that one any more.",
+                use.site,
+                f"Write into the leaf: `{name}.copy_(…)`, `{name}.clamp_(…)`, under "
+                "`torch.no_grad()`.",
+                symptom=later.site,
+                related=(Related("created here", learning.created_at(history, leaf)),),
+                tensors=(leaf, made.tensor),
+                certainty=0.9,
+            )
+
+
+def _carried(history: History, leaf: int, use: Call) -> Value | None:
+    """Return the constant that a line made of a leaf, and of which it makes the next.
+
+    An average, which takes the leaf each time, is none.
+    """
+    behind = following(history.calls, use.index - 1)
+    calls = [*takewhile(lambda each: same_line(each.site, use.site), behind)]
+
+    def is_taken_again(tensor: int) -> bool:
+        later = history.uses(tensor, calls[-1].index)
+        return any(same_line(each.site, use.site) for each in later)
+
+    shape = learning.last_seen(history)[leaf].shape
+    made = (value for call in calls for value in call.outputs)
+    constants = [e for e in made if e.shape == shape and not e.requires_grad]
+    carried = [each for each in constants if is_taken_again(each.tensor)]
+    return carried[0] if carried and not is_taken_again(leaf) else None
+
+
+def _computed_with(
+    history: History, leaf: int, made: Value, since: int
+) -> Backward | None:
+    """Return a pass that a constant was used for, before a step of the leaf."""
+    steps = [
+        e for e in learning.steps(history) if any(s.tensor == leaf for s in e.states)
+    ]
+    last = steps[-1].index if steps else 0
+    for backward in following(history.backwards, since):
+        if backward.index < last and made.tensor in history.behind(
+            backward.roots, backward.index
+        ):
+            return backward
+    return None

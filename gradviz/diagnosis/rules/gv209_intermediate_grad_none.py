@@ -2,7 +2,8 @@
 
 What it does
     Finds reads of ``.grad`` of a tensor in the middle of the graph that gave None
-    because nothing had asked autograd to keep it.
+    because nothing had asked autograd to keep it. Of what a forward hook put away, the
+    hook could have.
 
 Why is this bad
     Backward passes keep gradients in leaves only; what flows through other tensors is
@@ -48,20 +49,26 @@ def check(history: History) -> Iterator[Hit]:
         if found.why != "intermediate":
             continue
         name = name_of(history, found.value)
-        if found.line is not None:
+        if found.line is not None or found.hooked is not None:
             name = f"`{subject_of(history, found.read)}`"
         code = name.strip("`") if name.startswith("`") else "tensor"
+        culprit = found.hooked or found.made
+        if found.hooked is not None:
+            code = next(iter(history.places.targets(culprit)), "output")
         yield Hit(
             f"{name} is no leaf: {found.node.name} made it in "
             f"{history.line(found.made)}. A gradient flowed through it and was not "
             "kept, so its .grad is None.",
-            found.made,
+            culprit,
             f"Call `{code}.retain_grad()` right after this line, before backward(); "
             "or ask for the gradient with `torch.autograd.grad(loss, ...)`.",
-            edit=retained(found.made, found.line),
+            edit=retained(culprit, found.line),
             line=found.line,
             symptom=found.read.site,
-            related=(Related("its .grad is read here", found.read.site),),
+            related=(
+                Related("its .grad is read here", found.read.site),
+                Related("made here", found.made if found.hooked else None),
+            ),
             nodes=(found.node.key,),
             tensors=(found.value.tensor,),
             explains=found.explains,

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._bindings import keeps
+from gradviz.diagnosis.rules._bindings import put_away_by
 from gradviz.program import History, HookRegistered, ModuleCall, Value
 
 _LEAST = 3  # backward passes that outputs alive are from
@@ -47,7 +47,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per hook that keeps what it is given."""
     told = set[object]()
     for hook in history.of(HookRegistered):
-        stored = None if hook.code in told else _stored(history, hook)
+        stored = None if hook.code in told else put_away_by(history, hook)
         alive = [] if stored is None else _alive(history, hook.target)
         if stored is None or hook.code is None or not _grows(history, alive):
             continue
@@ -69,20 +69,6 @@ def check(history: History) -> Iterator[Hit]:
             ),
             certainty=0.7,
         )
-
-
-def _stored(history: History, hook: HookRegistered) -> ast.stmt | None:
-    """Return the statement of a forward hook that puts its output away."""
-    if hook.kind != "module_forward" or hook.code is None:
-        return None
-    function = history.places.function(hook.code)
-    if function is None or not function.args.args:
-        return None
-    output = function.args.args[-1].arg
-    inside = [each for each in ast.walk(function) if isinstance(each, ast.stmt)]
-    if isinstance(function, ast.Lambda):
-        inside = [ast.copy_location(ast.Expr(function.body), function.body)]
-    return next((each for each in inside if keeps(each, {output})), None)
 
 
 def _alive(history: History, module: int | None) -> list[Value]:

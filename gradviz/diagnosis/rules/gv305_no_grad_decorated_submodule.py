@@ -2,7 +2,9 @@
 
 What it does
     Finds operations on the way to a root that ran inside a function with a decorator
-    that switches gradients off, where the leaves they used get no gradient.
+    that switches gradients off, or wrapped as in ``torch.no_grad()(function)``, where
+    the leaves they used get no gradient; or none from a term of the loss that compares
+    something in such a function.
 
 Why is this bad
     The decorator is not seen where the function is called: the call looks like any
@@ -25,7 +27,8 @@ Use instead
 
 When it stays quiet
     Decorated evaluation and sampling functions, updates of moving averages, and
-    encoders that no optimizer steps beside others that one does.
+    encoders that no optimizer steps beside others that one does. Terms that are
+    subtracted, or hold a number for each sample: baselines and the like.
 
 References
     https://pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -33,8 +36,10 @@ References
 
 from __future__ import annotations
 
+import ast
+
 from gradviz.dependence.cuts import Cut
-from gradviz.dependence.modes import decorator_line
+from gradviz.dependence.modes import decorator, wrapped
 from gradviz.diagnosis.edits.statements import undecorated
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
@@ -47,22 +52,27 @@ def words(history: History, cut: Cut) -> Words:
     assert switch is not None
     assert switch.function is not None
     name = switch.function.co_qualname
-    line = decorator_line(history, switch)
+    mark = decorator(history.places, switch)
+    assert mark is not None
+    what, remove = f"The decorator of `{name}`", f"Remove the decorator from `{name}`"
+    if wrapped(mark):
+        what = f"`{ast.unparse(mark)}` around `{name}`"
+        remove = f"Leave `{name}` as it is"
     inside = any(code is switch.function for code, _ in cut.backward.frames)
     return Words(
-        f"The decorator of `{name}` in line {line} switches gradients off: "
+        f"{what} in line {mark.lineno} switches gradients off: "
         f"`{history.text(cut.call.site)}` ran without a graph.",
-        f"Remove the decorator from `{name}`, and put nothing like it around its call: "
+        f"{remove}, and put nothing like it around its call: "
         f"{history.line(cut.backward.site)} asks for gradients inside of it. Or let "
         "`with torch.enable_grad():` hold all that this needs."
         if inside
-        else f"Remove the decorator from `{name}`; use `with torch.no_grad():` where "
-        "it is called for evaluation.",
+        else f"{remove}; use `with torch.no_grad():` where it is called for "
+        "evaluation.",
         (switch.function, 0),
-        line,
+        mark.lineno,
         (
             Related("called here", switch.site),
             Related("ran without gradients", cut.call.site),
         ),
-        edit=undecorated((switch.function, 0), line),
+        edit=undecorated((switch.function, 0), mark.lineno),
     )

@@ -2,8 +2,9 @@
 
 What it does
     Finds nodes whose derivative is zero everywhere (``round``, ``floor``, ``ceil``,
-    ``sign``, draws such as ``torch.normal(mean, std)``) that are the only way from a
-    root, or from one term of it, to a leaf.
+    ``sign``, a division with a ``rounding_mode``, draws such as
+    ``torch.normal(mean, std)``) that are the only way from a root, or from one term of
+    it, to a leaf.
 
 Why is this bad
     The graph is connected, the parameters have a gradient, the optimizer steps, and
@@ -49,7 +50,7 @@ _FLAT = (*_STEPS, *_DRAWS)
 
 @rule("GV312", "round-zero-gradient", "warning")
 def check(history: History) -> Iterator[Hit]:
-    if not any(_is_flat(node) for node in history.program.nodes.values()):
+    if not any(_flat(history, node) for node in history.program.nodes.values()):
         return
     walks = [(each, *_walk(history, each)) for each in history.backwards if each.nodes]
     moved = {leaf for _, reached, _ in walks for leaf in reached}
@@ -73,7 +74,9 @@ def _of_terms(history: History, moved: set[int]) -> Iterator[Hit]:
 
     for account, term in in_all_passes(history, lambda *each: bool(lost(*each))):
         behind = lost(account, term)
-        for node in filter(_is_flat, account.nodes(term)):
+        for node in account.nodes(term):
+            if not _flat(history, node):
+                continue
             call = history.maker(node)
             mine = behind & history.leaves_behind([node.key])
             drawn = call is not None and scored(history, call.outputs[0], mine)
@@ -85,21 +88,28 @@ def _walk(history: History, backward: Backward) -> tuple[set[int], list[Node]]:
     """Return the leaves that a gradient reaches, and the flat nodes that stop it."""
 
     def below(node: Node) -> list[Node | None]:
-        edges = () if _is_flat(node) else node.next
+        edges = () if _flat(history, node) else node.next
         return [history.node(edge[0]) for edge in edges if edge is not None]
 
     walked = [*reached(map(history.node, backward.root_nodes), below)]
-    flat = [node for node in walked if _is_flat(node)]
-    passed = [node for node in walked if not _is_flat(node)]
+    flat = [node for node in walked if _flat(history, node)]
+    passed = [node for node in walked if not _flat(history, node)]
     return {node.leaf for node in passed if node.leaf is not None}, flat
 
 
+def _flat(history: History, node: Node) -> str:
+    """Return the step or draw that a node is, "" where its derivative may not be 0."""
+    name = node.name.split("Backward")[0]
+    if node.custom is not None or name not in (*_FLAT, "Div"):
+        return ""
+    if name != "Div":
+        return name.lower()
+    call = history.maker(node)
+    return (call and call.keywords.get("rounding_mode")) or ""
+
+
 def _is_draw(node: Node) -> bool:
-    return node.custom is None and node.name.split("Backward")[0] in _DRAWS
-
-
-def _is_flat(node: Node) -> bool:
-    return node.custom is None and node.name.split("Backward")[0] in _FLAT
+    return node.name.split("Backward")[0] in _DRAWS
 
 
 def _said(history: History, node: Node) -> str:
@@ -149,11 +159,12 @@ def _edit(history: History, node: Node) -> Remedy | None:
 
 def _fix(history: History, node: Node) -> str:
     if not _is_draw(node):
-        x = operand_text(history, node.site) or "x"
-        name = node.name.split("Backward")[0].lower()
+        divided = node.name.startswith("Div")
+        x = "exact" if divided else operand_text(history, node.site) or "x"
+        of_what = ", of the `exact` quotient" if divided else ""
         return (
-            f"Use a straight-through estimator: `{x} + (torch.{name}({x}) - {x})"
-            ".detach()`."
+            f"Use a straight-through estimator{of_what}: "
+            f"`{x} + (torch.{_flat(history, node)}({x}) - {x}).detach()`."
         )
     return (
         "Draw noise without parameters and scale it: mean + spread * noise, as "

@@ -35,12 +35,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 
 from gradviz.dependence.cuts import is_dead, sampled
-from gradviz.dependence.flow import PICKING, name_of, words
+from gradviz.dependence.flow import PICKING, Flow, name_of, words
+from gradviz.dependence.learning import once
 from gradviz.dependence.numbers import numbers_in
-from gradviz.dependence.op_families import of_op, plain
+from gradviz.dependence.op_families import CONSTANTS, of_op, plain
 from gradviz.diagnosis.edits.calls import of_tensors
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import loads
@@ -55,19 +57,43 @@ _NEAR = 8  # calls after the conversion that may take its number
 @rule("GV320", "number-of-a-tensor", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose number reached a loss."""
-    found = list(_entered(history))
-    told: set[RawSite | None] = set()
-    for backward in sampled(history) if found else ():
+    for each in taken(history):
+        yield _hit(history, each)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A number that a loss was computed with as a constant."""
+
+    export: Call
+    entry: Call
+    backward: Backward  # of the loss
+    leaves: frozenset[int]  # behind the tensor that the number was made of
+    is_meant: bool  # the program asks for the number, or weighs something with it
+
+
+@once
+def taken(history: History) -> list[Taken]:
+    """Return one of each line whose number reached a loss."""
+    entered, told = list(_entered(history)), dict[RawSite | None, Taken]()
+    for backward in sampled(history) if entered else ():
         behind = history.behind(backward.roots, backward.index)
-        for export, entry in found:
+        for export, entry in entered:
+            value, lost = export.inputs[0], _is_lost(history, export, entry)
             # Of what was detached a constant is meant, but for a term that is lost.
-            learns = export.inputs[0].requires_grad
-            if not learns and not _is_lost(history, export, entry):
+            if not value.requires_grad and not lost:
                 continue
-            made = {value.tensor for value in entry.outputs}
+            made = {each.tensor for each in entry.outputs}
             if made & behind and export.site not in told:
-                told.add(export.site)
-                yield _hit(history, export, entry, backward)
+                asked = _is_asked(history, export) and not lost
+                told[export.site] = Taken(
+                    export,
+                    entry,
+                    backward,
+                    frozenset(history.once(Flow).leaves(value, export.index)),
+                    asked or _is_weight(history, export, entry),
+                )
+    return list(told.values())
 
 
 def _entered(history: History) -> Iterator[tuple[Call, Call]]:
@@ -172,27 +198,29 @@ def _is_weight(history: History, export: Call, entry: Call) -> bool:
     return False
 
 
-def _hit(history: History, export: Call, entry: Call, backward: Backward) -> Hit:
+def _hit(history: History, found: Taken) -> Hit:
+    export, entry, backward = found.export, found.entry, found.backward
     value = export.inputs[0]
     name = history.name(value, "a tensor with a graph")
     text = history.text(export.site)
-    asked = _is_asked(history, export)
+    edit = None
+    fix = "Use the tensor function of the same name, `torch.sin` for `math.sin`"
+    if plain(entry.op) in CONSTANTS:
+        fix += f", and multiply with it what `{entry.op}` gives, which takes no graph"
+    else:
+        edit = of_tensors(export.site)
     return Hit(
         f"`{text}` makes a Python number of {name}, and {history.quoted(entry.site)} "
         f"computes with it as a constant: the loss of {history.line(backward.site)} "
         f"depends on {name} here, and no gradient goes this way.",
         export.site,
-        "Use the tensor function of the same name, `torch.sin` for `math.sin`; write "
-        "`.detach()` where a constant is meant.",
+        f"{fix}; write `.detach()` where a constant is meant.",
         symptom=backward.site,
         related=(Related("goes on as a constant", entry.site),),
         nodes=() if value.node is None else (value.node,),
         tensors=(value.tensor,),
-        severity="info"
-        if (asked and not _is_lost(history, export, entry))
-        or _is_weight(history, export, entry)
-        else None,
-        edit=of_tensors(export.site),
+        severity="info" if found.is_meant else None,
+        edit=edit,
         explains=is_dead(backward) and history.ended_by(backward),
         certainty=0.6,
     )

@@ -3,8 +3,9 @@
 What it does
     Finds pieces of one result (``chunk``, ``split``, ``unbind``, slices) of which one
     reaches the loss with its graph and another only through a cut: ``.item()``, NumPy,
-    a copy, ``no_grad``. Finds also a part that nothing takes, of a layer whose result
-    is split into parts of one size, where another one of them has been taken twice.
+    a copy, ``.data``, ``no_grad``. Finds also a part that nothing takes, of a layer
+    whose result is split into parts of one size, where another one of them has been
+    taken twice.
 
 Why is this bad
     Every parameter has a gradient, because the other pieces give it one. The rows that
@@ -72,12 +73,14 @@ def check(history: History) -> Iterator[Hit]:
             continue
         for root in backward.roots:
             for crossing in flow.crossings(root, backward.index):
-                found = _piece(history, crossing.source) if crossing.fed else None
-                if found is None or found[0].index in reported:
+                detached = blamed(history, crossing)[0] == "detach"
+                if not crossing.fed or (detached and crossing.call.op != "data.get"):
                     continue
-                if blamed(history, crossing)[0] == "detach":
+                found = _piece(history, crossing.source)
+                if found is not None and not _gets_nothing(history, backward, *found):
                     continue
-                if _gets_nothing(history, backward, *found):
+                found = found or _taken_behind(history, crossing, root)
+                if found is not None and found[0].index not in reported:
                     reported.add(found[0].index)
                     yield _hit(history, backward, crossing, *found)
     yield from _taken_twice(history)
@@ -94,6 +97,30 @@ def _piece(history: History, value: Value) -> tuple[Call, Value] | None:
             return None if _is_batch(learning[0], value) else (call, value)
         value = learning[0]
     return None
+
+
+def _taken_behind(
+    history: History, crossing: Crossing, root: Value
+) -> tuple[Call, Value] | None:
+    """Return the call that took features behind a cut which none takes before it.
+
+    In no run of the layer: ``raw.data[:, 1]`` beside ``raw[:, 0]``.
+    """
+    layer = history.producer(crossing.source, crossing.call.index)
+    weights = [] if layer is None else [e for e in layer.inputs if e.is_parameter]
+    parts = parts_of(history, layer) if layer is not None and weights else []
+    cut = [each for each in parts if not each.value.requires_grad]
+    behind = history.behind([root]) if cut else set[int]()
+    cut = [each for each in cut if each.value.tensor in behind]
+    learned = {
+        feature
+        for use in (history.uses(weights[0].tensor) if cut else ())
+        for each in parts_of(history, use)
+        for feature in each.features
+        if each.value.requires_grad
+    }
+    lost = [each for each in cut if learned and each.features.isdisjoint(learned)]
+    return (lost[0].taken, lost[0].value) if lost else None
 
 
 def _is_batch(whole: Value, piece: Value) -> bool:
@@ -211,7 +238,8 @@ def _hit(
     history: History, backward: Backward, crossing: Crossing, split: Call, piece: Value
 ) -> Hit:
     cut = crossing.call
-    name = history.name(piece, "one piece")
+    text = history.text(split.site) if name_of(split) == "getitem" else ""
+    name = history.name(piece, f"`{text}`" if text else "one piece")
     return Hit(
         f"{name} is a part of what {history.line(split.site)} splits. It reaches the "
         f"loss only through {history.quoted(cut.site)}, which cuts the graph: the "

@@ -4,14 +4,15 @@ What it does
     Finds ops and derivatives in float16 whose result is Inf.
 Why is this bad
     float16 ends at 65504. A sum, a square or a matrix product passes that easily, and
-    Inf becomes NaN one or two ops later.
+    Inf becomes NaN one or two ops later; or 0, where something is divided by it.
 Example
     ``(x.half() ** 2).sum()`` with values of 300.
 Use instead
     bfloat16, which has the range of float32; autocast; or float32 for sums, norms and
     losses. Scale large activations down first.
 When it stays quiet
-    A loss scaler skipped the step, or the value reaches no loss.
+    A loss scaler skipped the step, or the value reaches no loss, nor makes zeros of all
+    that is divided by it.
 References
     pytorch/pytorch#40497.
 """

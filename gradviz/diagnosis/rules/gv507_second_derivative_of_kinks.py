@@ -1,8 +1,9 @@
 """GV507: a second derivative is 0 everywhere, for the network is made of ReLUs.
 
 What it does
-    Finds ``autograd.grad`` of a gradient whose result is 0 in every element although
-    the gradient is not, where the function behind both has ReLUs in it.
+    Finds ``autograd.grad`` of a gradient, or ``torch.func.grad`` of another, whose
+    result is 0 in every element although the gradient is not, where the function behind
+    both has ReLUs in it.
 Why is this bad
     Between its kinks such a network is linear: its second derivative is exactly 0,
     whatever its weights are. An equation with ``u_xx`` in it cannot be learned, and
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.dependence.op_families import function_of
 from gradviz.diagnosis.decisions.decision import of_function
 from gradviz.diagnosis.edits.calls import renamed_all
 from gradviz.diagnosis.gradient_flow import is_activation
@@ -32,6 +34,10 @@ from gradviz.program import Backward, History, RawSite, Value
 _KINKS = (
     "relu", "relu6", "leaky_relu", "prelu", "hardtanh", "threshold", "abs", "clamp",
     "clamp_min", "clamp_max", "rrelu_with_noise",
+)  # fmt: skip
+_FLAT = (
+    "threshold_backward", "leaky_relu_backward", "hardtanh_backward",
+    "rrelu_with_noise_backward",
 )  # fmt: skip
 _LAYERS = ("ReLU", "ReLU6", "LeakyReLU", "PReLU", "Hardtanh", "Threshold", "RReLU")
 
@@ -45,12 +51,43 @@ def check(history: History) -> Iterator[Hit]:
         results = [each for each in backward.results if each is not None]
         if _is_zero(results):
             behind = history.behind(backward.roots, backward.index) & first.keys()
-            for hit in _hits(history, backward, [first[key] for key in sorted(behind)]):
-                if hit.culprit not in told:
-                    told.add(hit.culprit)
-                    yield hit
-        elif backward.create_graph:
+            earlier = [first[key] for key in sorted(behind)]
+        else:
+            earlier = _stopped(history, backward) if _is_unknown(results) else []
+        for hit in _hits(history, backward, earlier):
+            if hit.culprit not in told:
+                told.add(hit.culprit)
+                yield hit
+        if backward.create_graph:
             first |= {each.tensor: backward for each in results}
+
+
+def _is_unknown(results: list[Value]) -> bool:
+    """Tell whether nobody looked at results: a transform of torch.func holds them."""
+    return bool(results) and all(each.summary is None for each in results)
+
+
+def _stopped(history: History, second: Backward) -> list[Backward]:
+    """Return the passes that one differentiates, where only kinks lead to its input.
+
+    What the derivative of a kink changes by is 0, wherever it is asked.
+    """
+    leaves = {each.tensor for each in second.inputs}
+    inner = {each.node for each in second.inputs}
+    waiting = [root.node for root in second.roots if root.node is not None]
+    met, found = set(waiting), dict[int, Backward]()
+    for key in waiting:
+        node = history.node(key)
+        if node is None or node.leaf in leaves or key in inner:
+            return []
+        earlier = history.at(node.call)
+        if isinstance(earlier, Backward):
+            found[earlier.index] = earlier
+        flat = function_of(node.name) in _FLAT
+        ahead = {edge[0] for edge in node.next[: 1 if flat else None] if edge}
+        waiting += ahead - met
+        met |= ahead
+    return [found[index] for index in sorted(found)]
 
 
 def _is_zero(results: list[Value]) -> bool:

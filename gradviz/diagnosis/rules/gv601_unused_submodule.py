@@ -51,6 +51,7 @@ from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rebinding_loops import rebindings
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
+from gradviz.diagnosis.rules.gv320_number_of_a_tensor import taken
 from gradviz.program import Call, History, Module, ModuleCall, RawSite, Value
 from gradviz.text.places import package_of
 
@@ -84,6 +85,9 @@ def _idle(history: History) -> set[int]:
     cut_off |= {leaf for each in rewraps(history) for leaf in each.lost}
     cut_off |= {leaf for each in unseen_inputs(history) for leaf in each.lost}
     cut_off |= {leaf for each in rebindings(history) for leaf in each.lost}
+    cut_off |= {
+        leaf for each in taken(history) if not each.is_meant for leaf in each.leaves
+    }
     needed = set(learning.parameters(history)) if wanted is None else wanted
     kept_up = learning.kept_up(history)
     needed = {

@@ -3,6 +3,7 @@
 What it does
     Finds two calls of ``autograd.grad`` in one function, in different lines, that take
     the derivative of the same result with respect to the same tensor, graph included.
+    Or in two turns of one loop, where both are added up, as for a Laplacian.
 
 Why is this bad
     Both give the same numbers. In an equation with a second derivative, the first one
@@ -22,8 +23,9 @@ Use instead
         u_xx = grad(u_x, x)
 
 When it stays quiet
-    Where the two are of different functions, or of one line that runs again; where no
-    graph is asked for; where it happens once.
+    Where the two are of different functions, or of one line that runs again and takes
+    another part of the derivative each time; where no graph is asked for; where it
+    happens once.
 
 References
     https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
@@ -31,12 +33,18 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Hashable, Iterator
 
+from gradviz.dependence.alike import alike
+from gradviz.dependence.op_families import ADDITIONS, JOINS, plain
+from gradviz.diagnosis.decisions.frames import spots
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Backward, History, RawSite, Value
+from gradviz.program import Backward, Call, History, RawSite, Value
 
 _LEAST = 2  # times
+_MOST = 16  # summands that are looked at
+_LOOPS = ast.For | ast.While | ast.ListComp | ast.GeneratorExp
 _Pair = tuple[RawSite, RawSite]
 
 
@@ -54,9 +62,88 @@ def check(history: History) -> Iterator[Hit]:
     for (first, second), passes in found.items():
         if len(passes) >= _LEAST:
             yield _hit(history, first, second, passes[0])
+    yield from _in_turns(history)
 
 
-def _asked(backward: Backward) -> Hashable:
+def _in_turns(history: History) -> Iterator[Hit]:
+    """Yield one hit per loop that adds up one derivative in two of its turns."""
+    last: dict[Hashable, Backward] = {}
+    found: dict[RawSite, list[Backward]] = {}
+    for each in history.backwards:
+        if each.api != "grad" or not each.create_graph or len(each.roots) != 1:
+            continue
+        key = each.frames, _asked(each)[1:]
+        before, last[key] = last.get(key), each
+        if before is None or not _is_added_twice(history, before, each):
+            continue
+        if (site := _looping(history, each)) is not None:
+            found.setdefault(site, []).append(each)
+    for site, passes in found.items():
+        if len(passes) >= _LEAST:
+            of = history.text(passes[0].site)
+            yield Hit(
+                f"The loop of {history.line(site)} adds up one derivative twice: "
+                f"`{of}` takes it of the same values with respect to the same tensor "
+                "in two of its turns, and the same part of it is taken.",
+                site,
+                "Let each turn take a derivative of its own: by the loop's variable.",
+                symptom=passes[0].site,
+                related=(Related("taken here", passes[0].site),),
+                tensors=tuple(value.tensor for value in passes[0].inputs),
+                certainty=0.85,
+            )
+
+
+def _is_added_twice(history: History, one: Backward, other: Backward) -> bool:
+    """Tell whether two passes give the same, and the same part of both is added up."""
+    if not alike(history, one.roots[0], other.roots[0], other.index):
+        return False
+    pairs = [
+        (a, b)
+        for a, b in zip(one.results, other.results, strict=True)
+        if a is not None and b is not None
+    ]
+    for a, b in pairs:  # and the same views of both
+        uses = zip(history.uses(a.tensor), history.uses(b.tensor), strict=False)
+        for first, second in uses:
+            same = (first.op, _numbers(first)) == (second.op, _numbers(second))
+            if same and all(each.is_view for each in first.outputs):
+                pairs += zip(first.outputs, second.outputs, strict=False)
+    return any(
+        {a.tensor, b.tensor} <= _summands(history, use)
+        for a, b in pairs
+        for use in history.uses(b.tensor)
+    )
+
+
+def _numbers(call: Call) -> list[object]:
+    return [each for each in call.arguments if not isinstance(each, Value)]
+
+
+def _summands(history: History, call: Call) -> set[int]:
+    """Return what a call joins or adds up, with what was added up just before it."""
+    if plain(call.op) in JOINS:
+        return {each.tensor for each in call.inputs}
+    found, value = set[int](), call.outputs[0] if call.outputs else None
+    while value is not None and len(found) < _MOST:
+        made = history.producer(value)
+        if made is None or plain(made.op) not in ADDITIONS:
+            break
+        found |= {each.tensor for each in made.inputs}
+        value = made.inputs[0] if made.inputs else None
+    return found
+
+
+def _looping(history: History, passed: Backward) -> RawSite | None:
+    """Return the innermost line around a pass that a loop or comprehension runs."""
+    for site, where in spots(history, passed.frames):
+        around = where.source.around(where.node)
+        if any(isinstance(each, _LOOPS) for each in around):
+            return site
+    return None
+
+
+def _asked(backward: Backward) -> tuple[Hashable, ...]:
     """Return which derivative a pass takes: of what, by what, with what weights."""
     of = tuple(value.tensor for value in backward.roots)
     by = tuple(value.tensor for value in backward.inputs)

@@ -3,8 +3,9 @@
 What it does
     Finds ``load_state_dict()`` of a dictionary whose tensors are the parameters'
     own memory, taken before steps that changed it, moving averages that are kept in
-    that memory, and a copy of a model that is only another name of it, or that
-    ``copy.copy()`` made, which copies no parameters.
+    that memory, differences with it that show how far the weights moved, and a copy of
+    a model that is only another name of it, or that ``copy.copy()`` made, which copies
+    no parameters.
 
 Why is this bad
     ``state_dict()`` and ``detach()`` give references, not copies. Every step changes
@@ -41,7 +42,7 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.learning import last_seen, once
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import DIFFERENCES, plain
 from gradviz.diagnosis._memory import is_same
 from gradviz.diagnosis.decisions.frames import Function, argument, spot
 from gradviz.diagnosis.decisions.sites import same_line
@@ -84,33 +85,48 @@ def check(history: History) -> Iterator[Hit]:
         told.add(taken.site)
         targets = history.places.targets(taken.site)
         name = f"`{targets[0]}`" if targets else "What is restored"
-        copied = call.op == "copy_"
         model, asks, _ = history.text(taken.site).partition(".state_dict(")
         model = model if asks else "model"
         weight = history.name(_weights(history)[call.inputs[0].storage])
         yield Hit(
             f"{name} holds the weights themselves, not copies: what changed {weight} "
             f"after {history.line(taken.site)} changed it there, too. "
-            + (
-                f"Restoring it in {history.line(call.site)} copies the weights onto "
-                "themselves."
-                if copied
-                else f"{history.quoted(call.site)} mixes the weights with themselves, "
-                "and changes the model."
-            ),
+            + _effect(history, call),
             taken.site,
-            f"Keep copies of the tensors, not of the dictionary alone: "
+            "Keep copies: `.detach().clone()`."
+            if not asks and taken.op == "detach"
+            else f"Keep copies of the tensors, not of the dictionary alone: "
             f"`copy.deepcopy({model}.state_dict())`.",
             symptom=call.site,
-            related=(Related("restored here" if copied else "mixed here", call.site),),
+            related=(Related(_ROLES.get(plain(call.op), _MIXED), call.site),),
             edit=copied_model(taken.site),
             tensors=(call.inputs[0].tensor,),
         )
 
 
+_ROLES = {"copy": "restored here", **dict.fromkeys(DIFFERENCES, "compared here")}
+_MIXED = "mixed here"
+
+
+def _effect(history: History, call: Call) -> str:
+    where = history.line(call.site)
+    if call.op == "copy_":
+        return f"Restoring it in {where} copies the weights onto themselves."
+    if plain(call.op) in DIFFERENCES:
+        return f"The difference {history.quoted(call.site)} is 0, whatever they did."
+    return (
+        f"{history.quoted(call.site)} mixes the weights with themselves, and changes "
+        "the model."
+    )
+
+
 def _taken(history: History, call: Call) -> Call | None:
-    """Return the call that put the memory aside which a call writes with itself."""
-    if call.op not in _MIXING or len(call.inputs) != 2:
+    """Return the call that put the memory aside which a call writes with itself.
+
+    Or which it compares with itself, where that is no loss.
+    """
+    compares = plain(call.op) in DIFFERENCES and not call.nodes
+    if not (compares or call.op in _MIXING) or len(call.inputs) != 2:
         return None
     one, other = call.inputs
     again = one.tensor != other.tensor and is_same(one, other)

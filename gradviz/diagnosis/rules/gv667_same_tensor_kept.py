@@ -37,33 +37,36 @@ from collections.abc import Iterator
 
 from gradviz.dependence.op_families import JOINS, plain
 from gradviz.diagnosis.decisions.arguments import given
+from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.diagnosis.decisions.keeping import put_into
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite
+from gradviz.program import Call, History
 
 
 @rule("GV667", "same-tensor-kept", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that joins one tensor with itself."""
-    told = set[RawSite | None]()
+    asked = set[object]()  # calls, by their callers, which not all know; tensors
     meant: dict[int, int] = {}  # tensors that were joined before they were written
     for call in history.calls:
-        if plain(call.op) not in JOINS or len(call.inputs) < 2 or call.site in told:
+        if plain(call.op) not in JOINS or len(call.inputs) < 2 or call.frames in asked:
             continue
         first, count = call.inputs[0], len(call.inputs)
-        if any(each.tensor != first.tensor for each in call.inputs):
+        if first.tensor in asked or {e.tensor for e in call.inputs} != {first.tensor}:
             continue
         writes = [each for each, _ in history.writes(first.storage, before=call.index)]
         turns = Counter(each.site for each in writes)
         if max(turns.values(), default=0) < 2:
             meant[first.tensor] = max(count, meant.get(first.tensor, 0))
         elif count > meant.get(first.tensor, 0):
-            told.add(call.site)
+            asked.add(call.frames)
             kept = _kept(history, call)
             if kept is not None:
-                yield _hit(history, call, writes[-1], kept)
+                asked.add(first.tensor)
+                out = _handed_out(history, kept, writes[-1])
+                yield _hit(history, call, writes[-1], out or kept)
 
 
 def _kept(history: History, call: Call) -> Spot | None:
@@ -72,6 +75,17 @@ def _kept(history: History, call: Call) -> Spot | None:
     joined = None if where is None else given(where, 0, ("tensors",))
     kept = [] if joined is None else put_into(joined)
     return kept[0] if len(kept) == 1 else None
+
+
+def _handed_out(history: History, kept: Spot, write: Call) -> Spot | None:
+    """Return where a method that moves the state of its object returns that itself."""
+    moved = spot(history, write.site)
+    for each in path(kept):
+        around = each.source.statement(each.node)
+        is_own = isinstance(each.node, ast.Attribute) and isinstance(around, ast.Return)
+        if is_own and moved is not None and each.scope is moved.scope:
+            return each
+    return None
 
 
 def _hit(history: History, call: Call, write: Call, kept: Spot) -> Hit:

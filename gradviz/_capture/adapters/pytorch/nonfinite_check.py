@@ -254,10 +254,10 @@ def norm_of(torch: Any, pending: list[Any]) -> Callable[[Any], float]:
                 found = compute(data, 2, None, False, dtype=float32)
             else:
                 return 0.0
+            number: float | None = found.item() if found.is_cpu else None
         except (RuntimeError, NotImplementedError):  # sparse, or of a transform
             return 0.0
-        if found.is_cpu:
-            number: float = found.item()
+        if number is not None:
             if number == number and not infinite(number):
                 return number
             if not bool((~isfinite(data)).any()):

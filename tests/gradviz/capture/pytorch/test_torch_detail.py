@@ -207,6 +207,18 @@ def test_what_a_picture_shows_outlives_many_steps(monkeypatch: pytest.MonkeyPatc
     )
 
 
+def test_nobody_asks_a_transform_for_the_norm_of_a_row():
+    def curved(out: Any, _step: int) -> Any:
+        def value(scale: Any) -> Any:
+            return (scale * out).tanh().sum()
+
+        grad, vmap = torch.func.grad, torch.func.vmap
+        return vmap(grad(grad(value)))(torch.rand(3)).pow(2).mean()
+
+    recorder = train(LATE, curved)
+    assert not recorder.diagnose().notes
+
+
 def test_losses_are_those_of_a_run_without_a_recording():
     def losses(recorded: bool) -> list[float]:
         torch.manual_seed(3)

@@ -125,4 +125,31 @@ PROGRAMS: list[Case] = [
             net.zero_grad()
         """,
     ),
+    case(
+        "partial_hooks_that_keep_outputs_for_two_readers",
+        """
+        from functools import partial
+        import torch
+        from torch import nn
+
+        def remember(store, name, module, args, output):
+            if output.requires_grad:
+                output.retain_grad()
+            store[name] = output
+
+        net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        shown, pulled = {}, {}
+        net[1].register_forward_hook(partial(remember, shown, "tanh"))
+        net[1].register_forward_hook(partial(remember, pulled, "tanh"))
+        for _ in range(4):
+            loss = net(torch.randn(5, 3)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(shown["tanh"].grad.norm(), pulled["tanh"].mean().item())
+        with torch.no_grad():
+            net(torch.randn(5, 3))
+        """,
+    ),
 ]

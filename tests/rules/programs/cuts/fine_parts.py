@@ -107,4 +107,25 @@ PROGRAMS: list[Case] = [
         loss.backward()
         """,
     ),
+    case(
+        "values_by_data_in_one_run_and_trained_in_another",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            x, reward = torch.randn(6, 3), torch.randn(6)
+            out = net(x)
+            better = reward - out.data[:, 1]
+            policy = -(nn.functional.logsigmoid(out[:, 0]) * better).mean()
+            value = (net(x)[:, 1] - reward).square().mean()
+            both = net(x)
+            weight = both.data.sigmoid()
+            spread = (both[:, 0] * weight[:, 1]).mean()
+            optimizer.zero_grad()
+            (policy + value + spread).backward()
+            optimizer.step()
+        """,
+    ),
 ]

@@ -382,4 +382,28 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "decorated_measures_shown_or_subtracted",
+        """
+        import torch
+        from torch import nn
+
+        def error(net, x, y):
+            return (net(x) - y).square().mean()
+
+        net = nn.Linear(3, 2)
+        shown, floor = torch.no_grad()(error), torch.inference_mode()(error)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            x, y = torch.randn(5, 3), torch.randn(5, 2)
+            loss = error(net, x, y)
+            print(float(loss + shown(net, x, y)))
+            with torch.no_grad():
+                least = (net(x) - y).square().amin()
+            gap = loss - floor(net, x + 1, y) + least
+            optimizer.zero_grad()
+            gap.backward()
+            optimizer.step()
+        """,
+    ),
 ]

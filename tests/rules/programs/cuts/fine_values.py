@@ -321,4 +321,21 @@ PROGRAMS: list[Case] = [
         Square.apply(x * 2).sum().backward()
         """,
     ),
+    case(
+        "division_rounded_straight_through_or_not_at_all",
+        """
+        import torch
+        from torch import nn
+        net, gain = nn.Linear(3, 2), nn.Parameter(torch.ones(2))
+        optimizer = torch.optim.SGD([*net.parameters(), gain], lr=0.1)
+        for _ in range(2):
+            out = net(torch.randn(5, 3))
+            coarse = torch.div(out, 0.25, rounding_mode="floor") * 0.25
+            kept = out + (coarse - out).detach()
+            loss = (torch.div(kept, gain, rounding_mode=None) - 1).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]

@@ -22,7 +22,7 @@ PROGRAMS: list[Case] = [
         loss.backward()
         """,
         "forward-under-no-grad",
-        says=["0.weight"],
+        says=["`net` (4 parameters)"],
     ),
     case(
         "set_grad_enabled_block",

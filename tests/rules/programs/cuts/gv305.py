@@ -77,4 +77,48 @@ PROGRAMS: list[Case] = [
         "no-grad-decorated-submodule",
         says=["no path to `x`.", "line 12 asks for gradients inside of it"],
     ),
+    case(
+        "layer_of_a_table_wrapped_by_its_helper",
+        """
+        import torch
+        from torch import nn
+        LAYERS = {}
+
+        def add(name, layer):
+            LAYERS[name] = torch.no_grad()(layer)  # CULPRIT
+
+        first, last = nn.Linear(3, 4), nn.Linear(4, 1)
+        add("first", lambda x: first(x).tanh())
+        optimizer = torch.optim.SGD([*first.parameters(), *last.parameters()], lr=0.1)
+        for _ in range(3):
+            loss = last(LAYERS["first"](torch.randn(5, 3))).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "no-grad-decorated-submodule",
+        says=["`torch.no_grad()(layer)` around"],
+    ),
+    case(
+        "metric_added_to_a_loss",
+        """
+        import torch
+        from torch import nn
+
+        @torch.no_grad()  # CULPRIT
+        def roughness(made, heard):
+            return (made.diff() - heard.diff()).square().mean()
+
+        net = nn.Linear(3, 6)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            made, heard = net(torch.randn(5, 3)), torch.randn(5, 6)
+            loss = (made - heard).abs().mean() + 0.3 * roughness(made, heard)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "no-grad-decorated-submodule",
+        says=["The term", "learn from other terms alone"],
+    ),
 ]

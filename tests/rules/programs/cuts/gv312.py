@@ -129,4 +129,27 @@ PROGRAMS: list[Case] = [
         "round-zero-gradient",
         says=["the term `recon`"],
     ),
+    case(
+        "weight_divided_with_rounding",
+        """
+        import torch
+        from torch import nn
+
+        class Coarse(nn.Linear):
+            def forward(self, x):
+                unit = self.weight.detach().abs().max() / 7
+                level = torch.div(self.weight, unit, rounding_mode="floor")  # CULPRIT
+                return nn.functional.linear(x, level * unit, self.bias)
+
+        net = Coarse(4, 2)
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+        for _ in range(2):
+            loss = (net(torch.randn(5, 4)) - 1).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "round-zero-gradient",
+        says=["weight"],
+    ),
 ]

@@ -139,7 +139,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "gradient-penalty-no-create-graph",
-        says=["`0.weight`", "create_graph=True"],
+        says=["`judge` (4 parameters)", "create_graph=True"],
     ),
     case(
         "residual_of_an_equation_is_half_constant",

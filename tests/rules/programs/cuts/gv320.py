@@ -57,4 +57,33 @@ PROGRAMS: list[Case] = [
         """,
         "number-of-a-tensor",
     ),
+    case(
+        "number_of_a_parameter_that_is_shown_too",
+        """
+        import math
+        import torch
+        from torch import nn
+
+        class Grid(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rate = nn.Parameter(torch.zeros(()))
+                self.log_depth = nn.Parameter(torch.ones(()))
+
+            def forward(self):
+                end = math.exp(self.log_depth)  # CULPRIT
+                return torch.exp(-self.rate * torch.linspace(0.0, end, 8))
+
+        model = Grid()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        for _ in range(3):
+            loss = (model() - 0.5).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(model.log_depth.exp().item())
+        """,
+        "number-of-a-tensor",
+        says=["`math.exp(self.log_depth)`"],
+    ),
 ]

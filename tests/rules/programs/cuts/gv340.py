@@ -161,4 +161,25 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "shape_of_a_law_through_data",
+        """
+        import torch
+        from torch import nn
+        from torch.nn.functional import softplus
+        head = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+        for _ in range(3):
+            x, y = torch.randn(8, 3), torch.rand(8)
+            raw = head(x)
+            scale = softplus(raw[:, 0]) + 0.1
+            shape = softplus(raw.data[:, 1]) + 0.5  # CULPRIT
+            loss = ((y / scale) ** shape - (shape - 1) * y.log()).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "part-cut-off",
+        says=["`raw.data`"],
+    ),
 ]

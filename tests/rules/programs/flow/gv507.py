@@ -23,4 +23,41 @@ PROGRAMS: list[Case] = [
         "second-derivative-of-kinks",
         says=["that line 10 asks for", "`nn.ReLU()` (line 5)"],
     ),
+    case(
+        "second_derivative_by_transforms",
+        """
+        from dataclasses import dataclass
+        import torch
+        from torch import nn
+        from torch.func import functional_call, grad, vmap
+
+        @dataclass
+        class Options:
+            activation: str = "LeakyReLU"  # CULPRIT
+
+        class Net(nn.Module):
+            def __init__(self, options):
+                super().__init__()
+                active = getattr(nn, options.activation)
+                self.net = nn.Sequential(nn.Linear(1, 8), active(), nn.Linear(8, 1))
+
+            def forward(self, x):
+                return self.net(x)
+
+        net, parameters = Net(Options()), {}
+        def value(x):
+            return functional_call(net, parameters, (x.reshape(1),)).squeeze()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            parameters = dict(net.named_parameters())
+            x = torch.rand(6)
+            loss = (vmap(grad(grad(value)))(x) + 1).square().mean()
+            loss = loss + vmap(value)(x).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "second-derivative-of-kinks",
+        engines=("torch",),  # the other one logs no passes of transforms
+    ),
 ]

@@ -134,4 +134,25 @@ PROGRAMS: list[Case] = [
         """,
         "data-bypasses-version",
     ),
+    case(
+        "state_reset_by_a_helper",
+        """
+        import torch
+        from torch import nn
+
+        def forget(state, rows):
+            for each in state:
+                each.data.masked_fill_(rows, 0.0)  # CULPRIT
+            return state
+
+        cell = nn.Linear(3, 3)
+        state = [torch.zeros(4, 3)]
+        for step in range(3):
+            state = forget(state, torch.arange(4).unsqueeze(1) == step)
+            state = [torch.tanh(cell(state[0] + torch.ones(4, 3)))]
+        state[0].sum().backward()
+        """,
+        "data-bypasses-version",
+        says=["`masked_fill`"],
+    ),
 ]

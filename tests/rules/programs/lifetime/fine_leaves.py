@@ -190,4 +190,27 @@ PROGRAMS: list[Case] = [
                 average = 0.9 * average + 0.1 * net.weight
         """,
     ),
+    case(
+        "leaf_averaged_frozen_or_read_without_a_graph",
+        """
+        import torch
+        code, gain = torch.rand(3), torch.ones(3, requires_grad=True)
+        code.requires_grad_()
+        optimizer = torch.optim.SGD([code, gain], lr=0.1)
+        mean = torch.zeros(3)
+        first = code
+        for step in range(6):
+            if step == 3:  # from here on, the gain alone
+                code = code.detach()
+            shown = code.detach()
+            shown = shown.clamp(0, 1)
+            loss = ((gain * code).sum() - 1 - 0.1 * mean.sum()).square()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            with torch.no_grad():
+                mean = 0.9 * mean + 0.1 * first
+                gain.clamp_(0, 2)
+        """,
+    ),
 ]

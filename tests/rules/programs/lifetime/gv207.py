@@ -106,4 +106,29 @@ for _ in range(3):
 """),
         "reassigned-leaf",
     ),
+    case(
+        "limit_in_each_step_of_one_of_two_leaves",
+        """
+        import torch
+
+        class Fit:
+            def __init__(self):
+                self.pitch = torch.rand(3, requires_grad=True)
+                self.gain = torch.ones(3, requires_grad=True)
+                self.optimizer = torch.optim.SGD([self.pitch, self.gain], lr=0.1)
+
+            def step(self):
+                self.optimizer.zero_grad()
+                ((self.gain * self.pitch.sin()).sum() - 1).square().backward()
+                self.optimizer.step()
+                with torch.no_grad():
+                    self.pitch = self.pitch.clamp(0.0, 0.9)  # CULPRIT
+
+        fit = Fit()
+        for _ in range(4):
+            fit.step()
+        """,
+        "reassigned-leaf",
+        says=["binds `self.pitch`", "does not reach the leaf"],
+    ),
 ]

@@ -73,4 +73,33 @@ PROGRAMS: list[Case] = [
         """,
         "intermediate-grad-none",
     ),
+    case(
+        "gradients_of_what_a_partial_hook_kept",
+        """
+        import functools
+        import torch
+        from torch import nn
+
+        def remember(store, name, module, args, output):
+            store[name] = output  # CULPRIT
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.stem = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+                self.head = nn.Linear(4, 2)
+
+            def forward(self, x):
+                return self.head(self.stem(x))
+
+        net, kept = Net(), {}
+        for name in ("stem", "head"):
+            hook = functools.partial(remember, kept, name)
+            getattr(net, name).register_forward_hook(hook)
+        net(torch.randn(5, 3)).square().sum().backward()
+        print({name: (each.grad * each).sum() for name, each in kept.items()})
+        """,
+        "intermediate-grad-none",
+        says=["`store[name].retain_grad()`"],
+    ),
 ]

@@ -37,4 +37,50 @@ PROGRAMS: list[Case] = [
         says=["`u_xx` has the same numbers as `u_x`"],
         related=["taken here"],
     ),
+    case(
+        "one_axis_of_a_laplacian_twice",
+        """
+        import torch
+        net = torch.nn.Sequential(
+            torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+        )
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+
+        def gradient(of, by):
+            return torch.autograd.grad(of.sum(), by, create_graph=True)[0]
+
+        for _ in range(3):
+            x = torch.rand(6, 2, requires_grad=True)
+            first = gradient(net(x), x)
+            second = [gradient(first[:, 0], x)[:, i] for i in (0, 0)]  # CULPRIT
+            optimizer.zero_grad()
+            (sum(second) + 1).square().mean().backward()
+            optimizer.step()
+        """,
+        "same-derivative-twice",
+    ),
+    case(
+        "axis_of_a_laplacian_by_a_loop_that_forgets_it",
+        """
+        import torch
+        net = torch.nn.Sequential(
+            torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+        )
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+
+        def gradient(of, by):
+            return torch.autograd.grad(of.sum(), by, create_graph=True)[0]
+
+        for _ in range(3):
+            x = torch.rand(6, 2, requires_grad=True)
+            first = gradient(net(x), x)
+            total = torch.zeros(6)
+            for i in range(2):
+                total = total + gradient(first[:, 0], x).unbind(1)[0]  # CULPRIT
+            optimizer.zero_grad()
+            (total + 1).square().mean().backward()
+            optimizer.step()
+        """,
+        "same-derivative-twice",
+    ),
 ]

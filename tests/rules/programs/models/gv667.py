@@ -111,4 +111,35 @@ PROGRAMS: list[Case] = [
         """,
         "same-tensor-kept",
     ),
+    case(
+        "samples_of_the_one_state_of_a_simulator",
+        """
+        import torch
+        from torch import nn
+        class Hover:
+            def __init__(self):
+                self.state = torch.zeros(3)
+            def step(self):
+                self.state[1:] += 0.1 * torch.randn(2)
+                self.state[0] *= 0.9
+                return self.state  # CULPRIT
+        class Replay:
+            def __init__(self):
+                self.following = []
+            def add(self, following):
+                self.following.append(following)
+            def sample(self, n):
+                rows = torch.randperm(len(self.following))[:n].tolist()
+                pick = lambda items: torch.stack([items[i] for i in rows])
+                return pick(self.following)
+        hover, replay = Hover(), Replay()
+        for _ in range(6):
+            following = hover.step()
+            replay.add(following)
+        net = nn.Linear(3, 2)
+        net(replay.sample(4)).square().mean().backward()
+        """,
+        "same-tensor-kept",
+        says=["`self.state.clone()`"],
+    ),
 ]

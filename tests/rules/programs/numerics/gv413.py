@@ -48,4 +48,29 @@ PROGRAMS: list[Case] = [
         """,
         engines=("torch",),
     ),
+    case(
+        "an_energy_that_is_divided_by",
+        """
+        import torch
+        from torch import nn
+        h = torch.full((4, 8), 300.0, dtype=torch.float16, requires_grad=True)
+        gain = nn.Parameter(torch.ones(8))
+        energy = (h * h).sum(-1, keepdim=True)  # CULPRIT
+        scaled = h * torch.rsqrt(energy / 8 + 1e-5) * gain
+        (scaled.float() - 1).square().mean().backward()
+        """,
+        "half-precision-overflow",
+        says=["made zeros of all of it"],
+    ),
+    case(
+        "weights_that_vanish_far_away_in_half",
+        """
+        import torch
+        points = torch.tensor([0.0, 1.0, 400.0], dtype=torch.float16)
+        points.requires_grad_()
+        apart = points[:, None] - points
+        near = 1 / (1 + apart * apart)
+        near.float().sum().backward()
+        """,
+    ),
 ]

@@ -70,4 +70,23 @@ PROGRAMS: list[Case] = [
                     p.sub_(0.05 * v)
         """,
     ),
+    case(
+        "distances_to_copies_and_to_the_other_half",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        weight = net.weight.detach()
+        upper, lower = weight[:1], weight[1:]
+        for _ in range(3):
+            before = [p.detach().clone() for p in net.parameters()]
+            opt.zero_grad()
+            net(torch.randn(6, 4)).pow(2).mean().backward()
+            opt.step()
+            with torch.no_grad():
+                moved = [(p - old).norm() for p, old in zip(net.parameters(), before)]
+                print(moved, (upper - lower).norm(), (net.weight[0] - lower[0]).norm())
+        """,
+    ),
 ]

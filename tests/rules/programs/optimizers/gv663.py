@@ -234,4 +234,24 @@ net.load_state_dict(kept)
         "state-restored-from-itself",
         says=["on both sides"],
     ),
+    case(
+        "start_of_an_inner_loop_that_moves_along",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 1)
+        for task in range(3):
+            start = [p.detach() for p in net.parameters()]  # CULPRIT
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for _ in range(2):
+                opt.zero_grad()
+                (net(torch.randn(6, 4)) - task).pow(2).mean().backward()
+                opt.step()
+            with torch.no_grad():
+                for p, old in zip(net.parameters(), start):
+                    p.copy_(old + 0.5 * (p - old))
+        """,
+        "state-restored-from-itself",
+        says=["The difference `p - old`", "is 0, whatever"],
+    ),
 ]
