@@ -113,10 +113,15 @@ _FACTORIES = words(
 
 
 @remedy
-def in_floats(history: History, site: RawSite | None) -> Edit:
-    """Make floats where integers are to require grad."""
-    found = place(history, site)
-    value, draft = value_at(found), Draft(found.source)
+def in_floats(history: History, site: RawSite | None, line: int | None = None) -> Edit:
+    """Make floats where integers are to require grad: of a setting, there."""
+    found = place(history, site, line)
+    draft = Draft(found.source)
+    if isinstance(found.node, ast.Constant):
+        return draft.replace(found.node, f"{found.node.value}.0").edit(safe=False)
+    value = value_at(found)
+    if called(value) == "Parameter" and isinstance(value, ast.Call) and value.args:
+        return draft.append(value.args[0], ".float()").edit(safe=True)
     asking = [each for each in calls_in(value) if keyword(each, "requires_grad")]
     if asking:
         draft.set_keyword(asking[0], "dtype", "torch.float32")
