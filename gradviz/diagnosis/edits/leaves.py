@@ -316,9 +316,17 @@ def retained(history: History, site: RawSite | None, line: int | None) -> Edit:
 
 @remedy
 def value_followed_by(history: History, site: RawSite | None, suffix: str) -> Edit:
-    """Let a method follow all that a statement assigns or returns."""
+    """Let a method follow all that a statement assigns or returns.
+
+    Of a table of several things, the one that a site marks.
+    """
     found = place(history, site)
-    return Draft(found.source).append(value_at(found), suffix).edit(safe=False)
+    value = value_at(found)
+    if isinstance(value, ast.Dict | ast.List) or called(value) in ("dict", "list"):
+        value = found.node
+        if not isinstance(value, ast.Call):
+            raise NoEditError("the value has no place of its own")
+    return Draft(found.source).append(value, suffix).edit(safe=False)
 
 
 _COPYING = ("tensor", "as_tensor", "asarray", "Tensor", "FloatTensor", "new_tensor")
