@@ -252,7 +252,7 @@ def initialised(history: History, chain: Chain) -> Decision | None:
 
 
 def chain_places(place: RawSite | None, drawn: Decision | None) -> tuple[Related, ...]:
-    """Return the line of a chain, where what chose its weights is blamed, and theirs."""
+    """Return the lines of a chain and its weights, where what chose those is blamed."""
     if drawn is None:
         return ()
     return Related("repeated here", place), Related("used here", drawn.made)
