@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TypeVar
 
 from gradviz.dependence.lineage import reached
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import one_by_one, plain
 from gradviz.program import (
     Call,
     History,
@@ -148,7 +148,7 @@ def copies(history: History) -> set[int]:
     """
     owners, behind = by_memory(history), shares(history)
     found: set[int] = set()
-    for call in history.calls:
+    for call in (one for each in history.calls for one in one_by_one(each)):
         for write in call.writes if call.op in _COPYING else ():
             if write.storage in owners and _of(call, behind) - {write.storage}:
                 found |= owners[write.storage]
@@ -169,7 +169,7 @@ def shares(history: History) -> dict[int, frozenset[int]]:
     A parameter is one of itself.
     """
     found = {storage: frozenset((storage,)) for storage in by_memory(history)}
-    for call in history.calls:
+    for call in (one for each in history.calls for one in one_by_one(each)):
         if plain(call.op) in _SHARING and not call.writes:
             for value in call.outputs:
                 if not value.requires_grad and (shared := _of(call, found)):

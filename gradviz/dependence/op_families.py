@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
-from gradviz.program import Call
+from gradviz.program import Call, Value
 
 Family: TypeAlias = Literal[
     "log", "exp", "root", "division", "angle", "spread", "softmax", "norm", "product",
@@ -119,6 +120,30 @@ def plain(op: str) -> str:
     if op.startswith("__i") and op.endswith("__") and name[1:] in _FAMILY:
         name = name[1:]
     return name
+
+
+def one_by_one(call: Call) -> list[Call]:
+    """Return a call over lists, ``torch._foreach_add_``, as those of single tensors."""
+    if not call.op.startswith("_foreach_"):
+        return [call]
+    lists = [each for each in call.arguments if isinstance(each, list | tuple)]
+    return [_of_row(call, row) for row in range(min(map(len, lists), default=0))]
+
+
+def _of_row(call: Call, row: int) -> Call:
+    arguments = tuple(
+        each[row] if isinstance(each, list | tuple) else each for each in call.arguments
+    )
+    inputs = tuple(each for each in arguments if isinstance(each, Value))
+    own = {each.storage for each in inputs[:1]}
+    return replace(
+        call,
+        op=call.op.removeprefix("_foreach_"),
+        arguments=arguments,
+        inputs=inputs,
+        outputs=call.outputs[row : row + 1],
+        writes=tuple(each for each in call.writes if each.storage in own),
+    )
 
 
 def of_op(op: str) -> Family:

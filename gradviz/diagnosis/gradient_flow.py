@@ -252,8 +252,10 @@ def initialised(history: History, chain: Chain) -> Decision | None:
 
 
 def chain_places(place: RawSite | None, drawn: Decision | None) -> tuple[Related, ...]:
-    """Return the line of a chain, where the one that drew its weights is blamed."""
-    return () if drawn is None else (Related("repeated here", place),)
+    """Return the lines of a chain and its weights, where what chose those is blamed."""
+    if drawn is None:
+        return ()
+    return Related("repeated here", place), Related("used here", drawn.made)
 
 
 def weights_words(history: History, drawn: Decision | None, size: str) -> str:

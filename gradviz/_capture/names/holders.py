@@ -72,7 +72,7 @@ def _inside(name: str, value: Any) -> list[tuple[str, Any]]:
         return [(f"{name}[{key!r}]", v) for key, v in pairs if _plain(key)]
     if isinstance(value, list | tuple):
         return [(f"{name}[{at}]", v) for at, v in enumerate(value[:_ITEMS])]
-    if _is_users(type(value)):
+    if is_users(type(value)):
         own = list(islice(getattr(value, "__dict__", {}).items(), _ITEMS))
         return [(f"{name}.{key}", v) for key, v in own if not key.startswith("_")]
     return []
@@ -82,7 +82,7 @@ def _plain(key: object) -> bool:
     return isinstance(key, str | int)
 
 
-def _is_users(cls: type) -> bool:
+def is_users(cls: type) -> bool:
     """Tell whether instances of a class are the program's own, not a library's."""
     if cls.__module__ == "__main__":
         return True

@@ -14,6 +14,7 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any
 
+from gradviz._capture.names.holders import is_users
 from gradviz._capture.names.hooks import code_of
 from gradviz._capture.names.tensors import locals_of
 from gradviz._capture.training_loop.patches import Anything, Part, Place, unseen
@@ -165,7 +166,8 @@ class ModulePart(Part):
             kind = type(value)
             if name in self._plain or kind in _HARMLESS:
                 continue
-            tensors = self._trainable(value, 3)
+            through = dict[str, None]()
+            tensors = self._trainable(value, 3, through)
             if tensors and registered is None:
                 registered = {id(each) for each in module.parameters()}
             keys = [
@@ -174,23 +176,33 @@ class ModulePart(Part):
                 if id(each) not in (registered or ())
             ]
             if keys:
-                found.append((name, kind.__name__, tuple(dict.fromkeys(keys))))
+                outer = "object" if kind.__name__ in through else kind.__name__
+                container = " of ".join((outer, *reversed(through)))
+                found.append((name, container, tuple(dict.fromkeys(keys))))
         return tuple(found)
 
-    def _trainable(self, value: Any, depth: int) -> list[Any]:
-        """Return leaves that need a gradient inside plain containers."""
+    def _trainable(self, value: Any, depth: int, through: dict[str, None]) -> list[Any]:
+        """Return leaves that need a gradient inside plain containers and objects.
+
+        ``through`` gets the classes of the user's that such objects have.
+        """
         if isinstance(value, self.lib.Tensor):
             return [value] if value.requires_grad and value.is_leaf else []
         if isinstance(value, self._base):
             return list(value.parameters()) if depth < 3 else []
+        inside, owner = value, ""
         if isinstance(value, dict):
-            value = value.values()
+            inside = value.values()
         elif not isinstance(value, list | tuple | set | frozenset):
-            return []
-        if depth:
-            each = list(islice(value, _LARGEST))
-            return [t for inner in each for t in self._trainable(inner, depth - 1)]
-        return []
+            if not is_users(type(value)):
+                return []
+            owner, depth = type(value).__name__, min(depth, 2)  # it may hold much data
+            inside = getattr(value, "__dict__", {}).values()
+        each = list(islice(inside, _LARGEST)) if depth else []
+        found = [t for e in each for t in self._trainable(e, depth - 1, through)]
+        if owner and found:
+            through[owner] = None
+        return found
 
     # ---- construction ----------------------------------------------------------------
 

@@ -299,5 +299,19 @@ def field(source: Source, of: ast.ClassDef, name: str) -> ast.expr | None:
     for each in of.body:
         found = list(_bindings(each, name))
         if found:
-            return found[-1]
+            return _default_of(found[-1])
     return None
+
+
+def _default_of(value: ast.expr | None) -> ast.expr | None:
+    """Return what ``field(default_factory=lambda: {…})`` of a dataclass makes."""
+    match value:
+        case ast.Call(func, [], keywords) if last_name(func) == "field":
+            for each in keywords:
+                if each.arg == "default":
+                    return each.value
+                if isinstance(each.value, ast.Lambda):
+                    return each.value.body
+        case _:
+            pass
+    return value

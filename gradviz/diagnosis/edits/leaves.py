@@ -110,10 +110,16 @@ _FACTORIES = words(
 )
 
 
-@remedy_at
-def in_floats(found: Place) -> Edit:
-    """Make floats where integers are to require grad."""
-    value, draft = value_at(found), Draft(found.source)
+@remedy
+def in_floats(history: History, site: RawSite | None, line: int | None = None) -> Edit:
+    """Make floats where integers are to require grad: of a setting, there."""
+    found = place(history, site, line)
+    draft = Draft(found.source)
+    if isinstance(found.node, ast.Constant):
+        return draft.replace(found.node, f"{found.node.value}.0").edit(safe=False)
+    value = value_at(found)
+    if called(value) == "Parameter" and isinstance(value, ast.Call) and value.args:
+        return draft.append(value.args[0], ".float()").edit(safe=True)
     asking = [each for each in calls_in(value) if keyword(each, "requires_grad")]
     if asking:
         draft.set_keyword(asking[0], "dtype", "torch.float32")
@@ -302,8 +308,16 @@ def retained(history: History, site: RawSite | None, line: int | None) -> Edit:
 
 @remedy_at
 def value_followed_by(found: Place, suffix: str) -> Edit:
-    """Let a method follow all that a statement assigns or returns."""
-    return Draft(found.source).append(value_at(found), suffix).edit(safe=False)
+    """Let a method follow all that a statement assigns or returns.
+
+    Of a table of several things, the one that a site marks.
+    """
+    value = value_at(found)
+    if isinstance(value, ast.Dict | ast.List) or called(value) in ("dict", "list"):
+        value = found.node
+        if not isinstance(value, ast.Call):
+            raise NoEditError("the value has no place of its own")
+    return Draft(found.source).append(value, suffix).edit(safe=False)
 
 
 _COPYING = ("tensor", "as_tensor", "asarray", "Tensor", "FloatTensor", "new_tensor")

@@ -68,18 +68,33 @@ def put_away_at(history: History, site: RawSite) -> RawSite | None:
     return history.places.at_line(site[0], min(lines)) if lines else None
 
 
-def put_away_by(history: History, hook: HookRegistered) -> ast.stmt | None:
-    """Return the statement of a forward hook that puts its output away."""
+def put_away_by(
+    history: History, hook: HookRegistered, derived: bool = False
+) -> ast.stmt | None:
+    """Return the statement of a forward hook that puts its output away.
+
+    Or, where that is asked for, what it makes of it.
+    """
     if hook.kind != "module_forward" or hook.code is None:
         return None
     function = history.places.function(hook.code)
     if function is None or not function.args.args:
         return None
-    output = function.args.args[-1].arg
+    names, has = {function.args.args[-1].arg}, _mentions if derived else holds
     inside = [each for each in ast.walk(function) if isinstance(each, ast.stmt)]
     if isinstance(function, ast.Lambda):
         inside = [ast.copy_location(ast.Expr(function.body), function.body)]
-    return next((each for each in inside if keeps(each, {output})), None)
+    for each in inside:
+        put = stored(each)
+        if put is not None and any(has(kept, names) for kept in put[1]):
+            return each
+        if derived and isinstance(each, ast.Assign) and has(each.value, names):
+            names.update(name for to in each.targets for name in names_in(to))
+    return None
+
+
+def _mentions(node: ast.AST, names: set[str]) -> bool:
+    return not names.isdisjoint(names_in(node))
 
 
 def _assignments(history: History, site: RawSite) -> Iterator[ast.Assign]:

@@ -56,11 +56,14 @@ def is_result(value: Value) -> bool:
 def _named(
     history: History, site: RawSite | None, wanted: Callable[[Value], bool]
 ) -> Iterator[tuple[Value, Call]]:
-    names = loads(history.places.statement(site))
+    statement = history.places.statement(site)
+    names = loads(statement)
     for call in reversed(history.calls):
         outputs = [value for value in call.outputs if wanted(value)]
         if outputs and (
-            call.site == site or names.intersection(history.places.targets(call.site))
+            call.site == site
+            or history.places.statement(call.site) is statement is not None
+            or names.intersection(history.places.targets(call.site))
         ):
             yield outputs[-1], call
 

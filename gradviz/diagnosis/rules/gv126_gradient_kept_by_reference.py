@@ -42,6 +42,8 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, following
 
 _ADDING = words("add sub lerp")
+_COMPARING = words("sub rsub div truediv dist cosine_similarity allclose equal")
+# what nobody asks of a tensor and itself
 _FIRST_READS = 8  # of one gradient; a loop does the same with it in every turn
 
 
@@ -72,10 +74,11 @@ def _read_as_two(
     """Return the call that reads a gradient once for each of two passes.
 
     A pass lies between the two times that it was taken from its parameter, and nobody
-    read the earlier one before: it was kept. Then one line reads the tensor twice.
+    read the earlier one before: it was kept. Then one line reads the tensor twice, or
+    compares it with itself.
     """
     passes = following(history.backwards, first.index)
-    if first.site != second.site or not passes or passes[0].index > second.index:
+    if not passes or passes[0].index > second.index:
         return None
     gradient = first.outputs[0].tensor
     taken = {each.index for each in reads}
@@ -88,6 +91,8 @@ def _read_as_two(
     end = history.events[-1].index + 1 if later is None else later.index
     if not uses or uses[0].index < second.index:
         return None
+    if first.site != second.site:
+        return next(filter(_compares_with_itself, uses), None)
     met = set[RawSite | None]()
     for use in uses:
         if use.index > end:
@@ -99,8 +104,15 @@ def _read_as_two(
 
 
 def _adds_to_itself(call: Call) -> bool:
-    same = len(call.inputs) > 1 and call.inputs[0].tensor == call.inputs[1].tensor
-    return same and bool(call.writes) and plain(call.op) in _ADDING
+    return bool(call.writes) and plain(call.op) in _ADDING and _takes_twice(call)
+
+
+def _compares_with_itself(call: Call) -> bool:
+    return plain(call.op) in _COMPARING and _takes_twice(call)
+
+
+def _takes_twice(call: Call) -> bool:
+    return len(call.inputs) > 1 and call.inputs[0].tensor == call.inputs[1].tensor
 
 
 def _hit(history: History, call: Call, reads: list[Call]) -> Hit:

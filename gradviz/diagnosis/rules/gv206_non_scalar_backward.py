@@ -3,7 +3,8 @@
 What it does
     Finds backward passes from a result of several elements without a ``gradient=``, and
     names the line that made it, with what would have reduced it. Where a loss of the
-    program's own left that out because of a setting, the setting.
+    program's own left that out because of a setting, or was given a function that
+    reduces some dimensions only, the line that chose this.
 
 Why is this bad
     A gradient is that of one number. Of many numbers, autograd needs to know how much
@@ -34,7 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of as name_of_op
 from gradviz.dependence.flow import words
-from gradviz.diagnosis.decisions.decision import Decision, against
+from gradviz.diagnosis.decisions.decision import Decision, against, of_function
 from gradviz.diagnosis.edits.calls import followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import failed_backwards, made_at, name_of
@@ -142,8 +143,14 @@ def _made(history: History, root: Value, backward: Backward) -> RawSite | None:
 
 
 def _chosen(history: History, root: Value, backward: Backward) -> Decision | None:
-    """Return the setting by which a function of the program's own did not reduce."""
+    """Return the setting by which a function of the program's own did not reduce.
+
+    Or reduced some dimensions only: who gave it the function, with these dimensions.
+    """
     maker, around = _maker(history, root), {site[0] for site in backward.frames}
+    if maker is not None and _sums(history, root):
+        bound = of_function(history, maker, ())
+        return bound if bound.is_elsewhere and "(" in bound.text else None
     inside = () if maker is None else maker.frames
     for place, site in enumerate(inside):
         if site[0] in around:

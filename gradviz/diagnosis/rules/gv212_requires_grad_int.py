@@ -2,7 +2,7 @@
 
 What it does
     Finds the line that made a tensor of integers or booleans which was then asked to
-    require grad.
+    require grad, or the setting that gave it a whole number.
 
 Why is this bad
     A derivative is a limit of small changes; whole numbers have none. Literals like
@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.decisions.decision import Decision, of_given
 from gradviz.diagnosis.edits.leaves import in_floats
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import name_of
@@ -38,9 +39,10 @@ from gradviz.diagnosis.rules._origins import (
     raised_with,
     suspect,
 )
-from gradviz.program import History, Value
+from gradviz.program import Call, History, Value
 
 _LITERAL = frozenset({"tensor", "as_tensor", "full", "Tensor"})
+_FILLED = {"tensor": (0, "data"), "as_tensor": (0, "data"), "full": (1, "fill_value")}
 
 
 @rule("GV212", "requires-grad-int", "error")
@@ -59,18 +61,33 @@ def check(history: History) -> Iterator[Hit]:
     if maker is None or maker.op in _LITERAL:
         is_literal = literal_in(history, culprit)
         how, literal = "", " Its numbers are written without a point." * is_literal
+    chosen = None if maker is None else _setting(history, maker)
+    if chosen is not None:
+        literal = f" `{chosen.text}` in {history.line(chosen.site)} is a whole number."
     yield Hit(
         f"{name} holds {dtype} since {history.line(culprit)}{how}.{literal} Only "
         "floating point and complex tensors can require gradients.",
-        culprit,
+        culprit if chosen is None else chosen.site,
         "Write `1.0` for `1`, pass `dtype=torch.float32`, or convert with `.float()` "
         "before asking for gradients.",
         symptom=raised.site,
         related=(Related("asked to require grad", raised.site),),
+        line=None if chosen is None else chosen.line,
         tensors=() if value is None else (value.tensor,),
         explains=True,
-        edit=in_floats(culprit),
+        edit=in_floats(culprit)
+        if chosen is None
+        else in_floats(chosen.site, chosen.line),
     )
+
+
+def _setting(history: History, maker: Call) -> Decision | None:
+    """Return the setting elsewhere that a tensor was filled with: a whole number."""
+    if maker.op not in _FILLED or maker.keywords.get("dtype") is not None:
+        return None
+    place, name = _FILLED[maker.op]
+    found = of_given(history, maker.site, maker.stack, place, (name,))
+    return found if found.is_elsewhere and found.text.isdecimal() else None
 
 
 def _whole(value: Value) -> bool:

@@ -1,8 +1,9 @@
 """A forward hook puts every output away with its graph.
 
 What it does
-    Finds forward hooks that append what a module gave to a list or store it in a dict,
-    where the outputs of at least three passes, and of half of all, were alive at once.
+    Finds forward hooks that append what a module gave, or what they make of it, to a
+    list or store it in a dict, where that of at least three passes, and of half of all,
+    was alive at once.
 
 Why is this bad
     Each output holds its memory and the graph down to the parameters. Memory grows with
@@ -47,44 +48,48 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per hook that keeps what it is given."""
     told = set[object]()
     for hook in history.of(HookRegistered):
-        stored = None if hook.code in told else put_away_by(history, hook)
-        alive = [] if stored is None else _alive(history, hook.target)
-        if stored is None or hook.code is None or not _grows(history, alive):
+        statement = None if hook.code in told else put_away_by(history, hook, True)
+        alive = [] if statement is None else _alive(history, hook)
+        if statement is None or hook.code is None or not _grows(history, alive):
             continue
         told.add(hook.code)
         made = history.producer(alive[-1])
         yield Hit(
-            f"`{ast.unparse(stored)}` in a forward hook keeps {len(alive)} outputs "
+            f"`{ast.unparse(statement)}` in a forward hook keeps {len(alive)} outputs "
             "with their graphs, one more with each forward pass: their memory is never "
             "given back.",
-            history.places.at_line(hook.code, stored.lineno),
+            history.places.at_line(hook.code, statement.lineno),
             "Keep `output.detach()`, or the number that is wanted, and clear the list "
             "where it has been read.",
             symptom=made and made.site,
             related=(Related("hook registered here", hook.site),),
             tensors=tuple(value.tensor for value in alive),
-            line=stored.lineno,
+            line=statement.lineno,
             edit=kept_without_graph(
-                history.places.at_line(hook.code, stored.lineno), (), stored.lineno
+                history.places.at_line(hook.code, statement.lineno),
+                (),
+                statement.lineno,
             ),
             certainty=0.7,
         )
 
 
-def _alive(history: History, module: int | None) -> list[Value]:
-    """Return what a module gave, one for each call, that was alive with its graph.
+def _alive(history: History, hook: HookRegistered) -> list[Value]:
+    """Return what was alive with its graph of what a hook got and made, one per call.
 
     Nothing where that is the smaller part: then older ones are let go.
     """
-    made: list[Value] = []
+    made: list[list[Value]] = []
     for call in history.of(ModuleCall):
-        if call.module != module or call.left is None:
+        if call.module != hook.target or call.left is None:
             continue
         inside = (history.call_at(index) for index in range(call.index, call.left))
-        given = [v for each in inside if each is not None for v in each.outputs]
-        made += [each for each in given[-1:] if each.node]
+        calls = [each for each in inside if each is not None and each.outputs]
+        own = [each for each in calls if each.site and each.site[0] is hook.code]
+        given = [v for each in (*calls[-1:], *own) for v in each.outputs if v.node]
+        made += [given] if given else []
     kept = (
-        [each for each in made if each.tensor in alive]
+        [v for given in made for v in [e for e in given if e.tensor in alive][-1:]]
         for alive in history.program.together
     )
     most = max(kept, key=len, default=[])

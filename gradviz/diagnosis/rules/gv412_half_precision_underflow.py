@@ -2,7 +2,8 @@
 
 What it does
     Finds derivatives in float16 or bfloat16 that turned gradients into zeros although
-    their formula does not.
+    their formula does not. Where a scaler that is switched off was to help, what
+    switched it off.
 Why is this bad
     float16 ends at 6e-8. Gradients are often smaller; what gets 0 does not learn.
 Example
@@ -18,13 +19,20 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from itertools import takewhile
 
 from gradviz.dependence.op_families import function_of
+from gradviz.diagnosis.decisions.arguments import given
+from gradviz.diagnosis.decisions.bindings import own_nodes
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.decision import Decision, decided
+from gradviz.diagnosis.decisions.frames import levels, spot
+from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.gradient_flow import magnitude, norm_of
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Backward, Call, History, Node, NodeRun, Summary
+from gradviz.program import Backward, Call, History, Node, NodeRun, ScalerCall, Summary
 
 _HALVES = ("float16", "bfloat16")
 _SCALING = (
@@ -110,21 +118,47 @@ def _hit(
     dtypes = [value.dtype for value in [*call.inputs, *call.outputs]]
     dtype = next(each for each in dtypes if each in _HALVES)
     zeros = [each for each in run.outgoing if each is not None and _mostly_zero(each)]
+    off = _switched_off(history, backward) if dtype == "float16" else None
+    by = "" if off is None else f" `{off.text}` in {history.line(off.site)} leaves the "
+    by += "scaler switched off." if by else ""
     return Hit(
         f"{node.name} of {history.quoted(node.site)} got a gradient of norm {size:.2g} "
         f"and returned exact zeros for {zeros[0].zeros} of {zeros[0].count} elements: "
-        f"the result is too small for {dtype}.",
-        culprit=node.site,
-        fix="Scale the loss up before backward() and the gradients down before the "
+        f"the result is too small for {dtype}.{by}",
+        culprit=node.site if off is None else off.site,
+        line=None if off is None else off.line,
+        fix="Let the scaler be enabled wherever float16 is used, on this device, too."
+        if off is not None
+        else "Scale the loss up before backward() and the gradients down before the "
         "step (`torch.amp.GradScaler`), or compute this in float32 or bfloat16.",
         symptom=backward.site,
         related=(
+            *([] if off is None else [Related("too small here", node.site)]),
             *_made_small(history, backward, run),
             Related("pass begun here", backward.site),
         ),
         nodes=(node.key,),
         certainty=0.9,
     )
+
+
+def _switched_off(history: History, backward: Backward) -> Decision | None:
+    """Return what switched off the scaler that the code around a pass asks to scale."""
+    if any(history.of(ScalerCall)):
+        return None
+    where = spot(history, backward.site, backward.stack)
+    for level in () if where is None else levels(where):
+        for each in own_nodes(level.scope):
+            match each:
+                case ast.Call(ast.Attribute(owner, "scale"), [_]):
+                    made = path(level.at(owner))[-1]
+                case _:
+                    continue
+            if called(made.node) == "GradScaler":
+                said = given(made, None, ("enabled",))
+                chosen = made if said is None else path(said)[-1]
+                return decided(history, chosen, backward.site)
+    return None
 
 
 def _made_small(

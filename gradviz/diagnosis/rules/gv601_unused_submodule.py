@@ -27,10 +27,10 @@ Use instead
 When it stays quiet
     Heads that are trained in turns, experts and layers picked from a list while others
     of the list are used (unless in each pass as many run as there are, and one of them
-    again in the place of another), frozen parts, parts that no optimizer steps or that
-    the program itself fills from other tensors, as averages. Before a second
-    step of an optimizer, and of a part of an installed package's module, whose results
-    one may leave unused, it is an information only.
+    again in the place of another, or a ``zip`` ends before the last), frozen parts,
+    parts that no optimizer steps or that the program itself fills from other tensors,
+    as averages. Before a second step of an optimizer, and of a part of an installed
+    package's module, whose results one may leave unused, it is an information only.
 
 References
     https://github.com/pytorch/pytorch/issues/43259
@@ -38,14 +38,17 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import cuts, ends_graph
 from gradviz.dependence.lineage import ahead
-from gradviz.diagnosis.decisions.decision import picking
-from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.decision import Decision, decided, picking
+from gradviz.diagnosis.decisions.frames import last_name, spot
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rebinding_loops import rebindings
@@ -123,19 +126,22 @@ def _in_model(
     listed = module.kind in _CONTAINERS and any(
         learning.all_parameters(history, child) - idle for child in children
     )
-    again = _in_place(history, children) if listed else None
+    order = _order(history, children) if listed else []
+    again, zipped = _in_place(order, children), _zipped(history, order, children)
     for child in children:
-        if again is not None and learning.all_parameters(history, child) <= idle:
+        unused = learning.all_parameters(history, child) <= idle
+        if again is not None and unused:
             yield _replaced(history, child, again)
+        elif zipped is not None and unused:
+            yield _beyond(history, child, zipped)
         else:
             yield from _in_model(history, child, idle, optional or listed)
 
 
-def _in_place(history: History, listed: list[Module]) -> ModuleCall | None:
-    """Return the second call of a layer that stands in for another one of its list.
+def _order(history: History, listed: list[Module]) -> list[ModuleCall]:
+    """Return the calls of a list's layers in a pass, if they are the same in each.
 
-    In each pass as many of the list run as it has, always the same, and one of them
-    more than once. Where inputs pick one, as of experts, that is chance.
+    Where inputs pick some, as of experts, that is chance.
     """
     keys = {each.key for each in listed}
     turns = defaultdict[int | None, list[ModuleCall]](list)
@@ -143,35 +149,83 @@ def _in_place(history: History, listed: list[Module]) -> ModuleCall | None:
         if call.module in keys:
             turns[call.parent].append(call)
     orders = {tuple(each.module for each in calls) for calls in turns.values()}
-    if len(turns) < _LEAST or len(orders) != 1 or len(*orders) != len(listed):
-        return None
+    same = len(turns) >= _LEAST and len(orders) == 1
+    return next(iter(turns.values())) if same else []
+
+
+def _in_place(order: list[ModuleCall], listed: list[Module]) -> ModuleCall | None:
+    """Return the second call of a layer that stands in for another one of its list.
+
+    As many of the list run as it has, and one of them more than once.
+    """
     met = set[int]()
-    for call in next(iter(turns.values())):
+    for call in order if len(order) == len(listed) else ():
         if call.module in met:
             return call
         met.add(call.module)
     return None
 
 
+def _zipped(
+    history: History, order: list[ModuleCall], listed: list[Module]
+) -> Decision | None:
+    """Return the ``zip`` that walks a list of layers, and ends before the last.
+
+    Where the program says how many layers it wants, that is meant.
+    """
+    keys = [each.key for each in listed[: len(order)]]
+    if not order or len(order) >= len(listed) or keys != [e.module for e in order]:
+        return None
+    where = spot(history, order[-1].site, order[-1].stack)
+    called = where.node.func if where and isinstance(where.node, ast.Call) else None
+    for each in () if where is None or called is None else path(where.at(called)):
+        around = each.source.parent(each.node)
+        if isinstance(around, ast.Call) and last_name(around.func) == "zip":
+            parts = (e.slice for e in around.args if isinstance(e, ast.Subscript))
+            meant = isinstance(each.node, ast.Subscript) or any(map(names_in, parts))
+            return None if meant else decided(history, each.at(around), order[-1].site)
+    return None
+
+
+def _beyond(history: History, module: Module, zipped: Decision) -> Hit:
+    fix = (
+        "Walk as many entries as there are layers, and write `strict=True` to be told "
+        "where they are not; or make fewer layers."
+    )
+    why = f"`{zipped.text}` ends before it, with the shortest of what it walks"
+    called = Related("called here", zipped.made)
+    return _left_out(history, module, why, zipped, fix, called)
+
+
 def _replaced(history: History, module: Module, again: ModuleCall) -> Hit:
-    tensors = learning.all_parameters(history, module)
     other = history.program.modules[again.module]
     where = spot(history, again.site, again.stack)
     picked = None if where is None else picking(history, where)
+    why = "as many layers of its list run in each pass as it has, but "
+    why += f"`{other.name}` more than once"
+    fix, line = (
+        f"Pick `{module.name}` here in its turn.",
+        Decision(picked or again.site),
+    )
+    called = Related("called once more here", again.site)
+    return _left_out(history, module, why, line, fix, called)
+
+
+def _left_out(
+    history: History, module: Module, why: str, by: Decision, fix: str, called: Related
+) -> Hit:
+    tensors = learning.all_parameters(history, module)
     return Hit(
-        f"`{module.name}` ({module.kind}) is never called: as many layers of its list "
-        f"run in each pass as it has, but `{other.name}` more than once. "
+        f"`{module.name}` ({module.kind}) is never called: {why}. "
         f"{learning.listed(history, tensors)} "
         f"{learning.plural(len(tensors), 'gets', 'get')} no gradient.",
-        picked or again.site,
-        f"Pick `{module.name}` here in its turn.",
+        by.site,
+        fix,
         symptom=_last_pass(history),
-        related=(
-            Related("called once more here", again.site),
-            Related("constructed here", module.site),
-        ),
+        related=(called, Related("constructed here", module.site)),
         tensors=tuple(sorted(tensors)),
         severity=_severity(history, _is_installed(module.site)),
+        line=by.line,
         certainty=0.7,
     )
 

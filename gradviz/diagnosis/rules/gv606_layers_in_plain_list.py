@@ -1,8 +1,8 @@
 """Layers in a Python list or dict are not part of their module.
 
 What it does
-    Finds trainable tensors in plain containers of a module (or as plain tensor
-    attributes) that a backward pass reaches and no optimizer knows.
+    Finds trainable tensors in plain containers and objects of a module (or as plain
+    tensor attributes) that a backward pass reaches and no optimizer knows.
 
 Why is this bad
     ``parameters()``, ``to()`` and ``state_dict()`` see only what is registered. Such
@@ -20,7 +20,8 @@ Use instead
 
 When it stays quiet
     Layers whose parameters are given to an optimizer by hand, and those that are
-    hidden on purpose: frozen teachers that no gradient reaches.
+    hidden on purpose: frozen teachers that no gradient reaches. In objects, layers
+    that were not made with the module, or are in eval mode.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
@@ -45,11 +46,16 @@ _INSTEAD = {
 }
 
 
+_OF = " of "  # a list of objects
+
+
 @rule("GV606", "layers-in-plain-list", "warning")
 def check(history: History) -> Iterator[Hit]:
     for module in history.program.modules.values():
         for attribute, container, tensors in module.hidden:
             lost = unstepped(history).intersection(tensors)
+            if _OF in container:
+                lost = {each for each in lost if _is_part(history, module, each)}
             if lost:
                 yield _hit(history, module, attribute, container, lost)
 
@@ -62,9 +68,18 @@ def _hit(
     count = len(lost)
     kind = "tensor" if container in ("Tensor", "Parameter") else f"plain {container}"
     layers = any(learning.parameters(history).get(each) for each in lost)
-    instead = _INSTEAD.get(container, "nn.ModuleList") if layers else "nn.Parameter"
+    instead = (
+        _INSTEAD.get(container.partition(_OF)[0], "nn.ModuleList")
+        if layers
+        else "nn.Parameter"
+    )
     if not layers and kind != "tensor":
         instead = "nn.ParameterDict" if container == "dict" else "nn.ParameterList"
+    outer, _, classes = container.partition(_OF)
+    fix = f"Use `{instead}`, which registers what it holds."
+    if classes:
+        fix = f"Make `{classes}` an `nn.Module`"
+        fix += f", and the {outer} an `{instead}`." if outer != "object" else "."
     culprit = made or module.site
     return Hit(
         f"`self.{attribute}` of {module.kind} is a {kind}: {count} trainable "
@@ -72,12 +87,20 @@ def _hit(
         f"{learning.plural(count, 'is', 'are')} not in `parameters()`. "
         "The loss reaches them, but the optimizer never sees them.",
         culprit,
-        f"Use `{instead}`, which registers what it holds.",
+        fix,
         related=(Related("created here", made if line is not None else None),),
         tensors=tuple(sorted(lost)),
         line=line,
-        edit=registered(culprit, instead, line),
+        edit=None if classes else registered(culprit, instead, line),
     )
+
+
+def _is_part(history: History, module: Module, tensor: int) -> bool:
+    """Tell whether the layer of a parameter was made with a module, and trains."""
+    layer = learning.module_of(history, tensor)
+    around = (module.site, *module.stack)
+    made_in = () if layer is None else layer.stack[-len(around) :]
+    return layer is not None and layer.training and made_in == around
 
 
 def _assigned(history: History, site: RawSite | None, attribute: str) -> int | None:

@@ -40,6 +40,11 @@ from gradviz.program import Backward, Call, History, RawSite, Value
 
 _SENTENCES = (
     "same dtype",
+    "same scalar type",
+    "to be equal to src.dtype",
+    "dtypes match",
+    "expected dtype",
+    "mixed dtype",
     "expected target dtype",
     "Found dtype",
     "expected scalar type",
@@ -53,6 +58,9 @@ _SENTENCES = (
     "could not infer output dtype",
     "with a bool tensor is not supported",
 )
+
+_PLACING = ("index_", "scatter", "__setitem__", "masked_scatter")
+# calls that put a tensor where another one says, which is no operand of theirs
 
 _INTEGERS = ("indices", "type Long", "dtype to be Long")
 
@@ -83,6 +91,8 @@ def _mixed(history: History, backward: Backward) -> Call | None:
 
 def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
     operands = list(call.inputs)
+    if call.op.startswith(_PLACING) and len(operands) == 3:
+        del operands[1]
     if not operands:
         return
     error = str(event.error)

@@ -3,7 +3,7 @@
 What it does
     Finds optimizers whose gradients are cleared after at least two passes, in a run
     without a single step. Where a closure for LBFGS computes them, the line that calls
-    it.
+    it; where a step waits for a condition, what decided that it never holds.
 
 Why is this bad
     Nothing is trained. ``optimizer.step`` without parentheses does not step either,
@@ -37,8 +37,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import returned
-from gradviz.diagnosis.decisions.frames import last_name, spot
+from gradviz.diagnosis.decisions.bindings import own_nodes, returned
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.conditions import asked_around
+from gradviz.diagnosis.decisions.decision import Decision, decided
+from gradviz.diagnosis.decisions.frames import Spot, last_name, levels, spot
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.edits.training import beside_pass
@@ -95,6 +98,17 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
     edit = beside_pass(made.site, optimizer.name, "step", after=True)
     if line is not None:
         edit = called_at(culprit, line)
+    decided_by = None
+    if not (scheduled or slip or closure):
+        decided_by = _waits_for(history, optimizer, made)
+    if decided_by is not None:
+        asked, decision = decided_by
+        culprit, line, edit = decision.site, decision.line, None
+        only = f" Its step waits for `{asked}`, which did not hold once."
+        if decision.text != asked:
+            only += f" `{decision.text}` in {history.line(culprit)} decided that."
+        fix = "Let the condition hold before the gradients are cleared, or clear them "
+        fix += "only behind a step."
     return Hit(
         f"The gradients that {history.line(made.site)} computes are thrown away "
         f"unused, time after time: {name} never steps, and nothing is trained.{only}"
@@ -109,6 +123,45 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         line=line,
         edit=None if closure else edit,
     )
+
+
+def _waits_for(
+    history: History, optimizer: Optimizer, made: Backward
+) -> tuple[str, Decision] | None:
+    """Return what a step beside a pass waits for, and what decided on that."""
+    where = spot(history, made.site, made.stack)
+    for level in () if where is None else levels(where):
+        met = {test for test, _ in asked_around(level)}
+        for each in own_nodes(level.scope):
+            if not _steps(history, level.at(each), optimizer):
+                continue
+            tests = [e for e, _ in asked_around(level.at(each)) if e not in met]
+            if tests:
+                decision = decided(history, _setting(level.at(tests[0])), made.site)
+                return ast.unparse(tests[0]), decision
+    return None
+
+
+def _setting(asked: Spot) -> Spot:
+    """Return the only setting, made elsewhere, that a condition reads; or itself."""
+    ends = (path(asked.at(each))[-1] for each in ast.walk(asked.node))
+    found = {
+        each.node: each
+        for each in ends
+        if isinstance(each.node, ast.Constant) and each.line != asked.line
+    }
+    return found.popitem()[1] if len(found) == 1 else asked
+
+
+def _steps(history: History, where: Spot, optimizer: Optimizer) -> bool:
+    """Tell whether a call steps an optimizer, by its name or by what made that."""
+    match where.node:
+        case ast.Call(ast.Attribute(owner, "step")):
+            same = last_name(owner) == (optimizer.name or "").rpartition(".")[2]
+            made = optimizer.site and history.places.line(optimizer.site)
+            return same or path(where.at(owner))[-1].line == made
+        case _:
+            return False
 
 
 _TAKING_CLOSURES = ("LBFGS",)  # optimizers whose step needs one

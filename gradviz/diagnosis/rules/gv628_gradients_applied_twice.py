@@ -99,4 +99,5 @@ def _hit(history: History, step: OptimizerCall, used: dict[int, Leaf]) -> Hit:
             Related("computed here", leaf.backward.site),
         ),
         tensors=tuple(used),
+        certainty=0.85 if other else 1.0,  # what gave them to both says more
     )

@@ -39,7 +39,12 @@ from typing import Any
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
-from gradviz.dependence.op_families import ADDITIONS, MULTIPLICATIONS, plain
+from gradviz.dependence.op_families import (
+    ADDITIONS,
+    MULTIPLICATIONS,
+    one_by_one,
+    plain,
+)
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, OptimizerCall, RawSite, Value
 
@@ -130,7 +135,8 @@ def _updates(history: History) -> Iterator[_Update]:
             yield from _ended(forms, taken, live)
             forms, taken = {}, {}
         elif isinstance(event, Call) and not _learns(event):
-            _follow(event, forms, taken, live)
+            for call in one_by_one(event):
+                _follow(call, forms, taken, live)
     yield from _ended(forms, taken, live)
 
 

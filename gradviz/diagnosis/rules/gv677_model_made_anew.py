@@ -2,7 +2,7 @@
 
 What it does
     Finds lines that make new parameters for at least three optimizers of one line, each
-    of which did a single step, where nothing is computed with them after that step.
+    of which did a single step or none, where nothing is computed with them after that.
 
 Why is this bad
     Each model learns from one batch and is given up. The next begins with random
@@ -53,7 +53,8 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes them."""
     found, stepped = defaultdict[RawSite, list[Optimizer]](list), moves(history)
     for each in history.program.optimizers.values():
-        if each.kind != "LBFGS" and each.site is not None and each.tensors:
+        learnt = each.key in stepped and each.kind != "LBFGS"
+        if learnt and each.site is not None and each.tensors:
             found[each.site].append(each)
     for site, made in found.items():
         if len(made) >= _LEAST and _are_given_up(history, made, stepped):
@@ -86,7 +87,7 @@ def _are_given_up(
         return False
     copies = learning.copies(history)
     for each in made:
-        steps = stepped.get(each.key, [])
+        steps = stepped[each.key]
         if len(steps) != 1 or copies.intersection(each.tensors):
             return False
         after = steps[0].index + 1  # the step itself may be a call

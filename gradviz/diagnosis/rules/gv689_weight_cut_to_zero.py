@@ -1,9 +1,10 @@
-"""The weight of a term is 0 in every pass, because a number was cut to a whole one.
+"""The weight of a term is 0 in every pass: a number was cut, or has another name.
 
 What it does
     Finds terms of a loss whose weight is 0 in all passes of their line, where the
     expression that the weight comes from divides with ``//``, or cuts with ``int()``
-    or ``round()``.
+    or ``round()``; where it is the default of ``weights.get(name, 0.0)``, and the table
+    has a weight under a similar name that no term has.
 
 Why is this bad
     The term is computed and printed, and teaches nothing. A weight that is to grow from
@@ -33,10 +34,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from gradviz.dependence.op_families import numbers_in, plain
 from gradviz.dependence.terms import Account, Term
-from gradviz.diagnosis.decisions.choice import choice
+from gradviz.diagnosis.decisions.bindings import of_name
+from gradviz.diagnosis.decisions.choice import choice, path
 from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
 from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.numbers import divided_exactly
@@ -57,9 +60,11 @@ def check(history: History) -> Iterator[Hit]:
         if product is None or product.site in told:
             continue
         told.add(product.site)
-        found = _cut(history, product)
+        found, missed = _cut(history, product), _missed(history, product)
         if found is not None:
             yield _hit(history, product, found)
+        elif missed is not None:
+            yield _hit(history, product, missed[1], missed[0])
 
 
 def _is_off(account: Account, term: Term) -> bool:
@@ -100,18 +105,64 @@ def _cut(history: History, product: Call) -> Spot | None:
     return None
 
 
-def _hit(history: History, product: Call, found: Spot) -> Hit:
-    text = " ".join(found.source.of(found.node).split())
-    site = site_of(history, found)
+def _missed(history: History, product: Call) -> tuple[str, Spot] | None:
+    """Return the name that a table has no weight for, and its key that nobody uses.
+
+    ``sum(weights.get(name, 0.0) * term for name, term in terms.items())``
+    """
+    where = spot(history, product.site, product.stack)
+    node = None if where is None else where.node
+    sides = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    for step in (e for side in sides if where for e in path(where.at(side))):
+        match step.node:
+            case ast.Call(ast.Attribute(table, "get"), [ast.Name() as key, *_]):
+                has, asked = choice(step.at(table)), _walked(step.at(key))
+            case _:
+                continue
+        texts = [
+            e.value for e in ast.walk(has.source.tree) if isinstance(e, ast.Constant)
+        ]
+        for name in asked.keys() - _keys(has.node).keys():
+            idle = [each for each in _keys(has.node) if texts.count(each) == 1]
+            for other in get_close_matches(name, idle, 1):
+                return name, has.at(_keys(has.node)[other])
+    return None
+
+
+def _walked(key: Spot) -> dict[str, ast.expr]:
+    """Return the keys of the table that a loop walks, of a variable of the loop."""
+    bound = of_name(key)
+    match None if bound is None else bound.node:
+        case ast.Call(ast.Attribute(holder, "items" | "keys"), []):
+            return _keys(choice(key.at(holder)).node)
+        case _:
+            return {}
+
+
+def _keys(table: ast.AST) -> dict[str, ast.expr]:
+    keys = table.keys if isinstance(table, ast.Dict) else []
+    texts = (each for each in keys if isinstance(each, ast.Constant))
+    return {each.value: each for each in texts if isinstance(each.value, str)}
+
+
+def _hit(history: History, product: Call, found: Spot, missed: str = "") -> Hit:
+    text, site = " ".join(found.source.of(found.node).split()), site_of(history, found)
+    why = f"`{text}` (line {found.line}) gives a whole number, and that is 0."
+    fix = "Divide with `/`, and do not cut the number."
+    if missed:
+        why = f"the table of weights has none for `{missed!r}`, but one for `{text}` "
+        why += f"(line {found.line}), which no term is called."
+        fix = "Call both the same, and ask for a weight by `weights[name]`, which says "
+        fix += "where there is none."
     return Hit(
         f"{history.quoted(product.site)} multiplies with 0 in all passes, so this term "
-        f"of the loss changes nothing: `{text}` (line {found.line}) gives a whole "
-        "number, and that is 0.",
+        f"of the loss changes nothing: {why}",
         site,
-        "Divide with `/`, and do not cut the number.",
+        fix,
         symptom=product.site,
+        line=found.line if missed else None,
         related=(Related("weighed here", product.site),),
         tensors=tuple(each.tensor for each in product.inputs),
-        edit=divided_exactly(site),
+        edit=None if missed else divided_exactly(site),
         certainty=0.85,
     )

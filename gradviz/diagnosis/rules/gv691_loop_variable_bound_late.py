@@ -35,30 +35,39 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.bindings import all_parameters, own_nodes
+from gradviz.diagnosis.decisions.decision import Frames
 from gradviz.diagnosis.decisions.frames import Function, Spot, spot
 from gradviz.diagnosis.decisions.sites import line_of, site_at
 from gradviz.diagnosis.edits.calls import bound_now
 from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite
+from gradviz.program import History, OptimizerCall, RawSite
 
 
 @rule("GV691", "loop-variable-bound-late", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per function that was made so."""
     told = set[object]()
-    for call in history.calls:
-        site = call.site
-        if site is None or site[0] in told or not call.stack:
-            continue
-        told.add(site[0])  # what one call shows, all of them do
-        where = spot(history, site)
-        if where is None:
-            continue
-        for loop, late in _loops_around(where):
-            if late and not _runs_inside(history, call, where, loop):
-                yield _hit(history, call, where.scope, late)
-                break
+    for frames in _ran(history):
+        for outside, site in enumerate(frames[:-1], 1):
+            if site[0] in told:
+                continue
+            told.add(site[0])  # what one call shows, all of them do
+            where = spot(history, site)
+            if where is None:
+                continue
+            for loop, late in _loops_around(where):
+                callers = frames[outside:]
+                if late and not _runs_inside(history, callers, where, loop):
+                    yield _hit(history, site, where.scope, late)
+                    break
+
+
+def _ran(history: History) -> Iterator[Frames]:
+    """Yield the frames of what ran: calls, and what made optimizers and layers."""
+    yield from (each.frames for each in (*history.calls, *history.of(OptimizerCall)))
+    layers = history.program.modules.values()
+    yield from ((each.site, *each.stack) for each in layers if each.site is not None)
 
 
 def _loops_around(where: Spot) -> Iterator[tuple[ast.For, list[str]]]:
@@ -116,10 +125,10 @@ def _looked_up(function: Function) -> set[str]:
     return read - own
 
 
-def _runs_inside(history: History, call: Call, where: Spot, loop: ast.For) -> bool:
+def _runs_inside(history: History, callers: Frames, where: Spot, loop: ast.For) -> bool:
     """Tell whether a call of a function came from the loop that defines it."""
     outer = where.source.scope(where.scope)
-    for site in call.frames[1:]:
+    for site in callers:
         file, line = line_of(site)
         around = history.places.function(site[0]) or where.source.tree
         if file != where.source.file or around is not outer:
@@ -129,9 +138,9 @@ def _runs_inside(history: History, call: Call, where: Spot, loop: ast.For) -> bo
     return False
 
 
-def _hit(history: History, call: Call, function: ast.AST, late: list[str]) -> Hit:
+def _hit(history: History, site: RawSite, function: ast.AST, late: list[str]) -> Hit:
     line: int = function.lineno  # type: ignore[attr-defined]
-    made: RawSite | None = site_at(history, call.site, line)
+    made: RawSite | None = site_at(history, site, line)
     name = late[0]
     return Hit(
         f"The function in line {line} looks `{name}` up when it is called, and it is "
@@ -139,9 +148,9 @@ def _hit(history: History, call: Call, function: ast.AST, late: list[str]) -> Hi
         "loop made use its last value.",
         made,
         f"Bind it as a default, `{name}={name}`, among the function's parameters.",
-        symptom=call.site,
+        symptom=site,
         line=line,
-        related=(Related("runs here, with the last value", call.site),),
+        related=(Related("runs here, with the last value", site),),
         edit=bound_now(made, name),
-        certainty=0.9,
+        certainty=0.95,
     )

@@ -62,4 +62,52 @@ PROGRAMS: list[Case] = [
         "loop-variable-bound-late",
         says=["factor=factor"],
     ),
+    case(
+        "optimizers_made_for_the_last_part",
+        """
+        import torch
+        from torch import nn
+
+        def makers(model):
+            found = {}
+            for name, part in model.named_children():
+                found[name] = lambda: torch.optim.SGD(part.parameters(), 0.1)  # CULPRIT
+            return found
+
+        model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+        optimizers = [make() for name, make in makers(model).items() if name != "1"]
+        for step in range(4):
+            loss = model(torch.randn(5, 3)).square().mean()
+            model.zero_grad()
+            loss.backward()
+            for optimizer in optimizers:
+                optimizer.step()
+        """,
+        "loop-variable-bound-late",
+        says=["`part`"],
+    ),
+    case(
+        "optimizers_made_in_the_loop_that_defines_how",
+        """
+        import torch
+        from torch import nn
+
+        model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+        optimizers, rates = [], {"0": 0.1, "2": 0.05}
+
+        def made(make):
+            return make()
+
+        for name, part in model.named_children():
+            if name in rates:
+                make = lambda: torch.optim.SGD(part.parameters(), rates[name])
+                optimizers.append(made(make))
+        for step in range(4):
+            loss = model(torch.randn(5, 3)).square().mean()
+            model.zero_grad()
+            loss.backward()
+            for optimizer in optimizers:
+                optimizer.step()
+        """,
+    ),
 ]

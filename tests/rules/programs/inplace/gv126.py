@@ -52,4 +52,45 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "gradients_of_the_first_part_kept_in_a_table",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net(torch.randn(5, 3)).square().mean().backward()
+            first = {n: p.grad for n, p in net.named_parameters()}  # CULPRIT
+            net(torch.randn(5, 3)).square().mean().backward()
+            norm = sum(p.grad.norm().item() for p in net.parameters())
+            for n, p in net.named_parameters():
+                norm -= (p.grad - first[n]).norm().item()
+            print(norm)
+            opt.step()
+        """,
+        "gradient-kept-by-reference",
+        says=["one gradient"],
+    ),
+    case(
+        "gradients_kept_as_the_memory_that_passes_add_to",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net(torch.randn(5, 3)).square().mean().backward()
+            sums = {n: p.grad for n, p in net.named_parameters()}
+            first = {n: grad.clone() for n, grad in sums.items()}
+            net(torch.randn(5, 3)).square().mean().backward()
+            if any((grad != grad).any() for grad in sums.values()):
+                continue
+            for n, p in net.named_parameters():
+                print((p.grad - first[n]).norm(), (sums[n] - p.grad / 2).norm())
+            opt.step()
+        """,
+    ),
 ]

@@ -261,6 +261,27 @@ PROGRAMS: list[Case] = [
         """,
     ),
     case(
+        "hook_collects_numbers_and_penalties",
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+        means, sizes, penalties = [], [], []
+        def watch(module, inputs, output):
+            mean = output.detach().mean(dim=0)
+            means.append(mean)
+            sizes.append(float(output.norm()))
+        net[1].register_forward_hook(watch)
+        net[0].register_forward_hook(
+            lambda module, inputs, output: penalties.append(output.square().mean())
+        )
+        for step in range(6):
+            loss = net(torch.randn(5, 3)).square().mean()
+            (loss + 0.1 * sum(penalties)).backward()
+            penalties.clear()
+        """,
+    ),
+    case(
         "hook_collects_the_last_outputs",
         """
         import torch

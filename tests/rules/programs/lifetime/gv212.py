@@ -39,4 +39,38 @@ PROGRAMS: list[Case] = [
         """,
         "requires-grad-int",
     ),
+    case(
+        "integers_from_a_setting",
+        """
+        import torch
+        from dataclasses import dataclass
+        @dataclass
+        class Settings:
+            classes: int = 4
+            temperature: float = 2  # CULPRIT
+        class Scale(torch.nn.Module):
+            def __init__(self, settings):
+                super().__init__()
+                start = torch.full((settings.classes,), settings.temperature)
+                self.scale = torch.nn.Parameter(start)
+        Scale(Settings())
+        """,
+        "requires-grad-int",
+        says=["`2` in line 6 is a whole number"],
+    ),
+    case(
+        "integers_wrapped_at_once",
+        """
+        import torch
+        class Scale(torch.nn.Module):
+            def __init__(self, classes=4):
+                super().__init__()
+                self.scale = torch.nn.Parameter(
+                    torch.arange(classes)  # CULPRIT
+                )
+        Scale()
+        """,
+        "requires-grad-int",
+        says=["int64"],
+    ),
 ]

@@ -43,4 +43,20 @@ PROGRAMS: list[Case] = [
         """,
         "hook-keeps-outputs",
     ),
+    case(
+        "hook_collects_means_of_outputs",
+        """
+        import torch
+        from torch import nn
+        net, seen = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)), []
+        def collect(module, inputs, output):
+            mean = output.mean(dim=0)
+            seen.append(mean)  # CULPRIT
+        net[1].register_forward_hook(collect)
+        for step in range(4):
+            net(torch.randn(5, 3)).square().mean().backward()
+        print((seen[-1] - seen[0]).norm().item())
+        """,
+        "hook-keeps-outputs",
+    ),
 ]

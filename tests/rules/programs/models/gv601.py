@@ -281,4 +281,79 @@ PROGRAMS: list[Case] = [
         "unused-submodule",
         says=["leaves that value out of the loss"],
     ),
+    case(
+        "zip_ends_before_the_last_layer",
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, depth=3):
+                super().__init__()
+                self.down = nn.ModuleList(nn.Linear(4, 4) for _ in range(depth))
+                self.up = nn.ModuleList(nn.Linear(4, 4) for _ in range(depth))
+            def forward(self, x):
+                kept = []
+                for layer in self.down:
+                    x = torch.tanh(layer(x))
+                    kept.append(x)
+                for layer, skip in zip(self.up, kept[-2::-1]):  # CULPRIT
+                    x = torch.tanh(layer(x + skip))
+                return x
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(4):
+            opt.zero_grad()
+            net(torch.randn(5, 4)).square().mean().backward()
+            opt.step()
+        """,
+        "unused-submodule",
+        says=["`up.2`", "ends before it"],
+    ),
+    case(
+        "zip_of_some_layers",
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, depth=3):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(depth))
+                self.heads = nn.ModuleList(nn.Linear(4, 2) for _ in range(depth))
+            def forward(self, x, stage):
+                outs = []
+                for layer, head in zip(self.layers[:stage], self.heads):
+                    x = torch.tanh(layer(x))
+                    outs.append(head(x))
+                return outs
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(5):
+            opt.zero_grad()
+            outs = net(torch.randn(5, 4), 2)
+            sum(each.square().mean() for each in outs).backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "zip_that_leaves_the_last_layer_to_the_end",
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, depth=3):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(depth))
+                self.norms = nn.ModuleList(nn.LayerNorm(4) for _ in range(depth - 1))
+            def forward(self, x):
+                for layer, norm in zip(self.layers, self.norms):
+                    x = torch.tanh(norm(layer(x)))
+                return self.layers[-1](x)
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(4):
+            opt.zero_grad()
+            net(torch.randn(5, 4)).square().mean().backward()
+            opt.step()
+        """,
+    ),
 ]

@@ -88,4 +88,74 @@ PROGRAMS: list[Case] = [
         "layers-in-plain-list",
         says=["gain"],
     ),
+    case(
+        "layers_in_objects_in_a_list",
+        """
+        from dataclasses import dataclass
+        import torch
+        from torch import nn
+
+        @dataclass
+        class Branch:
+            start: int
+            gate: nn.Linear
+
+            @classmethod
+            def over(cls, start, width):
+                return cls(start, nn.Linear(2, width))
+
+            def __call__(self, x):
+                return torch.tanh(self.gate(x[:, self.start:self.start + 2]))
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.branches = [Branch.over(at, 3) for at in (0, 2)]  # CULPRIT
+                self.out = nn.Linear(6, 1)
+
+            def forward(self, x):
+                return self.out(torch.cat([each(x) for each in self.branches], 1))
+
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(2):
+            opt.zero_grad()
+            net(torch.randn(5, 4)).pow(2).mean().backward()
+            opt.step()
+        """,
+        "layers-in-plain-list",
+        says=["plain list of Branch", "Make `Branch` an `nn.Module`, and the list"],
+    ),
+    case(
+        "layers_in_an_object",
+        """
+        import torch
+        from torch import nn
+
+        class Heads:
+            def __init__(self, width):
+                self.layers = {"low": nn.Linear(width, 1), "high": nn.Linear(width, 1)}
+
+            def __call__(self, x):
+                return self.layers["low"](x) + self.layers["high"](x).exp()
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(4, 3)
+                self.heads = Heads(3)  # CULPRIT
+
+            def forward(self, x):
+                return self.heads(torch.tanh(self.body(x)))
+
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(2):
+            opt.zero_grad()
+            net(torch.randn(5, 4)).pow(2).mean().backward()
+            opt.step()
+        """,
+        "layers-in-plain-list",
+        says=["Make `Heads` an `nn.Module`."],
+    ),
 ]

@@ -149,4 +149,26 @@ TWO_PLACES: list[Case] = [
         """,
         "dtype-mismatch",
     ),
+    case(
+        "doubles_added_into_sums_of_floats",
+        """
+        import numpy as np
+        import torch
+        net = torch.nn.Linear(2, 1)
+        def to_tensors(table):
+            return dict(
+                x=torch.from_numpy(table["x"]).float(),
+                group=torch.from_numpy(table["group"]),
+                area=torch.from_numpy(table["area"]),  # CULPRIT
+            )
+        def sums(x, group, area):
+            total = torch.zeros(2)
+            return total.index_add_(0, group, net(x).squeeze(1) / area[group])
+        x, group = np.random.rand(5, 2), np.array([0, 0, 1, 1, 1])
+        batch = to_tensors(dict(x=x, group=group, area=np.array([0.5, 1.5])))
+        sums(**batch).sum().backward()
+        """,
+        "dtype-mismatch",
+        says=["`total` is float32", "float64"],
+    ),
 ]

@@ -79,4 +79,31 @@ TWO_PLACES: list[Case] = [
         "half-precision-underflow",
         says=["too small for float16"],
     ),
+    case(
+        "small_gradients_beside_a_scaler_that_is_off",
+        """
+        import torch
+        from dataclasses import dataclass
+        @dataclass
+        class Settings:
+            device: str = "cpu"
+            unit: float = 1e-4
+        def train(cfg):
+            net = torch.nn.Linear(4, 3)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            on = cfg.device == "cuda"  # CULPRIT
+            scaler = torch.amp.GradScaler(cfg.device, enabled=on)
+            for step in range(3):
+                with torch.autocast(cfg.device, dtype=torch.float16):
+                    out = net(torch.randn(8, 4)) * cfg.unit
+                loss = out.float().square().mean() * 1e-3
+                opt.zero_grad()
+                scaler.scale(loss).backward()
+                scaler.step(opt)
+                scaler.update()
+        train(Settings())
+        """,
+        "half-precision-underflow",
+        says=["leaves the scaler switched off"],
+    ),
 ]

@@ -48,4 +48,68 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "weight_under_another_name",
+        """
+        from dataclasses import dataclass, field
+        import torch
+        from torch import nn
+
+        @dataclass
+        class Settings:
+            weights: dict = field(
+                default_factory=lambda: {
+                    "stage": 1.0,
+                    "rain": 0.3,  # CULPRIT
+                }
+            )
+
+        def losses(body, heads, x):
+            h = torch.tanh(body(x))
+            return {
+                "stage": heads[0](h).square().mean(),
+                "rain_mm": heads[1](h).square().mean(),
+            }
+
+        cfg = Settings()
+        body, heads = nn.Linear(3, 4), nn.ModuleList([nn.Linear(4, 1), nn.Linear(4, 1)])
+        opt = torch.optim.SGD([*body.parameters(), *heads.parameters()], lr=0.1)
+        for step in range(4):
+            terms = losses(body, heads, torch.randn(5, 3))
+            total = sum(cfg.weights.get(k, 0.0) * each for k, each in terms.items())
+            opt.zero_grad()
+            total.backward()
+            opt.step()
+            print({name: each.item() for name, each in terms.items()})
+        """,
+        "weight-cut-to-zero",
+        says=["none for `'rain_mm'`"],
+    ),
+    case(
+        "terms_that_are_only_shown",
+        """
+        import torch
+        from torch import nn
+
+        weights = {"stage": 1.0, "decay": 0.01, "rain": 0.0}
+        body = nn.Linear(3, 4)
+        heads = nn.ModuleList([nn.Linear(4, 1), nn.Linear(4, 1)])
+        opt = torch.optim.SGD(
+            [*body.parameters(), *heads.parameters()], lr=0.1,
+            weight_decay=weights["decay"],
+        )
+        for step in range(4):
+            h = torch.tanh(body(torch.randn(5, 3)))
+            terms = {
+                "stage": heads[0](h).square().mean(),
+                "rain": heads[1](h).square().mean(),
+                "size": h.abs().mean(),
+                "decayed": body.weight.square().mean(),
+            }
+            total = sum(weights.get(name, 0.0) * each for name, each in terms.items())
+            opt.zero_grad()
+            total.backward()
+            opt.step()
+        """,
+    ),
 ]

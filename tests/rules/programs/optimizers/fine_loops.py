@@ -286,6 +286,47 @@ PROGRAMS: list[Case] = [
         """,
     ),
     case(
+        "others_layers_hidden_in_objects",
+        """
+        import torch
+        from torch import nn
+
+        class Critic:
+            def __init__(self, features):
+                self.features = features
+
+            def __call__(self, x, y):
+                return (self.features(x) - self.features(y)).abs().mean()
+
+        class Pretrained:
+            def __init__(self):
+                self.net = nn.Linear(3, 2).eval()
+
+        class Extra:
+            def __init__(self):
+                self.layers = [nn.Linear(4, 3)]
+
+        class Net(nn.Module):
+            def __init__(self, critic):
+                super().__init__()
+                self.critic, self.extra = critic, Extra()
+                self.taste = Critic(Pretrained().net)
+                self.fc = nn.Linear(4, 3)
+
+            def loss(self, x, y):
+                given = self.fc(x) + self.extra.layers[0](x)
+                return self.critic(given, y) + self.taste(given, y)
+
+        net = Net(Critic(nn.Linear(3, 2)))
+        learns = [*net.parameters(), *net.extra.layers[0].parameters()]
+        opt = torch.optim.SGD(learns, lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net.loss(torch.randn(5, 4), torch.randn(5, 3)).backward()
+            opt.step()
+        """,
+    ),
+    case(
         "teacher_hidden_in_a_list",
         """
         import torch

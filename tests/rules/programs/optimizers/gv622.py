@@ -74,4 +74,54 @@ PROGRAMS: list[Case] = [
         "gradients-never-applied",
         says=["step(closure)"],
     ),
+    case(
+        "steps_wait_for_more_batches_than_there_are",
+        """
+        import torch
+        from dataclasses import dataclass
+
+        @dataclass
+        class Settings:
+            rate: float = 0.1
+            accumulate: int = 8  # CULPRIT
+
+        class Loop:
+            def __init__(self, settings):
+                self.settings = settings
+                self.net = torch.nn.Linear(3, 1)
+                self.optimizer = torch.optim.SGD(self.net.parameters(), settings.rate)
+
+            def epoch(self, batches):
+                self.optimizer.zero_grad()
+                for i, x in enumerate(batches, start=1):
+                    loss = self.net(x).square().mean()
+                    (loss / self.settings.accumulate).backward()
+                    if i % self.settings.accumulate == 0:
+                        self.optimizer.step()
+                        self.optimizer.zero_grad()
+
+        loop = Loop(Settings())
+        for _ in range(4):
+            loop.epoch(torch.randn(4, 5, 3))
+        """,
+        "gradients-never-applied",
+        says=["`8` in line 7 decided that"],
+    ),
+    case(
+        "steps_wait_for_what_never_holds",
+        """
+        import torch
+
+        net = torch.nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(4):
+            opt.zero_grad()
+            for i, x in enumerate(torch.randn(4, 5, 3)):
+                net(x).square().mean().backward()
+                if i and i % 4 == 0:  # CULPRIT
+                    opt.step()
+        """,
+        "gradients-never-applied",
+        says=["waits for"],
+    ),
 ]

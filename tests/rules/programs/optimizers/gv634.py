@@ -29,6 +29,27 @@ PROGRAMS: list[Case] = [
         related=["the average is made here"],
     ),
     case(
+        "an_average_of_a_list_that_runs_away",
+        """
+        import torch
+
+        torch.manual_seed(0)
+        net = torch.nn.Linear(4, 2)
+        kept = [p.detach().clone() for p in net.parameters()]
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(12):
+            x = torch.randn(8, 4)
+            optimizer.zero_grad()
+            (net(x) - x[:, :2]).pow(2).mean().backward()
+            optimizer.step()
+            with torch.no_grad():
+                gap = torch._foreach_sub(kept, list(net.parameters()))
+                torch._foreach_add_(kept, gap, alpha=1 - 0.95)  # CULPRIT
+        """,
+        "weights-of-an-average",
+        says=["without bound"],
+    ),
+    case(
         "an_average_whose_weights_are_both_large",
         """
         import copy
@@ -76,5 +97,29 @@ PROGRAMS: list[Case] = [
         """,
         "weights-of-an-average",
         says=["Exchange the two weights"],
+    ),
+    case(
+        "averages_of_a_list_that_follow",
+        """
+        import copy
+        import torch
+
+        torch.manual_seed(0)
+        net = torch.nn.Linear(4, 2)
+        teacher = copy.deepcopy(net).requires_grad_(False)
+        kept = [p.detach().clone() for p in net.parameters()]
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(12):
+            x = torch.randn(8, 4)
+            optimizer.zero_grad()
+            (net(x) - x[:, :2]).pow(2).mean().backward()
+            optimizer.step()
+            with torch.no_grad():
+                own = list(net.parameters())
+                torch._foreach_lerp_(list(teacher.parameters()), own, 0.05)
+                gap = torch._foreach_sub(kept, own)
+                torch._foreach_mul_(gap, 0.05)
+                torch._foreach_sub_(kept, gap)
+        """,
     ),
 ]

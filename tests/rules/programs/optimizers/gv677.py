@@ -54,4 +54,50 @@ PROGRAMS: list[Case] = [
         """,
         "model-made-anew",
     ),
+    case(
+        "network_made_by_a_helper_for_each_batch_and_for_a_look",
+        """
+        import torch
+        from torch import nn
+
+        KINDS = {"linear": lambda: nn.Linear(3, 1)}
+
+        def session(name):
+            model = KINDS[name]()  # CULPRIT
+            return model, torch.optim.Adam(model.parameters(), lr=0.1)
+
+        def train_batch(x):
+            model, opt = session("linear")
+            opt.zero_grad()
+            model(x).pow(2).mean().backward()
+            opt.step()
+
+        for x in torch.randn(4, 5, 3):
+            train_batch(x)
+        model, _ = session("linear")
+        with torch.no_grad():
+            print(model(x).mean().item())
+        """,
+        "model-made-anew",
+        says=["4 models"],
+    ),
+    case(
+        "networks_made_for_a_look_beside_the_one_that_learns",
+        """
+        import torch
+        from torch import nn
+
+        def session():
+            model = nn.Linear(3, 1)
+            return model, torch.optim.Adam(model.parameters(), lr=0.1)
+
+        x = torch.randn(8, 3)
+        untrained = [session()[0](x).pow(2).mean().item() for _ in range(4)]
+        model, opt = session()
+        opt.zero_grad()
+        model(x).pow(2).mean().backward()
+        opt.step()
+        print(untrained, model(x).pow(2).mean().item())
+        """,
+    ),
 ]
