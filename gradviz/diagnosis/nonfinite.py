@@ -98,7 +98,8 @@ def _walk(history: History) -> list[Birth]:
         elif isinstance(event, ScalerCall):
             walk.scaler(event)
     for birth in walk.births:
-        if walk.stepped and birth.guarded and birth.poisoned is None:
+        left_out = birth.guarded or birth in walk.cleared
+        if walk.stepped and left_out and birth.poisoned is None:
             birth.skipped = True
     return walk.births
 
@@ -114,6 +115,7 @@ class _Walk:
         self.in_leaves: Birth | None = None  # whose gradients may be in parameters now
         self.stepped = False
         self.put_off: list[Birth] = []  # whose gradients a loss scaler stepped by
+        self.cleared: set[Birth] = set()  # whose gradients were cleared, perhaps unused
         self.scaled: set[int] = set()  # tensors that loss scalers returned
         self.known: dict[tuple[int, int], Summary] = {}  # (tensor, version) -> scan
 
@@ -320,10 +322,12 @@ class _Walk:
         return None
 
     def optimizer(self, event: OptimizerCall) -> None:
+        source = self.in_gradients
+        if event.what == "zero_grad" and source is not None:
+            self.cleared.update((source, *self.in_pass))
         if event.what != "step":
             return
         self.stepped = True
-        source = self.in_gradients
         hurt = {state.tensor for state in event.states if state.bad_grad}
         if source is not None and hurt:
             source.poisoned = source.poisoned or event

@@ -157,10 +157,10 @@ def _read_its_gradient(history: History, update: Call) -> bool:
 
 def _left_behind(history: History) -> Iterator[Hit]:
     """Yield a hit where each step binds a name anew, and steps a leaf that it left."""
-    told = set[RawSite | None]()
-    for leaf in sorted(learning.wanted(history) or ()):
-        passes = [each for each in history.backwards if leaf in each.leaves]
-        for use in history.uses(leaf, passes[-1].index) if passes else ():
+    told, wanted = set[RawSite | None](), learning.wanted(history) or set[int]()
+    last = {leaf: each.index for each in history.backwards for leaf in each.leaves}
+    for leaf in sorted(wanted & last.keys()):
+        for use in history.uses(leaf, last[leaf]):
             made = None if use.site in told else _carried(history, leaf, use)
             later = made and _computed_with(history, leaf, made, use.index)
             if made is None or later is None:
@@ -211,8 +211,7 @@ def _computed_with(
     ]
     last = steps[-1].index if steps else 0
     for backward in following(history.backwards, since):
-        if backward.index < last and made.tensor in history.behind(
-            backward.roots, backward.index
-        ):
+        behind = history.behind(backward.roots, backward.index)
+        if backward.index < last and made.tensor in behind:
             return backward
     return None

@@ -23,7 +23,8 @@ Use instead
 
 When it stays quiet
     Hooks that keep the last outputs only, or detached ones, and lists that the program
-    clears now and then. A short run whose list is gone at its end.
+    clears now and then. A short run whose list is gone at its end. Hooks that one line
+    registered again and again, which GV815 names.
 
 References
     https://pytorch.org/docs/stable/notes/faq.html
@@ -33,6 +34,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.writes import kept_without_graph
@@ -47,8 +49,12 @@ _LEAST = 3  # backward passes that outputs alive are from
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per hook that keeps what it is given."""
     told = set[object]()
-    for hook in history.of(HookRegistered):
-        statement = None if hook.code in told else put_away_by(history, hook, True)
+    hooks = history.of(HookRegistered)
+    there = Counter((e.code, e.target, e.site) for e in hooks if not e.removed)
+    for hook in hooks:
+        again = there[hook.code, hook.target, hook.site] > 1  # GV815
+        known = again or hook.code in told
+        statement = None if known else put_away_by(history, hook, True)
         alive = [] if statement is None else _alive(history, hook)
         if statement is None or hook.code is None or not _grows(history, alive):
             continue

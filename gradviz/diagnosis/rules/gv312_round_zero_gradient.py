@@ -100,12 +100,12 @@ def _walk(history: History, backward: Backward) -> tuple[set[int], list[Node]]:
 def _flat(history: History, node: Node) -> str:
     """Return the step or draw that a node is, "" where its derivative may not be 0."""
     name = node.name.split("Backward")[0]
-    if node.custom is not None or name not in (*_FLAT, "Div"):
+    if node.custom is not None:
         return ""
-    if name != "Div":
-        return name.lower()
-    call = history.maker(node)
-    return (call and call.keywords.get("rounding_mode")) or ""
+    call = history.maker(node) if name == "Div" else None
+    if call is not None:
+        return call.keywords.get("rounding_mode") or ""
+    return name.lower() if name in _FLAT else ""
 
 
 def _is_draw(node: Node) -> bool:

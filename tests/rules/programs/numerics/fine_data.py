@@ -203,4 +203,24 @@ PROGRAMS: list[Case] = [
         """,
         engines=("torch",),
     ),
+    case(
+        "broken_batch_whose_step_is_left_out_and_cleared",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(4):
+            x = torch.randn(5, 3)
+            if step == 1:
+                x[0, 0] = float("nan")
+            net(x).square().mean().backward()
+            norm = nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            if not torch.isfinite(norm):
+                opt.zero_grad()
+                continue
+            opt.step()
+            opt.zero_grad()
+        """,
+    ),
 ]
