@@ -92,7 +92,7 @@ PROGRAMS: list[Case] = [
         "optimizer-of-other-parameters",
         says=[
             "`outer` (line 6)",
-            "`learner.0.bias`, `learner.0.weight`",
+            "`learner` (4 parameters)",
             "copy their gradients to the parameters",
         ],
     ),
