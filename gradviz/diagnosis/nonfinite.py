@@ -323,7 +323,7 @@ class _Walk:
 
     def optimizer(self, event: OptimizerCall) -> None:
         source = self.in_gradients
-        if event.what == "zero_grad" and source is not None:
+        if event.what == "zero_grad" and source and source.poisoned is None:
             self.cleared.update((source, *self.in_pass))
         if event.what != "step":
             return
