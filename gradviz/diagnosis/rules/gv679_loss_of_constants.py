@@ -66,8 +66,10 @@ def _compared(history: History, term: Term) -> Call | None:
     """Return the loss function, or the difference, that a term is made of alone."""
     call, by_hand = term.made, False
     for _ in range(_FAR):
-        op = "" if call is None else plain(call.op)
-        if call is None or op in _LOSSES or (by_hand and op in _DIFFERENCES):
+        if call is None or not call.inputs:
+            return None
+        op = plain(call.op)
+        if op in _LOSSES or (by_hand and op in _DIFFERENCES):
             return call
         by_hand = by_hand or op in _SIZES
         if not (by_hand or (op in _SCALING and len(call.inputs) == 1)):

@@ -491,27 +491,4 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
-    case(
-        "states_written_into_views_of_a_buffer_that_the_loss_reads",
-        """
-        import torch
-        log_rate = torch.zeros(3, 3, requires_grad=True)
-        opt = torch.optim.SGD([log_rate], lr=0.01)
-
-        def simulate(start, turns=10):
-            states = torch.zeros(4, turns, 3)
-            states.select(1, 0).copy_(start)
-            for t in range(1, turns):
-                before = states.select(1, t - 1).clone()
-                states.select(1, t).copy_(before @ torch.softmax(log_rate, 0))
-            return states
-
-        with torch.no_grad():
-            wanted = simulate(torch.ones(4, 3))[..., 0] + 0.1
-        for _ in range(3):
-            opt.zero_grad()
-            (simulate(torch.ones(4, 3))[..., 0] - wanted).square().mean().backward()
-            opt.step()
-        """,
-    ),
 ]

@@ -158,6 +158,28 @@ PROGRAMS: list[Case] = [
         """,
         "non-scalar-backward",
     ),
+    case(
+        "given_a_mean_over_the_batch_only",
+        """
+        import torch
+        from functools import partial
+        def distance(prediction, target, reduce):
+            return reduce((prediction - target).pow(2))
+        class Net(torch.nn.Module):
+            criterion = staticmethod(
+                partial(distance, reduce=partial(torch.mean, dim=0))  # CULPRIT
+            )
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 3)
+            def step(self, x, y):
+                return self.criterion(self.layer(x), y)
+        loss = Net().step(torch.randn(6, 4), torch.randn(6, 3))
+        loss.backward()
+        """,
+        "non-scalar-backward",
+        says=["`partial(torch.mean, dim=0)`"],
+    ),
 ]
 
 # Each can be mended in a second line, too: the one marked ``# INSTEAD``.
@@ -206,27 +228,5 @@ TWO_PLACES: list[Case] = [
         loss.backward()
         """,
         "non-scalar-backward",
-    ),
-    case(
-        "given_a_mean_over_the_batch_only",
-        """
-        import torch
-        from functools import partial
-        def distance(prediction, target, reduce):
-            return reduce((prediction - target).pow(2))
-        class Net(torch.nn.Module):
-            criterion = staticmethod(
-                partial(distance, reduce=partial(torch.mean, dim=0))  # CULPRIT
-            )
-            def __init__(self):
-                super().__init__()
-                self.layer = torch.nn.Linear(4, 3)
-            def step(self, x, y):
-                return self.criterion(self.layer(x), y)
-        loss = Net().step(torch.randn(6, 4), torch.randn(6, 3))
-        loss.backward()
-        """,
-        "non-scalar-backward",
-        says=["`partial(torch.mean, dim=0)`"],
     ),
 ]

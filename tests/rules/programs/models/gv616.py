@@ -133,22 +133,6 @@ PROGRAMS: list[Case] = [
         """,
         "dtype-mismatch",
     ),
-]
-
-# Each can be mended in a second line, too: the one marked ``# INSTEAD``.
-TWO_PLACES: list[Case] = [
-    case(
-        "classes_counted_from_integers",
-        """
-        import torch
-        import torch.nn as nn
-        labels = torch.tensor([0, 2, 1])
-        smooth = nn.functional.one_hot(labels, num_classes=3)  # CULPRIT
-        logits = nn.Linear(4, 3)(torch.randn(3, 4))
-        loss = nn.CrossEntropyLoss()(logits, smooth)  # INSTEAD
-        """,
-        "dtype-mismatch",
-    ),
     case(
         "doubles_added_into_sums_of_floats",
         """
@@ -170,5 +154,21 @@ TWO_PLACES: list[Case] = [
         """,
         "dtype-mismatch",
         says=["`total` is float32", "float64"],
+    ),
+]
+
+# Each can be mended in a second line, too: the one marked ``# INSTEAD``.
+TWO_PLACES: list[Case] = [
+    case(
+        "classes_counted_from_integers",
+        """
+        import torch
+        import torch.nn as nn
+        labels = torch.tensor([0, 2, 1])
+        smooth = nn.functional.one_hot(labels, num_classes=3)  # CULPRIT
+        logits = nn.Linear(4, 3)(torch.randn(3, 4))
+        loss = nn.CrossEntropyLoss()(logits, smooth)  # INSTEAD
+        """,
+        "dtype-mismatch",
     ),
 ]

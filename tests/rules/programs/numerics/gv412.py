@@ -63,22 +63,6 @@ PROGRAMS: list[Case] = [
         """,
         "half-precision-underflow",
     ),
-]
-
-# Each can be mended in a second line, too: the one marked ``# INSTEAD``.
-TWO_PLACES: list[Case] = [
-    case(
-        "two_small_factors_in_half_precision",
-        """
-        import torch
-        weight = torch.ones(1, dtype=torch.float16, requires_grad=True)
-        small = weight * 1e-4  # CULPRIT
-        loss = (small * 1e-4).sum()  # INSTEAD
-        loss.backward()
-        """,
-        "half-precision-underflow",
-        says=["too small for float16"],
-    ),
     case(
         "small_gradients_beside_a_scaler_that_is_off",
         """
@@ -105,5 +89,21 @@ TWO_PLACES: list[Case] = [
         """,
         "half-precision-underflow",
         says=["leaves the scaler switched off"],
+    ),
+]
+
+# Each can be mended in a second line, too: the one marked ``# INSTEAD``.
+TWO_PLACES: list[Case] = [
+    case(
+        "two_small_factors_in_half_precision",
+        """
+        import torch
+        weight = torch.ones(1, dtype=torch.float16, requires_grad=True)
+        small = weight * 1e-4  # CULPRIT
+        loss = (small * 1e-4).sum()  # INSTEAD
+        loss.backward()
+        """,
+        "half-precision-underflow",
+        says=["too small for float16"],
     ),
 ]
