@@ -148,7 +148,7 @@ def copies(history: History) -> set[int]:
     """
     owners, behind = by_memory(history), shares(history)
     found: set[int] = set()
-    for call in (one for each in history.calls for one in one_by_one(each)):
+    for call in _single(history):
         for write in call.writes if call.op in _COPYING else ():
             if write.storage in owners and _of(call, behind) - {write.storage}:
                 found |= owners[write.storage]
@@ -169,12 +169,17 @@ def shares(history: History) -> dict[int, frozenset[int]]:
     A parameter is one of itself.
     """
     found = {storage: frozenset((storage,)) for storage in by_memory(history)}
-    for call in (one for each in history.calls for one in one_by_one(each)):
+    for call in _single(history):
         if plain(call.op) in _SHARING and not call.writes:
             for value in call.outputs:
                 if not value.requires_grad and (shared := _of(call, found)):
                     found.setdefault(value.storage, shared)
     return found
+
+
+def _single(history: History) -> Iterator[Call]:
+    """Yield the calls of a run, those over lists one by one."""
+    return (one for each in history.calls for one in one_by_one(each))
 
 
 def _of(call: Call, found: dict[int, frozenset[int]]) -> frozenset[int]:
@@ -262,13 +267,22 @@ def module_of(history: History, tensor: int) -> Module | None:
 
 def around(history: History, tensor: int) -> Iterator[Module]:
     """Yield the module that a parameter is registered in, and those that hold it."""
-    module, modules = module_of(history, tensor), history.program.modules.values()
+    module, held_by = module_of(history, tensor), _holders(history)
     met = set[int]()
     while module is not None and module.key not in met:  # one may hold its holder
         yield module
-        key = module.key
-        met.add(key)
-        module = next((e for e in modules if key in e.children.values()), None)
+        met.add(module.key)
+        module = held_by.get(module.key)
+
+
+@once
+def _holders(history: History) -> dict[int, Module]:
+    """Return, for modules, the first one that holds each."""
+    found: dict[int, Module] = {}
+    for module in history.program.modules.values():
+        for child in module.children.values():
+            found.setdefault(child, module)
+    return found
 
 
 def nearest(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
+from collections import defaultdict
+from types import CodeType
 from typing import Literal, TypeGuard
 
+from gradviz.dependence.learning import once
 from gradviz.program import Call, History, ModeSwitched, RawSite
 from gradviz.program.places import Places
 
@@ -16,22 +20,29 @@ _OPENERS = (*_SWITCHES, "__enter__", "enter_context")
 
 def switched_off(history: History, call: Call) -> ModeSwitched | None:
     """Return the switch that took gradients from a call: the outermost one in force."""
-    cause = None
+    rows = _in_force(history).get(call.thread, [])
+    place = bisect_right(rows, call.index, key=lambda row: row[0])
+    return rows[place - 1][1] if place else None
+
+
+@once
+def _in_force(history: History) -> dict[int, list[tuple[int, ModeSwitched | None]]]:
+    """Return the switches in force, each with the event since which, by thread."""
+    found: dict[int, list[tuple[int, ModeSwitched | None]]] = defaultdict(list)
     for event in history.of(ModeSwitched):
-        if event.index > call.index:
-            break
-        if event.thread != call.thread:
-            continue
+        rows = found[event.thread]
+        cause = rows[-1][1] if rows else None
         if event.enabled:
             cause = None
         elif cause is None and not event.leaving:
             cause = event
-    return cause
+        rows.append((event.index, cause))
+    return found
 
 
 def how(history: History, switch: ModeSwitched, call: Call) -> How:
     """Say how the mode came to be off where ``call`` ran."""
-    if switch.function is not None and decorator(history.places, switch) is not None:
+    if decorator(history, switch) is not None:
         return "decorator"
     if _inside(history.places, switch.site, call):
         return "block"
@@ -69,28 +80,42 @@ def checkpoint_around(history: History, call: Call) -> Call | None:
 
 def decorator_line(history: History, switch: ModeSwitched) -> int | None:
     """Return the line of the decorator that switched gradients off."""
-    found = decorator(history.places, switch)
+    found = decorator(history, switch)
     return None if found is None else found.lineno
 
 
-def decorator(places: Places, switch: ModeSwitched) -> ast.expr | None:
+def decorator(history: History, switch: ModeSwitched) -> ast.expr | None:
     """Return the decorator of a function that switched gradients off.
 
     Or the only ``torch.no_grad()(function)`` of its file, best of all one of its name.
     """
     if switch.function is None:
         return None
-    words = [switch.how] if switch.how in _SWITCHES else list(_SWITCHES)
-    definition = places.function(switch.function)
+    known, key = _decorators(history), (switch.function, switch.how)
+    if key not in known:
+        known[key] = _decorator(history.places, switch.function, switch.how)
+    return known[key]
+
+
+@once
+def _decorators(history: History) -> dict[object, ast.expr | None]:
+    """Return those that were found so far: a function may run in every step."""
+    del history
+    return {}
+
+
+def _decorator(places: Places, function: CodeType, how: str) -> ast.expr | None:
+    words = [how] if how in _SWITCHES else list(_SWITCHES)
+    definition = places.function(function)
     for each in getattr(definition, "decorator_list", ()):
         if any(word in ast.unparse(each) for word in words):
             return each
     wraps = [
         each
-        for each in places.in_file((switch.function, 0))
+        for each in places.in_file((function, 0))
         if wrapped(each) and any(word in ast.unparse(each.func) for word in words)
     ]
-    name = switch.function.co_name
+    name = function.co_name
     named = [each for each in wraps if ast.unparse(each.args[0]).endswith(name)]
     found = named or wraps
     return found[0] if len(found) == 1 else None

@@ -37,6 +37,22 @@ def calls_in(history: History, around: ModuleCall) -> Iterator[Call]:
             yield call
 
 
+def last_call_in(history: History, around: ModuleCall) -> Call | None:
+    """Return the last call that ran inside of a module's: mostly it made the result."""
+    inside = range((around.left or 0) - 1, around.index, -1)
+    calls = (history.call_at(index) for index in inside)
+    return next((each for each in calls if each is not None), None)
+
+
+@once
+def calls_of(history: History) -> dict[int | None, list[ModuleCall]]:
+    """Return the calls of each module, in order."""
+    found: dict[int | None, list[ModuleCall]] = defaultdict(list)
+    for call in history.of(ModuleCall):
+        found[call.module].append(call)
+    return found
+
+
 @once
 def within(history: History) -> dict[int, list[Call]]:
     """Return the calls by the event that they ran within, such as a Function's."""

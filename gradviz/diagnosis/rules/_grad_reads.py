@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradviz.dependence.learning import SWITCHES
-from gradviz.dependence.nesting import calls_in
+from gradviz.dependence.nesting import last_call_in, modules_around
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.rules._bindings import put_away_by
 from gradviz.diagnosis.rules._gradients import gradient_reads
@@ -23,7 +23,6 @@ from gradviz.program import (
     Call,
     History,
     HookRegistered,
-    ModuleCall,
     Node,
     RawSite,
     Value,
@@ -69,15 +68,15 @@ def _none_reads(history: History) -> Iterator[NoneRead]:
             why = _why(history, value, node, call)
             leaves = history.leaves_of(value)
             leaf = next(iter(leaves)) if len(leaves) == 1 else None
-            converted = why == "converted"  # then the conversion is the line to change
-            named = None if converted else _named_at(history, call, node)
-            hooked = None if converted or named else _hooked_at(history, node)
-            unsaid = not (converted or named or hooked)
-            line = _kept_at(history, call) if unsaid else None
+            named = hooked = line = None
+            if why != "converted":  # then the conversion is the line to change
+                named = _named_at(history, call, node)
+                hooked = None if named else _hooked_at(history, node)
+                line = None if named or hooked else _kept_at(history, call)
             made = named or node.site
-            asked = [each.site for each in _births(history, value)][-1:] or [None]
+            asked = [None, *(each.site for each in _births(history, value))][-1]
             yield NoneRead(
-                why, call, value, node, leaf, made, last, line, hooked, asked[0]
+                why, call, value, node, leaf, made, last, line, hooked, asked
             )
 
 
@@ -104,9 +103,8 @@ def _hooked_at(history: History, node: Node) -> RawSite | None:
         return None
     gave = {
         each.module
-        for each in history.of(ModuleCall)
-        if each.index < made.index < (each.left or 0)
-        and [*calls_in(history, each)][-1] is made
+        for each in modules_around(history, made.module)
+        if last_call_in(history, each) is made
     }
     for hook in history.of(HookRegistered):
         stored = put_away_by(history, hook) if hook.target in gave else None

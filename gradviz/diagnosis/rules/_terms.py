@@ -127,22 +127,23 @@ def _cut(
     flow, use = history.once(Flow), term.use or account.backward
     idle = not learners(history, account, term)
     stepped = bool(applied(history).get(account.backward.index))
+
+    def is_cut(crossing: Crossing, lost: set[int]) -> bool:
+        kind, _ = blamed(history, crossing)
+        if kind == "sample":
+            made = crossing.call.outputs
+            return crossing.fed and not any(scored(history, e, lost) for e in made)
+        # A weight that is written by `.data` was meant to be a constant.
+        meant = kind == "detach" and crossing.call.op == "data.get"
+        if not stepped or meant or kind not in _IN_PART:
+            return False
+        return idle or _is_judged(history, account, term, crossing, lost)
+
     met = account.leaves(term) | learning.copies(history) | learning.starved(history)
     known = (learning.wanted(history) or set[int]()) & learning.trained(history)
     for crossing in flow.crossings(term.value, use.index):
-        kind, _ = blamed(history, crossing)
-        # A weight that is written by `.data` was meant to be a constant.
-        meant = kind == "detach" and crossing.call.op == "data.get"
-        in_part = stepped and not meant and kind in _IN_PART
         lost = (flow.leaves(crossing.source, crossing.call.index) & known) - met
-        idly = in_part and (idle or _is_judged(history, account, term, crossing, lost))
-        if kind != "sample" and not idly:
-            continue
-        made = crossing.call.outputs
-        if kind == "sample" and lost:
-            is_scored = any(scored(history, each, lost) for each in made)
-            lost = set() if is_scored or not crossing.fed else lost
-        if lost:
+        if lost and is_cut(crossing, lost):
             yield crossing, lost
 
 

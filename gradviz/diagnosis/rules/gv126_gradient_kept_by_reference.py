@@ -2,8 +2,9 @@
 
 What it does
     Finds gradients that are added to themselves in place, and gradients of two passes
-    that are one tensor by the time a line reads them one after the other: what was kept
-    of an earlier pass lies in the same memory as what the next pass gave.
+    that are one tensor by the time a line reads them one after the other, or compares
+    them: what was kept of an earlier pass lies in the same memory as what the next pass
+    gave.
 
 Why is this bad
     ``backward()`` and ``zero_grad(set_to_none=False)`` write into ``.grad``. A momentum

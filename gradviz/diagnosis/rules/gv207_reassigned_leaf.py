@@ -40,7 +40,7 @@ from itertools import takewhile
 
 from gradviz.dependence import learning
 from gradviz.dependence.lineage import reached
-from gradviz.diagnosis.decisions.sites import same_line
+from gradviz.diagnosis.decisions.sites import line_of, same_line
 from gradviz.diagnosis.edits.writes import updated_in_place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._grad_reads import NoneRead, none_reads, subject_of
@@ -126,7 +126,7 @@ def _without_graph(history: History, backward: Backward) -> Iterator[Hit]:
             value.tensor in behind and not value.requires_grad for value in call.outputs
         )
         name = rebound(history, call.site) if mine else None
-        if name is None or not _read_its_gradient(history, call):
+        if name is None or not _is_update(history, call):
             continue
         yield Hit(
             f"`{name}` was bound to a new tensor in {history.line(call.site)}, "
@@ -142,45 +142,58 @@ def _without_graph(history: History, backward: Backward) -> Iterator[Hit]:
         )
 
 
-def _read_its_gradient(history: History, update: Call) -> bool:
-    """Tell whether the update's statement uses a leaf whose gradient was read."""
+def _is_update(history: History, call: Call) -> bool:
+    """Tell whether a line had used a leaf whose gradient is read by that call."""
+    line = None if call.site is None else (call.site[0], line_of(call.site))
+    return _updates(history).get(line, call.index + 1) <= call.index
+
+
+@learning.once
+def _updates(history: History) -> dict[object, int]:
+    """Return the lines that use leaves whose gradients are read, from which call on."""
+    read, found = read_gradients(history), dict[object, int]()
     for call in history.calls:
-        if call.index > update.index:
-            return False
-        if not same_line(call.site, update.site):
-            continue
         leaves = {v.tensor for v in call.inputs if v.is_leaf and v.requires_grad}
-        if leaves & read_gradients(history):
-            return True
-    return False
+        if call.site is not None and not read.isdisjoint(leaves):
+            line = call.site[0], line_of(call.site)
+            found.setdefault(line, call.index)
+    return found
 
 
 def _left_behind(history: History) -> Iterator[Hit]:
     """Yield a hit where each step binds a name anew, and steps a leaf that it left."""
     told, wanted = set[RawSite | None](), learning.wanted(history) or set[int]()
-    last = {leaf: each.index for each in history.backwards for leaf in each.leaves}
-    for leaf in sorted(wanted & last.keys()):
-        for use in history.uses(leaf, last[leaf]):
+    walked = {leaf: each.index for each in history.backwards for leaf in each.leaves}
+    steps = learning.steps(history)
+    stepped = {state.tensor: each.index for each in steps for state in each.states}
+    for leaf in sorted(wanted & walked.keys() & stepped.keys()):
+        for use in history.uses(leaf, walked[leaf]):
             made = None if use.site in told else _carried(history, leaf, use)
-            later = made and _computed_with(history, leaf, made, use.index)
-            if made is None or later is None:
+            if made is None:
                 continue
-            told.add(use.site)
-            old = history.name(leaf, "a leaf").strip("`")
-            name = rebound(history, use.site) or old
-            yield Hit(
-                f"{history.line(use.site).capitalize()} binds `{name}` to a new tensor "
-                f"without a graph in each step: after the first, the pass in "
-                f"{history.line(later.site)} does not reach the leaf that the "
-                "optimizer steps, and nothing is computed with that one any more.",
-                use.site,
-                f"Write into the leaf: `{name}.copy_(…)`, `{name}.clamp_(…)`, under "
-                "`torch.no_grad()`.",
-                symptom=later.site,
-                related=(Related("created here", learning.created_at(history, leaf)),),
-                tensors=(leaf, made.tensor),
-                certainty=0.9,
-            )
+            later = _computed_with(history, made, use.index, stepped[leaf])
+            if later is not None:
+                told.add(use.site)
+                yield _left_hit(history, leaf, use, made, later)
+
+
+def _left_hit(
+    history: History, leaf: int, use: Call, made: Value, later: Backward
+) -> Hit:
+    name = rebound(history, use.site) or history.name(leaf, "a leaf").strip("`")
+    return Hit(
+        f"{history.line(use.site).capitalize()} binds `{name}` to a new tensor "
+        f"without a graph in each step: after the first, the pass in "
+        f"{history.line(later.site)} does not reach the leaf that the "
+        "optimizer steps, and nothing is computed with that one any more.",
+        use.site,
+        f"Write into the leaf: `{name}.copy_(…)`, `{name}.clamp_(…)`, under "
+        "`torch.no_grad()`.",
+        symptom=later.site,
+        related=(Related("created here", learning.created_at(history, leaf)),),
+        tensors=(leaf, made.tensor),
+        certainty=0.9,
+    )
 
 
 def _carried(history: History, leaf: int, use: Call) -> Value | None:
@@ -203,15 +216,12 @@ def _carried(history: History, leaf: int, use: Call) -> Value | None:
 
 
 def _computed_with(
-    history: History, leaf: int, made: Value, since: int
+    history: History, made: Value, since: int, until: int
 ) -> Backward | None:
-    """Return a pass that a constant was used for, before a step of the leaf."""
-    steps = [
-        e for e in learning.steps(history) if any(s.tensor == leaf for s in e.states)
-    ]
-    last = steps[-1].index if steps else 0
+    """Return the first pass between two events that a constant was used for."""
     for backward in following(history.backwards, since):
-        behind = history.behind(backward.roots, backward.index)
-        if backward.index < last and made.tensor in behind:
+        if backward.index >= until:
+            break
+        if made.tensor in history.behind(backward.roots, backward.index):
             return backward
     return None

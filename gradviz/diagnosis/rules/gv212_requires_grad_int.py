@@ -61,33 +61,32 @@ def check(history: History) -> Iterator[Hit]:
     if maker is None or maker.op in _LITERAL:
         is_literal = literal_in(history, culprit)
         how, literal = "", " Its numbers are written without a point." * is_literal
-    chosen = None if maker is None else _setting(history, maker)
-    if chosen is not None:
+    chosen = Decision(culprit) if maker is None else _chosen(history, maker)
+    if chosen.is_elsewhere:
         literal = f" `{chosen.text}` in {history.line(chosen.site)} is a whole number."
     yield Hit(
         f"{name} holds {dtype} since {history.line(culprit)}{how}.{literal} Only "
         "floating point and complex tensors can require gradients.",
-        culprit if chosen is None else chosen.site,
+        chosen.site,
         "Write `1.0` for `1`, pass `dtype=torch.float32`, or convert with `.float()` "
         "before asking for gradients.",
         symptom=raised.site,
         related=(Related("asked to require grad", raised.site),),
-        line=None if chosen is None else chosen.line,
+        line=chosen.line,
         tensors=() if value is None else (value.tensor,),
         explains=True,
-        edit=in_floats(culprit)
-        if chosen is None
-        else in_floats(chosen.site, chosen.line),
+        edit=in_floats(chosen.site, chosen.line),
     )
 
 
-def _setting(history: History, maker: Call) -> Decision | None:
-    """Return the setting elsewhere that a tensor was filled with: a whole number."""
+def _chosen(history: History, maker: Call) -> Decision:
+    """Return the whole number elsewhere that a tensor was filled with, or its line."""
+    own = Decision(maker.site)
     if maker.op not in _FILLED or maker.keywords.get("dtype") is not None:
-        return None
+        return own
     place, name = _FILLED[maker.op]
     found = of_given(history, maker.site, maker.stack, place, (name,))
-    return found if found.is_elsewhere and found.text.isdecimal() else None
+    return found if found.is_elsewhere and found.text.isdecimal() else own
 
 
 def _whole(value: Value) -> bool:

@@ -37,10 +37,11 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator
 
+from gradviz.dependence.nesting import calls_in, calls_of
 from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import put_away_by
-from gradviz.program import History, HookRegistered, ModuleCall, Value
+from gradviz.program import History, HookRegistered, Value
 
 _LEAST = 3  # backward passes that outputs alive are from
 
@@ -59,23 +60,20 @@ def check(history: History) -> Iterator[Hit]:
         if statement is None or hook.code is None or not _grows(history, alive):
             continue
         told.add(hook.code)
+        site = history.places.at_line(hook.code, statement.lineno)
         made = history.producer(alive[-1])
         yield Hit(
             f"`{ast.unparse(statement)}` in a forward hook keeps {len(alive)} outputs "
             "with their graphs, one more with each forward pass: their memory is never "
             "given back.",
-            history.places.at_line(hook.code, statement.lineno),
+            site,
             "Keep `output.detach()`, or the number that is wanted, and clear the list "
             "where it has been read.",
             symptom=made and made.site,
             related=(Related("hook registered here", hook.site),),
             tensors=tuple(value.tensor for value in alive),
             line=statement.lineno,
-            edit=kept_without_graph(
-                history.places.at_line(hook.code, statement.lineno),
-                (),
-                statement.lineno,
-            ),
+            edit=kept_without_graph(site, (), statement.lineno),
             certainty=0.7,
         )
 
@@ -86,19 +84,15 @@ def _alive(history: History, hook: HookRegistered) -> list[Value]:
     Nothing where that is the smaller part: then older ones are let go.
     """
     made: list[list[Value]] = []
-    for call in history.of(ModuleCall):
-        if call.module != hook.target or call.left is None:
-            continue
-        inside = (history.call_at(index) for index in range(call.index, call.left))
-        calls = [each for each in inside if each is not None and each.outputs]
+    for around in calls_of(history).get(hook.target, ()):
+        calls = [each for each in calls_in(history, around) if each.outputs]
         own = [each for each in calls if each.site and each.site[0] is hook.code]
         given = [v for each in (*calls[-1:], *own) for v in each.outputs if v.node]
         made += [given] if given else []
-    kept = (
-        [v for given in made for v in [e for e in given if e.tensor in alive][-1:]]
-        for alive in history.program.together
-    )
-    most = max(kept, key=len, default=[])
+    most: list[Value] = []
+    for alive in history.program.together:
+        kept = ([each for each in given if each.tensor in alive] for given in made)
+        most = max(most, [each[-1] for each in kept if each], key=len)
     return most if 2 * len(most) >= len(made) else []
 
 

@@ -52,7 +52,7 @@ def words(history: History, cut: Cut) -> Words:
     assert switch is not None
     assert switch.function is not None
     name = switch.function.co_qualname
-    mark = decorator(history.places, switch)
+    mark = decorator(history, switch)
     assert mark is not None
     what, remove = f"The decorator of `{name}`", f"Remove the decorator from `{name}`"
     if wrapped(mark):

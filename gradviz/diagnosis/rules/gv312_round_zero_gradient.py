@@ -50,7 +50,7 @@ _FLAT = (*_STEPS, *_DRAWS)
 
 @rule("GV312", "round-zero-gradient", "warning")
 def check(history: History) -> Iterator[Hit]:
-    if not any(_flat(history, node) for node in history.program.nodes.values()):
+    if not _flat(history):
         return
     walks = [(each, *_walk(history, each)) for each in history.backwards if each.nodes]
     moved = {leaf for _, reached, _ in walks for leaf in reached}
@@ -75,7 +75,7 @@ def _of_terms(history: History, moved: set[int]) -> Iterator[Hit]:
     for account, term in in_all_passes(history, lambda *each: bool(lost(*each))):
         behind = lost(account, term)
         for node in account.nodes(term):
-            if not _flat(history, node):
+            if node.key not in _flat(history):
                 continue
             call = history.maker(node)
             mine = behind & history.leaves_behind([node.key])
@@ -86,18 +86,26 @@ def _of_terms(history: History, moved: set[int]) -> Iterator[Hit]:
 
 def _walk(history: History, backward: Backward) -> tuple[set[int], list[Node]]:
     """Return the leaves that a gradient reaches, and the flat nodes that stop it."""
+    stops = _flat(history)
 
     def below(node: Node) -> list[Node | None]:
-        edges = () if _flat(history, node) else node.next
+        edges = () if node.key in stops else node.next
         return [history.node(edge[0]) for edge in edges if edge is not None]
 
     walked = [*reached(map(history.node, backward.root_nodes), below)]
-    flat = [node for node in walked if _flat(history, node)]
-    passed = [node for node in walked if not _flat(history, node)]
-    return {node.leaf for node in passed if node.leaf is not None}, flat
+    flat = [node for node in walked if node.key in stops]
+    passed = (node.leaf for node in walked if node.key not in stops)
+    return {leaf for leaf in passed if leaf is not None}, flat
 
 
-def _flat(history: History, node: Node) -> str:
+@learning.once
+def _flat(history: History) -> dict[int, str]:
+    """Return the steps and draws of a run, whose derivative is 0, by their nodes."""
+    named = {key: _step(history, node) for key, node in history.program.nodes.items()}
+    return {key: name for key, name in named.items() if name}
+
+
+def _step(history: History, node: Node) -> str:
     """Return the step or draw that a node is, "" where its derivative may not be 0."""
     name = node.name.split("Backward")[0]
     if node.custom is not None:
@@ -164,7 +172,7 @@ def _fix(history: History, node: Node) -> str:
         of_what = ", of the `exact` quotient" if divided else ""
         return (
             f"Use a straight-through estimator{of_what}: "
-            f"`{x} + (torch.{_flat(history, node)}({x}) - {x}).detach()`."
+            f"`{x} + (torch.{_step(history, node)}({x}) - {x}).detach()`."
         )
     return (
         "Draw noise without parameters and scale it: mean + spread * noise, as "

@@ -79,20 +79,21 @@ def taken(history: History) -> list[Taken]:
     for backward in sampled(history) if entered else ():
         behind = history.behind(backward.roots, backward.index)
         for export, entry in entered:
+            made = {each.tensor for each in entry.outputs}
+            if export.site in told or made.isdisjoint(behind):
+                continue
             value, lost = export.inputs[0], _is_lost(history, export, entry)
             # Of what was detached a constant is meant, but for a term that is lost.
             if not value.requires_grad and not lost:
                 continue
-            made = {each.tensor for each in entry.outputs}
-            if made & behind and export.site not in told:
-                asked = _is_asked(history, export) and not lost
-                told[export.site] = Taken(
-                    export,
-                    entry,
-                    backward,
-                    frozenset(history.once(Flow).leaves(value, export.index)),
-                    asked or _is_weight(history, export, entry),
-                )
+            asked = _is_asked(history, export) and not lost
+            told[export.site] = Taken(
+                export,
+                entry,
+                backward,
+                frozenset(history.once(Flow).leaves(value, export.index)),
+                asked or _is_weight(history, export, entry),
+            )
     return list(told.values())
 
 
@@ -168,19 +169,24 @@ def _is_asked(history: History, export: Call) -> bool:
 def _is_lost(history: History, export: Call, entry: Call) -> bool:
     """Return whether the number is a term of a loss, and no pass walks its graph."""
     source = _source(history, export)
-    used = {
-        term.use.index
-        for account in accounts(history)
-        for term in account.terms
-        if term.use is not None and term.number is not None
-    }
     return (
-        entry.index in used
+        entry.index in _number_terms(history)
         and source is not None
         and not source.shape
         and source.node is not None
         and source.node not in walked(history)
     )
+
+
+@once
+def _number_terms(history: History) -> set[int]:
+    """Return the calls that take a number into a loss, as a term of it."""
+    return {
+        term.use.index
+        for account in accounts(history)
+        for term in account.terms
+        if term.use is not None and term.number is not None
+    }
 
 
 def _is_weight(history: History, export: Call, entry: Call) -> bool:

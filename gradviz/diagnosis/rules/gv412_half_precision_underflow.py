@@ -23,7 +23,7 @@ import ast
 from collections.abc import Iterator
 from itertools import takewhile
 
-from gradviz.dependence.op_families import function_of
+from gradviz.dependence.op_families import function_of, words
 from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.decisions.choice import path
@@ -35,7 +35,7 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, Node, NodeRun, ScalerCall, Summary
 
 _HALVES = ("float16", "bfloat16")
-_SCALING = (
+_SCALING = words(
     "mul div mm bmm addmm linear mean sum to_copy pow matmul mv dot convolution "
     "native_layer_norm sigmoid tanh exp sqrt mse_loss baddbmm"
 )
@@ -61,10 +61,10 @@ def check(history: History) -> Iterator[Hit]:
 
 def _underflows(node: Node, call: Call, run: NodeRun) -> bool:
     values = [*call.inputs, *call.outputs]
-    function = function_of(node.name)
-    if function not in _SCALING.split():
-        return False
     if not any(value.dtype in _HALVES for value in values):
+        return False
+    function = function_of(node.name)
+    if function not in _SCALING:
         return False
     incoming = [each for each in run.incoming if each is not None]
     if not incoming or any(each.bad for each in incoming):
@@ -118,22 +118,24 @@ def _hit(
     dtypes = [value.dtype for value in [*call.inputs, *call.outputs]]
     dtype = next(each for each in dtypes if each in _HALVES)
     zeros = [each for each in run.outgoing if each is not None and _mostly_zero(each)]
-    off = _switched_off(history, backward) if dtype == "float16" else None
-    by = "" if off is None else f" `{off.text}` in {history.line(off.site)} leaves the "
-    by += "scaler switched off." if by else ""
+    off, by = _switched_off(history, backward) if dtype == "float16" else None, ""
+    fix = "Scale the loss up before backward() and the gradients down before the step "
+    fix += "(`torch.amp.GradScaler`), or compute this in float32 or bfloat16."
+    if off is not None:
+        by = (
+            f" `{off.text}` in {history.line(off.site)} leaves the scaler switched off."
+        )
+        fix = "Let the scaler be enabled wherever float16 is used, on this device, too."
     return Hit(
         f"{node.name} of {history.quoted(node.site)} got a gradient of norm {size:.2g} "
         f"and returned exact zeros for {zeros[0].zeros} of {zeros[0].count} elements: "
         f"the result is too small for {dtype}.{by}",
         culprit=node.site if off is None else off.site,
         line=None if off is None else off.line,
-        fix="Let the scaler be enabled wherever float16 is used, on this device, too."
-        if off is not None
-        else "Scale the loss up before backward() and the gradients down before the "
-        "step (`torch.amp.GradScaler`), or compute this in float32 or bfloat16.",
+        fix=fix,
         symptom=backward.site,
         related=(
-            *([] if off is None else [Related("too small here", node.site)]),
+            Related("too small here", None if off is None else node.site),
             *_made_small(history, backward, run),
             Related("pass begun here", backward.site),
         ),

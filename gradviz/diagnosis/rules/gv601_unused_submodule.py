@@ -45,6 +45,7 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import cuts, ends_graph
 from gradviz.dependence.lineage import ahead
+from gradviz.dependence.nesting import calls_of
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import Decision, decided, picking
 from gradviz.diagnosis.decisions.frames import last_name, spot
@@ -84,10 +85,8 @@ def _idle(history: History) -> set[int]:
     """Return the trainable parameters that no pass reaches and no cut explains."""
     wanted = learning.wanted(history)
     last = learning.last_seen(history)
-    cut_off = {leaf for cut in cuts(history) for leaf in cut.lost}
-    cut_off |= {leaf for each in rewraps(history) for leaf in each.lost}
-    cut_off |= {leaf for each in unseen_inputs(history) for leaf in each.lost}
-    cut_off |= {leaf for each in rebindings(history) for leaf in each.lost}
+    told = (cuts, rewraps, unseen_inputs, rebindings)
+    cut_off = {leaf for rule in told for each in rule(history) for leaf in each.lost}
     cut_off |= {
         leaf for each in taken(history) if not each.is_meant for leaf in each.leaves
     }
@@ -143,11 +142,11 @@ def _order(history: History, listed: list[Module]) -> list[ModuleCall]:
 
     Where inputs pick some, as of experts, that is chance.
     """
-    keys = {each.key for each in listed}
+    called = calls_of(history)
+    runs = [call for key in {e.key for e in listed} for call in called.get(key, ())]
     turns = defaultdict[int | None, list[ModuleCall]](list)
-    for call in history.of(ModuleCall):
-        if call.module in keys:
-            turns[call.parent].append(call)
+    for call in sorted(runs, key=lambda each: each.index):
+        turns[call.parent].append(call)
     orders = {tuple(each.module for each in calls) for calls in turns.values()}
     same = len(turns) >= _LEAST and len(orders) == 1
     return next(iter(turns.values())) if same else []
@@ -231,7 +230,7 @@ def _left_out(
 
 
 def _hit(history: History, module: Module, tensors: set[int], optional: bool) -> Hit:
-    called = [each for each in history.of(ModuleCall) if each.module == module.key]
+    called = calls_of(history).get(module.key, [])
     name = f"`{module.name}`" if module.name else f"a {module.kind}"
     fix = "Use it in `forward`, or remove it."
     if called:

@@ -3,7 +3,7 @@
 What it does
     Finds ``cross_entropy`` and ``log_softmax`` of the result of ``softmax``, and
     ``binary_cross_entropy_with_logits`` of the result of ``sigmoid``, along the same
-    dimension, with only views in between.
+    dimension, with only views in between; and of an average of what ``softmax`` gave.
 
 Why is this bad
     Probabilities lie between 0 and 1, so the second softmax is nearly flat: the loss
@@ -51,6 +51,7 @@ _SECOND = {
 _LINEAR = words("mean sum stack cat add radd div mul rmul")
 _FAR = 6  # calls between a softmax and an average of several
 _VIEWS = MOVES | {"getitem"}
+_THROUGH = _LINEAR | _VIEWS
 _LAYERS = words("Softmax Softmax2d Sigmoid")
 _FIRST = ("softmax", "sigmoid", *_LAYERS)
 
@@ -76,7 +77,7 @@ def _averaged(history: History, call: Call, most: int = _FAR) -> Call | None:
     """Return the first of the softmaxes that a result is an average of, and no more."""
     if name_of(call) == "softmax":
         return call
-    if most == 0 or name_of(call) not in _LINEAR | _VIEWS:
+    if most == 0 or name_of(call) not in _THROUGH:
         return None
     makers = [history.producer(each, call.index) for each in call.inputs]
     found = [made and _averaged(history, made, most - 1) for made in makers]

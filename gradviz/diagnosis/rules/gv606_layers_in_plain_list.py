@@ -46,6 +46,8 @@ _INSTEAD = {
 }
 
 
+_SINGLE = ("Tensor", "Parameter")
+_FOR_TENSORS = {"dict": "nn.ParameterDict", **dict.fromkeys(_SINGLE, "nn.Parameter")}
 _OF = " of "  # a list of objects
 
 
@@ -66,16 +68,14 @@ def _hit(
     made = made_at(history, min(lost))
     line = _assigned(history, made or module.site, attribute)
     count = len(lost)
-    kind = "tensor" if container in ("Tensor", "Parameter") else f"plain {container}"
+    kind = "tensor" if container in _SINGLE else f"plain {container}"
+    outer, _, classes = container.partition(_OF)
     layers = any(learning.parameters(history).get(each) for each in lost)
     instead = (
-        _INSTEAD.get(container.partition(_OF)[0], "nn.ModuleList")
+        _INSTEAD.get(outer, "nn.ModuleList")
         if layers
-        else "nn.Parameter"
+        else _FOR_TENSORS.get(outer, "nn.ParameterList")
     )
-    if not layers and kind != "tensor":
-        instead = "nn.ParameterDict" if container == "dict" else "nn.ParameterList"
-    outer, _, classes = container.partition(_OF)
     fix = f"Use `{instead}`, which registers what it holds."
     if classes:
         fix = f"Make `{classes}` an `nn.Module`"

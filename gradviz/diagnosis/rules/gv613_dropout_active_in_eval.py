@@ -170,54 +170,64 @@ def _checkpointed(history: History) -> set[int | None]:
 
 def _functions(history: History) -> Iterator[Hit]:
     for call in history.calls:
+        if not _drops(call):
+            continue
         around = history.at(call.module)
-        attends = name_of(call) == _ATTENTION
-        if (
-            not (attends or name_of(call) in _FUNCTIONS)
-            or not isinstance(around, ModuleCall)
-            or around.training
-            or not (_share(call) if attends else _drops(call))
-        ):
+        if not isinstance(around, ModuleCall) or around.training:
             continue
         outer = outermost(history, around.index) or around
-        where = spot(history, call.site, call.stack)
-        mode = None if where is None else given(where, 2, _SWITCHES)
-        fix, switch = "Pass `training=self.training`.", ("training", "self.training", 2)
-        share = given(where, 4, ("dropout_p",)) if where and attends else None
-        if attends and share is None:
-            continue  # a layer of the library calls it
-        if share is not None:
-            mode, text = None, f"{ast.unparse(share.node)} if self.training else 0.0"
-            fix, switch = f"Pass `dropout_p={text}`.", ("dropout_p", text, 4)
-        if mode is None and "True" not in history.text(call.site):
-            why = "the function does not know the mode of the module."
-        elif mode and _is_true(mode) and outer.index in _scored_alone(history):
-            why = (
-                f"`True` is fixed. {history.line(outer.site)} gives one random answer, "
-                "which is scored as it is: two evaluations give two scores, both worse "
-                "than the model is."
-            )
-        else:
+        argument, why = _argument(history, call), _why(history, call, outer)
+        if argument is None or why is None:
             continue
+        keyword, text, number = argument
         module = history.program.modules.get(around.module)
         name = f"`{module.kind}`" if module is not None else "its module"
         yield Hit(
             f"`{history.text(call.site)}` drops elements although {name} is in "
             f"evaluation mode: {why}",
             call.site,
-            fix,
+            f"Pass `{keyword}={text}`.",
             symptom=outer.site,
-            edit=with_keyword(call.site, *switch[:2], number=switch[2]),
+            edit=with_keyword(call.site, keyword, text, number=number),
         )
 
 
-def _share(call: Call) -> object:
-    """Return the share of its weights that attention was told to drop."""
-    return call.keywords.get("dropout_p", [*call.arguments[4:5], 0.0][0])
+def _argument(history: History, call: Call) -> tuple[str, str, int] | None:
+    """Return the argument that lets a call know the mode: its name, text and place.
+
+    None of attention that a layer of the library calls.
+    """
+    if name_of(call) != _ATTENTION:
+        return "training", "self.training", 2
+    where = spot(history, call.site, call.stack)
+    share = None if where is None else given(where, 4, ("dropout_p",))
+    if share is None:
+        return None
+    return "dropout_p", f"{ast.unparse(share.node)} if self.training else 0.0", 4
+
+
+def _why(history: History, call: Call, outer: ModuleCall) -> str | None:
+    """Return why a call drops elements in evaluation; None where it may be meant."""
+    where = spot(history, call.site, call.stack)
+    told = where is not None and name_of(call) != _ATTENTION
+    mode = given(where, 2, _SWITCHES) if where and told else None
+    if mode is None and "True" not in history.text(call.site):
+        return "the function does not know the mode of the module."
+    if mode and _is_true(mode) and outer.index in _scored_alone(history):
+        return (
+            f"`True` is fixed. {history.line(outer.site)} gives one random answer, "
+            "which is scored as it is: two evaluations give two scores, both worse "
+            "than the model is."
+        )
+    return None
 
 
 def _drops(call: Call) -> bool:
-    """Tell whether a call was told, or left, to drop elements."""
+    """Tell whether a call was told, or left, to drop elements, or attention weights."""
+    if name_of(call) == _ATTENTION:
+        return bool(call.keywords.get("dropout_p", [*call.arguments[4:5], 0.0][0]))
+    if name_of(call) not in _FUNCTIONS:
+        return False
     named = [call.keywords[name] for name in _SWITCHES if name in call.keywords]
     mode = [*call.arguments[2:3], *named]
     return not mode or mode[0] is True

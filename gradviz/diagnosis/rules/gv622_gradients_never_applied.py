@@ -36,12 +36,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gradviz.diagnosis.decisions.bindings import own_nodes, returned
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.conditions import asked_around
 from gradviz.diagnosis.decisions.decision import Decision, decided
 from gradviz.diagnosis.decisions.frames import Spot, last_name, levels, spot
+from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.edits.training import beside_pass
@@ -53,7 +55,9 @@ from gradviz.diagnosis.rules._loop_helpers import (
     read_gradients,
     wasted_passes,
 )
-from gradviz.program import Backward, History, Optimizer, ScheduleCall
+from gradviz.program import Backward, History, Optimizer, RawSite, ScheduleCall
+
+_CLOSURES = ("LBFGS",)  # optimizers whose step needs one
 
 
 @rule("GV622", "gradients-never-applied", "warning")
@@ -72,56 +76,71 @@ def check(history: History) -> Iterator[Hit]:
             yield _hit(history, optimizer, passes[0])
 
 
-def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
-    name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """Why no step comes: the line to change, what to say of it, and what to do."""
+
+    site: RawSite | None
+    said: str
+    fix: str
+    line: int | None = None
+    edit: Remedy | None = None
+
+
+def _cause(history: History, optimizer: Optimizer, made: Backward) -> _Cause:
     step = f"{optimizer.name or 'optimizer'}.step()"
-    scheduled = [
-        each
-        for each in history.of(ScheduleCall)
-        if each.what == "step" and each.optimizer == optimizer.key
-    ]
-    culprit = scheduled[0].site if scheduled else made.site
-    only = (
-        f" Only its scheduler steps (`{history.text(culprit)}`), which changes the "
-        "learning rate and nothing else."
-        if scheduled
-        else ""
-    )
-    culprit, line, slip = or_uncalled(history, culprit, "step")
-    needed = optimizer.kind in _TAKING_CLOSURES and not scheduled and not slip
-    closure = _closure(history, made) if needed else None
-    fix = f"Call `{step}` after `backward()`, with its parentheses."
-    if closure is not None:
-        culprit = made.stack[0]
-        only = f" `{closure}` only computes them: it is for a step to call."
-        fix = f"Hand it to the optimizer: `{step[:-1]}{closure})`."
+    scheduled = _scheduled(history, optimizer)
+    first = made.site if scheduled is None else scheduled.site
+    site, line, said = or_uncalled(history, first, "step")
     edit = beside_pass(made.site, optimizer.name, "step", after=True)
     if line is not None:
-        edit = called_at(culprit, line)
-    decided_by = None
-    if not (scheduled or slip or closure):
-        decided_by = _waits_for(history, optimizer, made)
-    if decided_by is not None:
-        asked, decision = decided_by
-        culprit, line, edit = decision.site, decision.line, None
-        only = f" Its step waits for `{asked}`, which did not hold once."
-        if decision.text != asked:
-            only += f" `{decision.text}` in {history.line(culprit)} decided that."
-        fix = "Let the condition hold before the gradients are cleared, or clear them "
-        fix += "only behind a step."
+        edit = called_at(site, line)
+    if scheduled is not None:
+        only = f" Only its scheduler steps (`{history.text(first)}`), which changes "
+        said = f"{only}the learning rate and nothing else.{said}"
+    elif line is None:
+        closure = _closure(history, made) if optimizer.kind in _CLOSURES else None
+        if closure is not None:
+            said = f" `{closure}` only computes them: it is for a step to call."
+            fix = f"Hand it to the optimizer: `{step[:-1]}{closure})`."
+            return _Cause(made.stack[0], said, fix)
+        waits = _waits_for(history, optimizer, made)
+        if waits is not None:
+            return _of_condition(history, *waits)
+    fix = f"Call `{step}` after `backward()`, with its parentheses."
+    return _Cause(site, said, fix, line, edit)
+
+
+def _scheduled(history: History, optimizer: Optimizer) -> ScheduleCall | None:
+    """Return the first step of an optimizer's scheduler."""
+    steps = (each for each in history.of(ScheduleCall) if each.what == "step")
+    return next((each for each in steps if each.optimizer == optimizer.key), None)
+
+
+def _of_condition(history: History, asked: str, by: Decision) -> _Cause:
+    said = f" Its step waits for `{asked}`, which did not hold once."
+    if by.text != asked:
+        said += f" `{by.text}` in {history.line(by.site)} decided that."
+    fix = "Let the condition hold before the gradients are cleared, or clear them "
+    return _Cause(by.site, said, f"{fix}only behind a step.", by.line)
+
+
+def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
+    name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"
+    cause = _cause(history, optimizer, made)
     return Hit(
         f"The gradients that {history.line(made.site)} computes are thrown away "
-        f"unused, time after time: {name} never steps, and nothing is trained.{only}"
-        f"{slip}",
-        culprit,
-        fix,
+        f"unused, time after time: {name} never steps, and nothing is trained."
+        f"{cause.said}",
+        cause.site,
+        cause.fix,
         symptom=made.site,
         related=(
             Related("optimizer made here", optimizer.site),
             Related("gradients computed here", made.site),
         ),
-        line=line,
-        edit=None if closure else edit,
+        line=cause.line,
+        edit=cause.edit,
     )
 
 
@@ -162,9 +181,6 @@ def _steps(history: History, where: Spot, optimizer: Optimizer) -> bool:
             return same or path(where.at(owner))[-1].line == made
         case _:
             return False
-
-
-_TAKING_CLOSURES = ("LBFGS",)  # optimizers whose step needs one
 
 
 def _closure(history: History, made: Backward) -> str | None:

@@ -53,9 +53,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per pair of lines."""
     taken: dict[Hashable, Backward] = {}
     found: dict[_Pair, list[Backward]] = {}
-    for each in history.backwards:
-        if each.api != "grad" or not each.create_graph:
-            continue
+    for each in _derivatives(history):
         pair = _lines(history, taken.setdefault(_asked(each), each), each)
         if pair is not None:
             found.setdefault(pair, []).append(each)
@@ -65,12 +63,18 @@ def check(history: History) -> Iterator[Hit]:
     yield from _in_turns(history)
 
 
+def _derivatives(history: History) -> Iterator[Backward]:
+    """Yield the passes that take a derivative with its graph."""
+    asked = (each for each in history.backwards if each.api == "grad")
+    return (each for each in asked if each.create_graph)
+
+
 def _in_turns(history: History) -> Iterator[Hit]:
     """Yield one hit per loop that adds up one derivative in two of its turns."""
     last: dict[Hashable, Backward] = {}
     found: dict[RawSite, list[Backward]] = {}
-    for each in history.backwards:
-        if each.api != "grad" or not each.create_graph or len(each.roots) != 1:
+    for each in _derivatives(history):
+        if len(each.roots) != 1:
             continue
         key = each.frames, _asked(each)[1:]
         before, last[key] = last.get(key), each
@@ -80,18 +84,7 @@ def _in_turns(history: History) -> Iterator[Hit]:
             found.setdefault(site, []).append(each)
     for site, passes in found.items():
         if len(passes) >= _LEAST:
-            of = history.text(passes[0].site)
-            yield Hit(
-                f"The loop of {history.line(site)} adds up one derivative twice: "
-                f"`{of}` takes it of the same values with respect to the same tensor "
-                "in two of its turns, and the same part of it is taken.",
-                site,
-                "Let each turn take a derivative of its own: by the loop's variable.",
-                symptom=passes[0].site,
-                related=(Related("taken here", passes[0].site),),
-                tensors=tuple(value.tensor for value in passes[0].inputs),
-                certainty=0.85,
-            )
+            yield _added_hit(history, site, passes[0])
 
 
 def _is_added_twice(history: History, one: Backward, other: Backward) -> bool:
@@ -166,6 +159,20 @@ def _lines(history: History, first: Backward, second: Backward) -> _Pair | None:
             is_apart = one[0] is other[0] and history.line(one) != history.line(other)
             return (one, other) if is_apart else None
     return None
+
+
+def _added_hit(history: History, loop: RawSite, passed: Backward) -> Hit:
+    return Hit(
+        f"The loop of {history.line(loop)} adds up one derivative twice: "
+        f"`{history.text(passed.site)}` takes it of the same values with respect to "
+        "the same tensor in two of its turns, and the same part of it is taken.",
+        loop,
+        "Let each turn take a derivative of its own: by the loop's variable.",
+        symptom=passed.site,
+        related=(Related("taken here", passed.site),),
+        tensors=tuple(value.tensor for value in passed.inputs),
+        certainty=0.85,
+    )
 
 
 def _hit(history: History, first: RawSite, second: RawSite, passed: Backward) -> Hit:

@@ -40,6 +40,7 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import sampled
+from gradviz.dependence.nesting import calls_of
 from gradviz.diagnosis.decisions.optimizers import of_parameters
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -157,7 +158,7 @@ def _signs(
     """
     found: dict[int, set[int]] = {key: set() for key in keys}
     applied = applied_by(history)
-    calls = [each for each in history.of(ModuleCall) if each.module == module]
+    calls = calls_of(history).get(module, [])
     for backward in sampled(history):
         incoming = {run.node: run.incoming for run in backward.runs}
         for call in calls:

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import permutations
 
 from gradviz.diagnosis.decisions.choice import entry
 from gradviz.diagnosis.edits.syntax import names_in
@@ -49,13 +50,12 @@ def check(history: History) -> Iterator[Hit]:
     if raised is None or "more than one parameter group" not in raised.text:
         return
     groups = _groups(history, raised.site)
-    for number, group in enumerate(groups):
-        for other in groups[:number] + groups[number + 1 :]:
-            wide, narrow = _of(group), _of(other)
-            again = wide == narrow and number > groups.index(other)
-            if again or narrow.startswith(f"{wide}."):
-                yield _hit(history, raised.site, group, other)
-                return
+    for (place, group), (there, other) in permutations(enumerate(groups), 2):
+        wide, narrow = _of(group), _of(other)
+        again = wide == narrow and place > there
+        if again or narrow.startswith(f"{wide}."):
+            yield _hit(history, raised.site, group, other)
+            return
 
 
 def _groups(history: History, site: RawSite | None) -> list[ast.Dict]:

@@ -5,6 +5,8 @@ What it does
     first dimension holds those samples, where the last one is as long. That the values
     are those of samples is known where they were looked up with a batch of indices, or
     where they came with the same samples; the columns are those of a layer's results.
+    Where a reduction made them of these very samples, it is that which lacks
+    ``keepdim=True``.
 
 Why is this bad
     Broadcasting lines shapes up from the right: the values of the samples scale the

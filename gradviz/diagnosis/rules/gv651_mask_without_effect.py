@@ -55,7 +55,7 @@ from gradviz.diagnosis.rules._origins import origin_call
 from gradviz.program import Call, History, RawSite, Value
 
 _ATTENTIONS = words("scaled_dot_product_attention multi_head_attention_forward")
-_SPREAD = words("getitem expand")
+_SPREADING = MOVES | words("getitem expand")
 _TWO = 2  # the scores and the mask
 _LARGE = -1e3
 _SMALL = 1e-2  # nearer to 0 than scores that mean something
@@ -91,21 +91,11 @@ def _added(history: History) -> Iterator[Hit]:
     for call in history.calls:
         for mask in call.inputs[3:] if name_of(call) in _ATTENTIONS else ():
             way = behind(history, mask, call.index) if "float" in mask.dtype else ()
-            moved = takewhile(lambda each: plain(each.op) in MOVES | _SPREAD, way)
+            moved = takewhile(lambda each: plain(each.op) in _SPREADING, way)
             made = next((e for e in moved if e.inputs[0].dtype == "bool"), None)
             if made is not None and made.site not in told:
                 told.add(made.site)
-                yield Hit(
-                    f"{history.quoted(made.site)} makes numbers of a mask, and "
-                    f"attention adds them to the scores ({history.line(call.site)}): 0 "
-                    "and 1 leave nothing out. Of a mask of booleans it takes the True "
-                    "ones alone.",
-                    made.site,
-                    "Hand the mask over as it is, of dtype bool.",
-                    symptom=call.site,
-                    related=(Related("added to the scores here", call.site),),
-                    certainty=0.9,
-                )
+                yield _of_numbers(history, made, call)
 
 
 def _filled(call: Call) -> float | None:
@@ -158,6 +148,19 @@ def _turns_round(call: Call) -> bool:
         and scan.minimum <= _LARGE
         and 0 <= scan.maximum <= 1
         for scan in scans
+    )
+
+
+def _of_numbers(history: History, made: Call, attention: Call) -> Hit:
+    return Hit(
+        f"{history.quoted(made.site)} makes numbers of a mask, and attention adds them "
+        f"to the scores ({history.line(attention.site)}): 0 and 1 leave nothing out. "
+        "Of a mask of booleans it takes the True ones alone.",
+        made.site,
+        "Hand the mask over as it is, of dtype bool.",
+        symptom=attention.site,
+        related=(Related("added to the scores here", attention.site),),
+        certainty=0.9,
     )
 
 

@@ -83,25 +83,29 @@ def check(history: History) -> Iterator[Hit]:
         if taken.site in told or all(w.value.tensor in others for _, w in changed):
             continue
         told.add(taken.site)
-        targets = history.places.targets(taken.site)
-        name = f"`{targets[0]}`" if targets else "What is restored"
-        model, asks, _ = history.text(taken.site).partition(".state_dict(")
-        model = model if asks else "model"
-        weight = history.name(_weights(history)[call.inputs[0].storage])
-        yield Hit(
-            f"{name} holds the weights themselves, not copies: what changed {weight} "
-            f"after {history.line(taken.site)} changed it there, too. "
-            + _effect(history, call),
-            taken.site,
-            "Keep copies: `.detach().clone()`."
-            if not asks and taken.op == "detach"
-            else f"Keep copies of the tensors, not of the dictionary alone: "
-            f"`copy.deepcopy({model}.state_dict())`.",
-            symptom=call.site,
-            related=(Related(_ROLES.get(plain(call.op), _MIXED), call.site),),
-            edit=copied_model(taken.site),
-            tensors=(call.inputs[0].tensor,),
-        )
+        yield _taken_hit(history, taken, call)
+
+
+def _taken_hit(history: History, taken: Call, used: Call) -> Hit:
+    targets = history.places.targets(taken.site)
+    name = f"`{targets[0]}`" if targets else "What is restored"
+    model, asks, _ = history.text(taken.site).partition(".state_dict(")
+    fix = "Keep copies of the tensors, not of the dictionary alone: "
+    fix += f"`copy.deepcopy({model if asks else 'model'}.state_dict())`."
+    if not asks and taken.op == "detach":
+        fix = "Keep copies: `.detach().clone()`."
+    weight = history.name(_weights(history)[used.inputs[0].storage])
+    return Hit(
+        f"{name} holds the weights themselves, not copies: what changed {weight} "
+        f"after {history.line(taken.site)} changed it there, too. "
+        + _effect(history, used),
+        taken.site,
+        fix,
+        symptom=used.site,
+        related=(Related(_ROLES.get(plain(used.op), _MIXED), used.site),),
+        edit=copied_model(taken.site),
+        tensors=(used.inputs[0].tensor,),
+    )
 
 
 _ROLES = {"copy": "restored here", **dict.fromkeys(DIFFERENCES, "compared here")}

@@ -56,6 +56,7 @@ _ACTIVATIONS = ACTIVATIONS | words(
     "clip exp sqrt square abs"
 )
 _ARITHMETIC = words("add sub mul div pow")
+_WRITING = _ACTIVATIONS | _ARITHMETIC
 _TURNS = 3  # of one line that are looked at
 
 
@@ -66,7 +67,7 @@ def check(history: History) -> Iterator[Hit]:
     told = set[RawSite | None]()
     for call in history.calls:
         op = plain(call.op)
-        if not call.writes or op not in _ACTIVATIONS | _ARITHMETIC or not call.inputs:
+        if not call.writes or op not in _WRITING or not call.inputs:
             continue
         if not call.inputs[0].requires_grad or turns[call.site] >= _TURNS:
             continue

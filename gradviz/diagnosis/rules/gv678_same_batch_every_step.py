@@ -35,7 +35,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
-from itertools import islice
+from functools import cache
 
 from gradviz.dependence.flow import words
 from gradviz.dependence.lineage import ahead, is_kept
@@ -53,11 +53,12 @@ _PICKS = words("getitem select index_select")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that draws them."""
     drawn = defaultdict[RawSite, list[tuple[Call, int]]](list)
+    asks = cache(lambda site: _asks_for_next(history, site))
     for call in history.calls if len(history.backwards) >= _LEAST else ():
         rows = _rows_behind(history, call)
         if rows and call.outputs[0].summary is not None:
-            asked = (each for each in call.frames if _asks_for_next(history, each))
-            for site in islice(asked, 1):  # a generator of one's own picks elsewhere
+            site = next(filter(asks, call.frames), None)
+            if site is not None:  # a generator of one's own picks elsewhere
                 drawn[site].append((call, rows))
     for site, made in drawn.items():
         first, rows = made[0]
@@ -87,6 +88,7 @@ def _rows_behind(history: History, call: Call) -> int | None:
 
 
 def _asks_for_next(history: History, site: RawSite) -> bool:
+    """Tell whether a statement calls ``next``, and is none that holds others."""
     statement = history.places.statement(site)
     if statement is None or isinstance(statement, ast.For | ast.While | ast.With):
         return False

@@ -119,7 +119,7 @@ def _hit(history: History, account: Account, term: Term, made: Call) -> Hit:
         symptom=account.backward.site,
         related=(
             Related("compared here", made.site if site != made.site else None),
-            Related("added to the loss", None if term.use is None else term.use.site),
+            Related("added to the loss", added),
         ),
         tensors=(given.tensor,),
         certainty=0.4,  # what cut a value off tells more

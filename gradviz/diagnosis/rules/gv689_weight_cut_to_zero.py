@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import get_close_matches
 
 from gradviz.dependence.op_families import numbers_in, plain
@@ -60,11 +61,11 @@ def check(history: History) -> Iterator[Hit]:
         if product is None or product.site in told:
             continue
         told.add(product.site)
-        found, missed = _cut(history, product), _missed(history, product)
+        found = _cut(history, product)
         if found is not None:
-            yield _hit(history, product, found)
-        elif missed is not None:
-            yield _hit(history, product, missed[1], missed[0])
+            yield _of_cut(history, product, found)
+        elif (missed := _missed(history, product)) is not None:
+            yield _of_missed(history, product, *missed)
 
 
 def _is_off(account: Account, term: Term) -> bool:
@@ -89,14 +90,18 @@ def _product(history: History, term: Term) -> Call | None:
     return None
 
 
-def _cut(history: History, product: Call) -> Spot | None:
-    """Return the expression that cut the number which a call multiplied with."""
+def _sides(history: History, product: Call) -> list[Spot]:
+    """Return the two expressions that a product is spelt with."""
     where = spot(history, product.site, product.stack)
     node = None if where is None else where.node
     if where is None or not isinstance(node, ast.BinOp):
-        return None
-    for each in (node.left, node.right):
-        chosen = choice(where.at(each))
+        return []
+    return [where.at(node.left), where.at(node.right)]
+
+
+def _cut(history: History, product: Call) -> Spot | None:
+    """Return the expression that cut the number which a call multiplied with."""
+    for chosen in map(choice, _sides(history, product)):
         for part in ast.walk(chosen.node):
             divides = isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv)
             cuts = isinstance(part, ast.Call) and last_name(part.func) in _CUTTING
@@ -110,22 +115,19 @@ def _missed(history: History, product: Call) -> tuple[str, Spot] | None:
 
     ``sum(weights.get(name, 0.0) * term for name, term in terms.items())``
     """
-    where = spot(history, product.site, product.stack)
-    node = None if where is None else where.node
-    sides = [node.left, node.right] if isinstance(node, ast.BinOp) else []
-    for step in (e for side in sides if where for e in path(where.at(side))):
+    for step in (each for side in _sides(history, product) for each in path(side)):
         match step.node:
-            case ast.Call(ast.Attribute(table, "get"), [ast.Name() as key, *_]):
-                has, asked = choice(step.at(table)), _walked(step.at(key))
+            case ast.Call(ast.Attribute(holder, "get"), [ast.Name() as key, *_]):
+                table, asked = choice(step.at(holder)), _walked(step.at(key))
             case _:
                 continue
-        texts = [
-            e.value for e in ast.walk(has.source.tree) if isinstance(e, ast.Constant)
-        ]
-        for name in asked.keys() - _keys(has.node).keys():
-            idle = [each for each in _keys(has.node) if texts.count(each) == 1]
+        has = _keys(table.node)
+        nodes = ast.walk(table.source.tree)
+        texts = [each.value for each in nodes if isinstance(each, ast.Constant)]
+        idle = [each for each in has if texts.count(each) == 1]
+        for name in (each for each in asked if each not in has):
             for other in get_close_matches(name, idle, 1):
-                return name, has.at(_keys(has.node)[other])
+                return name, table.at(has[other])
     return None
 
 
@@ -145,24 +147,34 @@ def _keys(table: ast.AST) -> dict[str, ast.expr]:
     return {each.value: each for each in texts if isinstance(each.value, str)}
 
 
-def _hit(history: History, product: Call, found: Spot, missed: str = "") -> Hit:
-    text, site = " ".join(found.source.of(found.node).split()), site_of(history, found)
-    why = f"`{text}` (line {found.line}) gives a whole number, and that is 0."
-    fix = "Divide with `/`, and do not cut the number."
-    if missed:
-        why = f"the table of weights has none for `{missed!r}`, but one for `{text}` "
-        why += f"(line {found.line}), which no term is called."
-        fix = "Call both the same, and ask for a weight by `weights[name]`, which says "
-        fix += "where there is none."
+def _of_cut(history: History, product: Call, found: Spot) -> Hit:
+    why = f"{_said(found)} gives a whole number, and that is 0."
+    hit = _hit(
+        history, product, found, why, "Divide with `/`, and do not cut the number."
+    )
+    return replace(hit, edit=divided_exactly(hit.culprit))
+
+
+def _of_missed(history: History, product: Call, name: str, other: Spot) -> Hit:
+    why = f"the table of weights has none for `{name!r}`, but one for {_said(other)}, "
+    why += "which no term is called."
+    fix = "Call both the same, and ask for a weight by `weights[name]`, which says "
+    fix += "where there is none."
+    return replace(_hit(history, product, other, why, fix), line=other.line)
+
+
+def _said(found: Spot) -> str:
+    return f"`{' '.join(found.source.of(found.node).split())}` (line {found.line})"
+
+
+def _hit(history: History, product: Call, found: Spot, why: str, fix: str) -> Hit:
     return Hit(
         f"{history.quoted(product.site)} multiplies with 0 in all passes, so this term "
         f"of the loss changes nothing: {why}",
-        site,
+        site_of(history, found),
         fix,
         symptom=product.site,
-        line=found.line if missed else None,
         related=(Related("weighed here", product.site),),
         tensors=tuple(each.tensor for each in product.inputs),
-        edit=None if missed else divided_exactly(site),
         certainty=0.85,
     )
