@@ -16,9 +16,10 @@ from gradviz._capture import detail
 from gradviz._capture.adapters.gradtape import log as gradtape_log
 from gradviz._capture.adapters.pytorch import log as torch_log
 from gradviz._capture.open_log import Engine
+from gradviz.diagnosis.diagnose import diagnose
 from gradviz.running.engine_alias import alias
 from tests.depth import THOROUGH
-from tests.rules.harness import Case, case, executed, programs
+from tests.rules.harness import Case, case, executed, programs, run
 from tests.rules.judge import judge
 from tests.rules.tables import FAMILIES, cases_of, named
 
@@ -101,3 +102,24 @@ def test_a_part_of_a_log_accuses_nobody(
     with instead, executed(case, session):
         pass
     judge(case, session.diagnose())
+
+
+WITH_MODULES = [
+    each
+    for family in FAMILIES
+    for each in cases_of(family)
+    if "nn." in each.source and "torch" in each.engines
+]
+
+
+@pytest.mark.parametrize(
+    "case",
+    WITH_MODULES
+    if THOROUGH
+    else [*map(named, ("layer_that_is_not_used", "eval_and_train_in_turns"))],
+    ids=lambda case: case.name,
+)
+def test_modules_that_a_long_run_forgot_break_no_rule(case: Case) -> None:
+    program = run(case, "torch")
+    program.modules.clear()
+    assert not [note for note in diagnose(program).notes if "was skipped" in note]

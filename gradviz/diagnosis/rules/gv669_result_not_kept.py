@@ -74,8 +74,8 @@ def _says(history: History, call: Call) -> bool:
     named = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
     layer = _called(history, call)
     if layer is not None:
-        module = history.program.modules[layer.module]
-        return not module.parameters and not module.children
+        module = history.program.modules.get(layer.module)
+        return module is not None and not (module.parameters or module.children)
     return plain(call.op) == plain(named)
 
 

@@ -47,13 +47,13 @@ _EVERYTHING = frozenset(["locals", "vars"])
 @rule("GV698", "argument-not-handed-on", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per call of a part that leaves such an argument out."""
-    told = set[tuple[str, RawSite | None]]()
+    told, kinds = set[tuple[str, RawSite | None]](), history.once(_Forwards).kinds
     for inner in history.of(ModuleCall):
         outer = history.at(inner.parent)
         if not isinstance(outer, ModuleCall):
             continue
-        kind = history.program.modules[outer.module].kind
-        if (kind, inner.site) in told:
+        kind = kinds.get(outer.module)
+        if kind is None or (kind, inner.site) in told:
             continue
         told.add((kind, inner.site))
         mine, parts = _forward(history, outer), _forward(history, inner)
@@ -64,16 +64,22 @@ def check(history: History) -> Iterator[Hit]:
 
 
 class _Forwards:
-    """Definitions of forward by the class of a module, each looked up once."""
+    """Definitions of forward by the class of a module, each looked up once.
+
+    A long run forgets modules that are gone: their class is not known.
+    """
 
     def __init__(self, history: History) -> None:
+        modules = history.program.modules
+        self.kinds = {key: module.kind for key, module in modules.items()}
         self.sources = sources_of(history)
         self._of: dict[str, Spot | None] = {}
 
-    def of(self, kind: str) -> Spot | None:
-        if kind not in self._of:
+    def of(self, module: int) -> Spot | None:
+        kind = self.kinds.get(module)
+        if kind is not None and kind not in self._of:
             self._of[kind] = next(self._found(kind), None)
-        return self._of[kind]
+        return None if kind is None else self._of[kind]
 
     def _found(self, kind: str) -> Iterator[Spot]:
         for source in self.sources:
@@ -85,8 +91,7 @@ class _Forwards:
 
 def _forward(history: History, event: ModuleCall) -> Spot | None:
     """Return the definition of a module's forward, if one file of the run has it."""
-    kind = history.program.modules[event.module].kind
-    return history.once(_Forwards).of(kind)
+    return history.once(_Forwards).of(event.module)
 
 
 def _unread(forward: Spot) -> list[str]:
@@ -131,8 +136,8 @@ def _given(
 def _hit(
     history: History, outer: ModuleCall, inner: ModuleCall, name: str, given: ast.AST
 ) -> Hit:
-    modules = history.program.modules
-    whole, part = modules[outer.module].kind, modules[inner.module].kind
+    kinds = history.once(_Forwards).kinds
+    whole, part = kinds[outer.module], kinds[inner.module]
     return Hit(
         f"{history.quoted(outer.site)} gives `{name}={ast.unparse(given)}`, which "
         f"{whole}.forward never reads: {history.quoted(inner.site)} leaves `{name}` of "
