@@ -320,7 +320,7 @@ class TorchBackward:
         if entry.guard is not None:
             entry.guard.remove()
         if entry.arguments.create:
-            self.graph.producers.add_between(entry.first, self._peek(), entry.index)
+            self.graph.made_in(entry.index, entry.first, self._peek())
         log.loop.after_backward()
         self.last, self.over = entry.event or self.last, self.over + 1
         log.size.passed(self._peek())

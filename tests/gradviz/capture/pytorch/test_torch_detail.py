@@ -12,6 +12,7 @@ from torch import nn
 import gradviz
 from gradviz._capture import detail
 from gradviz._capture.adapters.pytorch import backward, calls
+from gradviz._capture.adapters.pytorch.graph.nodes import TorchGraph
 from gradviz.program import Backward, Call
 
 LATE = 40
@@ -512,6 +513,31 @@ def test_passes_that_are_drawn_are_known_though_nothing_is_told_of_them():
     times = {step.time_ns: step.number for step in snapshot.flow_steps}
     begun = [e for e in snapshot.events if e.kind == "backward_begin"]
     assert [times[each.time_ns] for each in begun] == [26, 27, 28, 29]
+
+
+def test_graphs_of_derivatives_are_not_read_at_each_pass(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    read, walk = list[Backward](), TorchGraph.inspect_pass
+
+    def counted(self: TorchGraph, roots: list[Any], event: Backward) -> Any:
+        read.append(event)
+        return walk(self, roots, event)
+
+    monkeypatch.setattr(TorchGraph, "inspect_pass", counted)
+    net, optimizer = model()
+    with gradviz.record(engine="torch") as recorder:
+        for _ in range(2 * LATE):
+            x = torch.randn(4, 8, requires_grad=True)
+            out = torch.tanh(net(x)).sum()
+            (slope,) = torch.autograd.grad(out, x, create_graph=True)
+            optimizer.zero_grad()
+            slope.pow(2).sum().backward()
+            optimizer.step()
+    events = recorder._parts[0].log.program.events
+    passes = [e for e in events if isinstance(e, Backward)]
+    assert len(passes) == 4 * LATE
+    assert len(read) < LATE
 
 
 def test_what_never_had_a_gradient_is_told_of_a_model_that_is_gone():

@@ -62,10 +62,20 @@ class TorchGraph:
 
     def made_by(self, nodes: Sequence[int], maker: int, header: Any = None) -> None:
         """Remember which event made the nodes; ``header`` is of a call's note."""
-        sound = self.log.brief and self._top_hooks(True) is None
+        sound = self._is_sound()
         self.producers.add(nodes, maker, header if sound else None)
         if nodes and sound:
             self.ahead.made(nodes[0], nodes[-1])
+
+    def made_in(self, event: int, first: int, last: int) -> None:
+        """Remember what a pass made that was asked for derivatives with a graph."""
+        made = self.producers.add_between(first, last, event)
+        for key in made if self._is_sound() else ():
+            self.ahead.made(key, key)
+
+    def _is_sound(self) -> bool:
+        """Tell whether nodes that are made now need no closer look: nobody packs."""
+        return self.log.brief and self._top_hooks(True) is None
 
     def forget(self, first: int, but: Set[int] = frozenset()) -> None:
         """Drop what was made before the first event that is kept, but for some."""

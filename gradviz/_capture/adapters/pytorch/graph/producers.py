@@ -55,11 +55,15 @@ class Producers:
         """Begin anew: a pass is about to run."""
         self._passed = self._noted, len(self._noted) + len(self.recent)
 
-    def add_between(self, first: int, last: int, index: int) -> None:
-        """Remember what a pass with ``create_graph`` made, besides calls of its own."""
+    def add_between(self, first: int, last: int, index: int) -> list[int]:
+        """Remember what a pass with ``create_graph`` made; return these nodes.
+
+        What calls in its hooks and Functions made is theirs.
+        """
         known = self._all()
-        for key in range(first + 1, last + 1):
-            known.setdefault(key, index)
+        made = [key for key in range(first + 1, last + 1) if key not in known]
+        known.update(dict.fromkeys(made, index))
+        return made
 
     def get(self, key: int) -> int | None:
         """Return the index of the event that made a node."""
