@@ -382,26 +382,24 @@ def _related(history: History, found: Overwrite) -> Iterable[Related]:
         yield Related("written here", found.call.site)
 
 
-def saved_words(history: History, found: Overwrite) -> str:
-    """Return "PowBackward0 (line 19, …) saved its input `h` at version 0"."""
+def overwritten_words(history: History, found: Overwrite) -> str:
+    """Return "`h.mul_(2)` (line 20) overwrites `h`", and what needed it."""
+    inside = "" if found.call is None else module_words(history, found.call.module)
+    writer = place(history, found.site, inside)
+    name = tensor_words(history, found.value)
+    return f"{writer} overwrites {name} in place. {needed_words(history, found)}"
+
+
+def needed_words(history: History, found: Overwrite) -> str:
+    """Return "The gradient of `h ** 2` (line 19) needs its input `h` as it was …"."""
     role = "its result" if found.is_output else "its input"
     name = tensor_words(history, found.value)
-    shape = f"shape {list(found.value.shape)}"
-    facts = f"slot {slot(found)}" + ("" if shape in name else f", {shape}")
+    named = f"{role} {name}" if name.startswith("`") else f"{role}, {name},"
     return (
-        f"{node_words(history, found.node)} saved {role}"
-        f"{' ' if name.startswith('`') else ', '}{name} ({facts}) at version "
-        f"{found.value.version}"
+        f"The gradient of {node_words(history, found.node)} needs {named} as it was "
+        f"saved, at version {found.value.version}; it is at version "
+        f"{found.version_now} now"
     )
-
-
-def write_words(history: History, found: Overwrite) -> str:
-    """Return "`h.mul_(0.5)` (line 20) made it version 1"."""
-    after = found.version_now if found.write is None else found.write.after
-    later = f"; it is now at version {found.version_now}" * (after != found.version_now)
-    inside = "" if found.call is None else module_words(history, found.call.module)
-    where = place(history, found.site, inside)
-    return f"{where} made it version {after}{later}"
 
 
 def rewrite_words(history: History, found: Overwrite) -> str:
@@ -412,8 +410,3 @@ def rewrite_words(history: History, found: Overwrite) -> str:
         here = "Make it a copy here, with `.clone()`."
         return f"{here} Or, in {history.line(found.site)}: {words}"
     return words
-
-
-def slot(found: Overwrite) -> str:
-    """Return the name of the slot without its prefix: "self", "result"."""
-    return found.slot.removeprefix("_saved_")

@@ -65,13 +65,14 @@ def begun_large(text: str) -> str:
 
 
 def node_words(history: History, node: Node) -> str:
-    """Return "PowBackward0 (line 19, `sq = h ** 2`)"."""
+    """Return "`sq = h ** 2` (line 19, PowBackward0)"."""
     if node.site is None:
         return node.name
-    text = code(history, node.site)
-    quoted = f", `{text}`" if text else ""
-    inside = module_words(history, node.module)
-    return f"{node.name} ({history.line(node.site)}{quoted}{inside})"
+    text, inside = code(history, node.site), module_words(history, node.module)
+    line = history.line(node.site)
+    if not text:
+        return f"{node.name} ({line}{inside})"
+    return f"`{text}` ({line}, {node.name}{inside})"
 
 
 def module_around(history: History, call: int | None) -> Module | None:

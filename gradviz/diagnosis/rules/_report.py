@@ -19,7 +19,7 @@ from gradviz.program import History, RawSite, following
 class Words:
     """What one kind of cut did, where, and what to write instead."""
 
-    what: str  # a sentence; the leaves follow
+    what: str  # a sentence; whose gradient is lost stands before it
     fix: str
     culprit: RawSite | None
     line: int | None = None
@@ -97,7 +97,7 @@ def make(
         related.append(Related("still had a graph here", maker.site))
     explains = history.ended_by(cut.backward) or bool(_missed(history, cut))
     return Hit(
-        message=f"{words.what} {_consequence(history, cut, lost)}",
+        message=f"{_consequence(history, cut, lost)} {words.what}",
         culprit=words.culprit,
         fix=words.fix,
         symptom=cut.backward.site,
@@ -116,25 +116,21 @@ def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
     asked = {each.tensor for each in cut.backward.inputs}
     names = learning.listed(history, asked.intersection(lost) or lost)
     one = len(lost) == 1
-    requires, was, it = (
-        ("requires", "was", "it") if one else ("require", "were", "them")
-    )
     where = history.line(cut.backward.site)
     if cut.dead:
-        return f"So the root of the backward pass in {where} has no path to {names}."
+        return f"The backward pass in {where} has no way to {names}."
     if cut.term:
-        verb = "learns" if one else "learn"
+        they = "it learns" if one else "they learn"
         return (
-            f"{cut.term[:1].upper()}{cut.term[1:]} depends on {names} and gives "
-            f"{it} no gradient: {'it' if one else 'they'} {verb} from other terms "
-            "alone."
+            f"{_large(cut.term)} depends on {names} and gives no gradient: "
+            f"{they} from other terms alone."
         )
-    total = len(set(cut.backward.leaves) | set(lost))
-    return (
-        f"{names[:1].upper()}{names[1:]} {requires} grad and {was} used, but the "
-        f"backward pass in {where} cannot reach {it}: it reaches "
-        f"{len(cut.backward.leaves)} of {total} leaves."
-    )
+    gets = "gets" if one else "get"
+    return f"{_large(names)} {gets} no gradient in the backward pass of {where}."
+
+
+def _large(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _certainty(history: History, cut: Cut, lost: Collection[int]) -> float:

@@ -31,18 +31,14 @@ from __future__ import annotations
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
     overwrite_rule,
+    overwritten_words,
     rewrite_words,
-    saved_words,
-    write_words,
 )
 from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
-    return (
-        f"{saved_words(history, found)}, to compute its gradient from. "
-        f"{write_words(history, found)}, so backward() cannot use it any more."
-    )
+    return f"{overwritten_words(history, found)}, so backward() refuses."
 
 
 RULE = overwrite_rule(

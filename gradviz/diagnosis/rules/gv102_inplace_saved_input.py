@@ -34,10 +34,9 @@ import ast
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
     overwrite_rule,
+    overwritten_words,
     rewrite_words,
-    saved_words,
     unwritten,
-    write_words,
     written_at,
 )
 from gradviz.diagnosis.decisions.bindings import of_name
@@ -49,10 +48,7 @@ from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
-    return (
-        f"{saved_words(history, found)}. {write_words(history, found)}, so backward() "
-        "cannot use the saved value any more."
-    )
+    return f"{overwritten_words(history, found)}, so backward() refuses."
 
 
 def _keeps_up_a_state(history: History, found: Overwrite) -> bool:

@@ -31,8 +31,7 @@ from gradviz.diagnosis._memory import span
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
     overwrite_rule,
-    saved_words,
-    write_words,
+    overwritten_words,
 )
 from gradviz.program import History
 
@@ -43,9 +42,8 @@ def _message(history: History, found: Overwrite) -> str:
     where = f"{_elements(written)} written, {_elements(saved)} saved"
     facts = where if apart else "each lies in the gaps of the other"
     return (
-        f"{saved_words(history, found)}. {write_words(history, found)}. The two do not "
-        f"overlap ({facts}), but all views of one storage share one version counter, "
-        "so backward() refuses."
+        f"{overwritten_words(history, found)}. The two do not overlap ({facts}), but "
+        "all views of one storage share one version counter, so backward() refuses."
     )
 
 

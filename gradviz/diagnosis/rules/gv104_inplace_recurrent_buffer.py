@@ -30,10 +30,11 @@ from __future__ import annotations
 
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
+    needed_words,
     overwrite_rule,
-    saved_words,
     written_tensor,
 )
+from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.edits.writes import reads_copies
 from gradviz.program import History
@@ -45,16 +46,17 @@ def _message(history: History, found: Overwrite) -> str:
     times = sum(each.site == call.site for each, _ in writes)
     buffer = tensor_words(history, written_tensor(call, write))
     return (
-        f"{place(history, found.site)} wrote into {buffer} {times} times, and "
-        f"{saved_words(history, found)}. The next write made it version "
-        f"{write.after}: all views of the buffer share one version counter, so "
-        "backward() cannot use what the steps saved."
+        f"{place(history, found.site)} writes into {buffer} {times} times. "
+        f"{needed_words(history, found)}: all views of a buffer share one version "
+        "counter, so a later write to any part of it makes backward() refuse."
     )
 
 
 def _fix(history: History, found: Overwrite) -> str:
-    buffer = tensor_words(history, written_tensor(*found.by))
-    fix = f"Put `.clone()` behind each read of {buffer}, to compute with copies."
+    written = written_tensor(*found.by)
+    bases = [base for _, base in ancestors(history, written)]
+    buffer = tensor_words(history, [written, *bases][-1])
+    fix = f"Put `.clone()` after each read of {buffer}, to compute with copies."
     whole = _is_saved_whole(history, found)
     return f"{fix} Let the buffer be a copy, too." if whole else fix
 

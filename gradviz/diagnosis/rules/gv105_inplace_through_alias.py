@@ -34,9 +34,8 @@ from gradviz.diagnosis._memory import numel
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
     overwrite_rule,
+    overwritten_words,
     rewrite_words,
-    saved_words,
-    write_words,
     written_tensor,
 )
 from gradviz.diagnosis._views import ancestors
@@ -48,9 +47,9 @@ def _message(history: History, found: Overwrite) -> str:
     written, site = written_tensor(*found.by), _view_site(history, found)
     since = f" since {place(history, site)}" if site else ""
     return (
-        f"{saved_words(history, found)}. {write_words(history, found)}, through "
-        f"{tensor_words(history, written)}: the two names are one memory{since} "
-        f"({numel(written)} elements), so backward() cannot use the saved value."
+        f"{overwritten_words(history, found)}, so backward() refuses. It is written "
+        f"through {tensor_words(history, written)}: the two names are one "
+        f"memory{since} ({numel(written)} elements)."
     )
 
 

@@ -28,8 +28,7 @@ from __future__ import annotations
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
     overwrite_rule,
-    saved_words,
-    write_words,
+    overwritten_words,
     written_tensor,
 )
 from gradviz.diagnosis._views import through
@@ -52,10 +51,9 @@ def _detach(history: History, found: Overwrite) -> Call | None:
 def _message(history: History, found: Overwrite) -> str:
     written = tensor_words(history, written_tensor(*found.by))
     return (
-        f"{saved_words(history, found)}. {write_words(history, found)}, through "
-        f"{written}: {_detached(history, found)} shares the "
-        "memory of the tensor it was detached from, so backward() cannot use the saved "
-        "value."
+        f"{overwritten_words(history, found)}, so backward() refuses. It is written "
+        f"through {written}: {_detached(history, found)} shares the memory of the "
+        "tensor it was detached from."
     )
 
 

@@ -35,8 +35,8 @@ import ast
 
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
+    needed_words,
     overwrite_rule,
-    saved_words,
     written_at,
 )
 from gradviz.diagnosis._words import place
@@ -49,10 +49,9 @@ from gradviz.program import History, OptimizerCall, RawSite
 
 def _message(history: History, found: Overwrite) -> str:
     return (
-        f"{place(history, found.site)} changed weights in place before "
-        f"{place(history, found.backward.site)}, whose gradient has to be computed "
-        f"from the old ones: {saved_words(history, found)}, now it is at version "
-        f"{found.version_now}."
+        f"{place(history, found.site)} changes weights before "
+        f"{place(history, found.backward.site)}, whose loss was computed with the old "
+        f"ones. {needed_words(history, found)}."
     )
 
 

@@ -33,8 +33,8 @@ from __future__ import annotations
 from gradviz.dependence.learning import joined
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
+    needed_words,
     overwrite_rule,
-    saved_words,
     written_at,
 )
 from gradviz.diagnosis._words import place
@@ -54,10 +54,10 @@ from gradviz.program import Backward, History, OptimizerCall, RawSite
 
 def _message(history: History, found: Overwrite) -> str:
     return (
-        f"{place(history, found.site)} changed weights in place, so "
-        f"{place(history, found.backward.site)} cannot walk the graph again that "
-        f"retain_graph kept after its first backward pass: "
-        f"{saved_words(history, found)}, now it is at version {found.version_now}."
+        f"{place(history, found.site)} changes weights, so "
+        f"{place(history, found.backward.site)} cannot go a second time through the "
+        "graph that retain_graph kept: it was computed with the old weights. "
+        f"{needed_words(history, found)}."
     )
 
 

@@ -41,14 +41,12 @@ from gradviz.program import Call, History, RawSite
 
 
 def _message(history: History, found: UnseenWrite, call: Call) -> str:
-    slot = found.slot.removeprefix("_saved_")
     return (
-        f"{node_words(history, found.node)} saved "
-        f"{tensor_words(history, found.value)} (slot {slot}). "
-        f"{place(history, call.site)} overwrote its memory through `.data`, "
-        f"which does not raise the version (still {found.value.version}): "
-        f"{place(history, found.backward.site)} computed its gradient from the new "
-        "numbers, without an error, and it is wrong."
+        f"{place(history, call.site)} overwrites {tensor_words(history, found.value)} "
+        "through `.data`, which autograd does not notice: the gradient that "
+        f"{place(history, found.backward.site)} computes is wrong, without an error. "
+        f"The gradient of {node_words(history, found.node)} needs the old numbers and "
+        f"was computed from the new ones (both are version {found.value.version})."
     )
 
 

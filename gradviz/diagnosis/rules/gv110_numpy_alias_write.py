@@ -76,11 +76,10 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
         "`torch.tensor(array)` for from_numpy), or write after the backward pass."
     )
     return Hit(
-        f"The memory of {tensor_words(history, found.value)}, which "
-        f"{node_words(history, found.node)} saved at version {found.value.version}, "
-        f"changed although its version did not.{shared} {who} before "
-        f"{place(history, found.backward.site)}: the gradient was computed from the "
-        "new numbers, without an error, and is wrong.",
+        f"The gradient that {place(history, found.backward.site)} computes is wrong, "
+        f"without an error: {node_words(history, found.node)} needs the old numbers of "
+        f"{tensor_words(history, found.value)}, and they were overwritten "
+        f"before.{shared} {who}, which autograd does not notice.",
         blamed,
         fix,
         symptom=found.backward.site,

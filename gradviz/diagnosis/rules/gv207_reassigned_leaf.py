@@ -69,9 +69,9 @@ def check(history: History) -> Iterator[Hit]:
         name = rebound(history, found.made) or subject_of(history, found.read)
         node, made = _first_bound(history, found, name)
         yield Hit(
-            f"`{name}` was bound to the result of {node.name} in "
-            f"{history.line(made)}: it is no leaf any more, so backward passes "
-            f"leave its .grad None.",
+            f"`{name}` gets no gradient any more: since {history.line(made)} it is a "
+            f"result ({node.name}), not a leaf, and backward() leaves the .grad of a "
+            "result None.",
             made,
             _fix(history, name, made),
             symptom=found.read.site,
@@ -129,9 +129,9 @@ def _without_graph(history: History, backward: Backward) -> Iterator[Hit]:
         if name is None or not _is_update(history, call):
             continue
         yield Hit(
-            f"`{name}` was bound to a new tensor in {history.line(call.site)}, "
-            "computed without a graph: unlike the leaf before it, it does not require "
-            "grad.",
+            f"`{name}` does not require grad any more: {history.line(call.site)} "
+            "binds it to a new tensor, which was computed without a graph, in place of "
+            "the leaf.",
             call.site,
             _fix(history, name, call.site),
             symptom=backward.site,
@@ -182,10 +182,10 @@ def _left_hit(
 ) -> Hit:
     name = rebound(history, use.site) or history.name(leaf, "a leaf").strip("`")
     return Hit(
-        f"{history.line(use.site).capitalize()} binds `{name}` to a new tensor "
-        f"without a graph in each step: after the first, the pass in "
-        f"{history.line(later.site)} does not reach the leaf that the "
-        "optimizer steps, and nothing is computed with that one any more.",
+        f"`{name}` is not trained after the first step: "
+        f"{history.line(use.site)} binds the name to a new tensor without a graph, "
+        f"{history.line(later.site)} computes gradients from that tensor, and the "
+        "optimizer still holds the leaf before it.",
         use.site,
         f"Write into the leaf: `{name}.copy_(…)`, `{name}.clamp_(…)`, under "
         "`torch.no_grad()`.",

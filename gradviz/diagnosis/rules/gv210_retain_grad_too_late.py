@@ -54,16 +54,15 @@ def check(history: History) -> Iterator[Hit]:
             continue
         read = _read_after(history, call, value)
         yield Hit(
-            f"{name_of(history, value)} was asked to retain its gradient after the "
-            f"backward pass in {history.line(before.site)}, which had already dropped "
-            "it: .grad stays None.",
+            f"`retain_grad()` of {name_of(history, value)} comes too late: the "
+            f"backward pass in {history.line(before.site)} has dropped the gradient, "
+            "so .grad stays None.",
             call.site,
-            "Call `retain_grad()` before backward(), right after the line that makes "
-            "the tensor.",
+            "Call `retain_grad()` on this tensor before backward().",
             symptom=None if read is None else read.site,
             related=(
                 Related("backward pass", before.site),
-                Related("made here", made_at(history, value)),
+                Related("tensor computed here", made_at(history, value)),
             ),
             tensors=(value.tensor,),
             edit=moved(call.site, before.site, safe=True),

@@ -55,14 +55,13 @@ def check(history: History) -> Iterator[Hit]:
         by = f" of {origin(history, value)} in {history.line(made)}"
     on = _is_switched_on(history.places.statement(raised.site))
     yield Hit(
-        f"{name} is the result{by}. It requires grad because what it was computed from "
-        "does; only leaves have a switch of their own.",
+        f"`requires_grad` can only be set on a leaf, and {name} is a "
+        f"result{by}: it requires grad because it was computed from what does.",
         raised.site,
         _ON
         if on
-        else "Cut it off the graph with `.detach()`, compute it under "
-        "`torch.no_grad()`, or freeze the parameters behind it before the forward "
-        "pass.",
+        else f"Use {name}.detach() in place of it, or compute it under "
+        "`torch.no_grad()`.",
         symptom=raised.site,
         related=(Related("made here", made),),
         tensors=() if value is None else (value.tensor,),

@@ -70,9 +70,9 @@ def check(history: History) -> Iterator[Hit]:
         for lost in _lost(history, made, spared):
             name, source = name_of(history, value), name_of(history, lost)
             yield Hit(
-                f"{name} was computed from {source} without a graph, in "
-                f"{history.line(made.site)}. requires_grad_() made it a new leaf: "
-                f"gradients end there, and {source} got none.",
+                f"{source} gets no gradient: {history.quoted(made.site)} computes "
+                f"{name} from it {_why(made)}. `requires_grad_()` makes {name} a new "
+                "leaf, at which gradients end; it only hides the error of backward().",
                 call.site,
                 _fix(history, made, name),
                 symptom=made.site,
@@ -87,11 +87,17 @@ def _fix(history: History, made: Call, name: str) -> str:
         return "Leave out `.detach()` and `.requires_grad_()`."
     if made.grad_enabled:  # it was no mode that cut it
         return (
-            f"Leave out `requires_grad_()`, which only hides that {name} has no way "
-            f"back: compute the loss from what {history.quoted(made.site)} is made of, "
-            "by steps that have a gradient."
+            f"Leave out `requires_grad_()`, and compute the loss without "
+            f"{history.quoted(made.site)}, from what it was given."
         )
     return f"Compute {name} with grad mode on, and drop `requires_grad_()`."
+
+
+def _why(made: Call) -> str:
+    """Say why a result has no graph."""
+    if not made.grad_enabled:
+        return "with gradients switched off"
+    return "and detaches it" if made.op == "detach" else "by what has no derivative"
 
 
 def _lost(history: History, made: Call, spared: set[int]) -> Iterator[Value]:

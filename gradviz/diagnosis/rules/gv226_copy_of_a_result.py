@@ -61,14 +61,15 @@ def check(history: History) -> Iterator[Hit]:
         at_once = kept is None or same_line(kept, made.site)  # it has no other name
         used = next((use for use in uses if at_once and use.nodes and use.site), None)
         yield Hit(
-            f"{history.quoted(call.site)} met {history.name(value, 'a result')}, which "
-            f"is no leaf: it was computed in {history.line(made.site)} and is kept "
-            "with its graph.",
+            "`deepcopy` cannot copy a tensor that has a graph, and "
+            f"{history.quoted(call.site)} comes to one: "
+            f"{history.name(value, 'a result')}, computed in "
+            f"{history.line(made.site)}.",
             kept or call.site,
             _LOCAL.format(history.line(used.site))
             if used is not None
-            else "Keep a copy without its graph: `.detach()`; or set it to None before "
-            "the object is copied.",
+            else "Store it without its graph: `.detach()`; or set it to None before "
+            "the copy is made.",
             symptom=call.site,
             related=(
                 Related("copied here", call.site),

@@ -63,12 +63,11 @@ def check(history: History) -> Iterator[Hit]:
         site = history.places.at_line(hook.code, statement.lineno)
         made = history.producer(alive[-1])
         yield Hit(
-            f"`{ast.unparse(statement)}` in a forward hook keeps {len(alive)} outputs "
-            "with their graphs, one more with each forward pass: their memory is never "
-            "given back.",
+            f"Memory grows with each step: the forward hook stores a tensor with its "
+            f"graph in `{ast.unparse(statement)}`, so the graph of every forward pass "
+            f"stays alive. {len(alive)} were alive at once in what was recorded.",
             site,
-            "Keep `output.detach()`, or the number that is wanted, and clear the list "
-            "where it has been read.",
+            "Store `.detach()` of it, or a number.",
             symptom=made and made.site,
             related=(Related("hook registered here", hook.site),),
             tensors=tuple(value.tensor for value in alive),

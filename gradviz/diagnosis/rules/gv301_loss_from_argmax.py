@@ -66,32 +66,30 @@ def words(history: History, cut: Cut) -> Words:
         related = (Related("written", call.site),)
         return Words(what, fix, made.site, related=related, edit=floats)
     if cut.kind == "other":
-        what = (
-            f"`{call.op}` has no derivative: {name} had a graph, its result has none."
-        )
+        what = f"`{call.op}` has no derivative: the graph of {name} ends there."
         return Words(what, "Use a differentiable operation.", call.site)
     if any(each.requires_grad for each in call.outputs):
         return Words(
-            f"`{call.op}` gives values and positions, and only the positions are used: "
-            f"they have no gradient, and the graph of {name} ends here.",
-            f"Use the values that `{call.op}` gives, too, or the scores themselves (a "
-            "softmax, a mask times the scores): positions only choose.",
+            f"Of what `{call.op}` gives, only the positions are used, and positions "
+            f"have no gradient: the graph of {name} ends here.",
+            f"Use the values that `{call.op}` gives, too, or weigh with a softmax of "
+            "the scores.",
             call.site,
         )
     caller = misused(history, call, cut.backward)
     if caller is not None:
         used = history.text(caller)
         return Words(
-            f"`{used}` ({history.line(caller)}) gives the loss positions, of "
-            f"`{call.op}` in {history.line(call.site)}: they have no gradient, and the "
-            f"graph of {name} ends there.",
+            f"The loss is computed from `{used}` ({history.line(caller)}), which gives "
+            f"the positions of `{call.op}` in {history.line(call.site)}, and positions "
+            f"have no gradient: the graph of {name} ends there.",
             f"{_SCORES} keep `{used}` for what is only measured.",
             caller,
             related=(Related("the graph ends here", call.site),),
         )
     return Words(
-        f"`{call.op}` gives positions, which have no gradient: {name} still had a "
-        "graph, and the graph ends here.",
+        f"`{call.op}` gives positions, and positions have no gradient: the graph of "
+        f"{name} ends here.",
         f"{_SCORES} keep the positions for metrics.",
         call.site,
     )

@@ -46,15 +46,17 @@ def check(history: History) -> Iterator[Hit]:
         if not is_hack(cut):
             continue
         setter = _setter(history, cut.backward)
-        related = () if setter is None else (Related("silenced here", setter.site),)
+        site = None if setter is None else setter.site
+        at = "" if site is None else f" in {history.line(site)}"
+        ran = cut.place != cut.call.site and cut.kind == "block"
+        why = f", under {history.quoted(cut.place)}," if ran else ""
         words = Words(
-            f"`{history.text(cut.call.site)}` ended the graph, and `requires_grad` set "
-            "on the result made a fresh leaf of it: the error is gone, and so is the "
-            "training.",
-            "Remove the `requires_grad` and keep the loss differentiable where the "
-            "graph ends.",
+            f"{history.quoted(cut.call.site)}{why} gives a result without a graph; "
+            f"`requires_grad`{at} only hides the error that backward() would raise.",
+            f"Remove `requires_grad`{at}, and compute "
+            f"{history.line(cut.call.site)} so that it has a graph.",
             cut.place,
-            related=related,
+            related=(Related("error hidden here", site),),
         )
         yield make(history, cut, words, "error", cut.lost)
 

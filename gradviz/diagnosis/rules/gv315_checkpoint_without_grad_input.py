@@ -48,8 +48,8 @@ def words(history: History, cut: Cut) -> Words:
     ran = Related("ran without gradients", cut.call.site)
     called = [Related("called here", site)] if chosen.is_elsewhere else []
     return Words(
-        f"`{history.text(site)}` runs its block without gradients, and none of its "
-        "inputs requires grad: backward will not come back to it.",
+        f"`{history.text(site)}` runs its block without gradients, and a reentrant "
+        "checkpoint computes them again only if an input requires grad: none does.",
         f"Pass `{_HOW}=False`.",
         chosen.site,
         line=chosen.line,

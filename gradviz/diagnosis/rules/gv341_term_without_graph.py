@@ -178,9 +178,12 @@ def _hit(
     flow = history.once(Flow)
     lost = flow.leaves(crossing.source, crossing.call.index) & wanted
     if crossing.source.is_parameter:
-        fix = (
-            "Compute the term from the parameters themselves: `p` instead of `p.data` "
-            "or `p.detach()`, `named_parameters()` instead of `state_dict()`."
+        whole = "state_dict" in history.text(site)
+        fix = "Compute the term from the parameters themselves: "
+        fix += (
+            "`dict(….named_parameters())` instead of `….state_dict()`."
+            if whole
+            else "`p` instead of `p.data` or `p.detach()`."
         )
     elif kind == "detach":
         fix = f"Remove what cuts it off.{_others(history, backward, lost)}"
@@ -191,10 +194,9 @@ def _hit(
             "of the loss."
         )
     return Hit(
-        f"`{history.text(site)}` takes what it is called on out of the graph, and "
-        f"{history.quoted(use.site)} adds that to the loss: this term depends on "
-        f"{learning.listed(history, lost)} and changes the value of the loss, but "
-        "gives no gradient.",
+        f"{history.quoted(use.site)} adds a term to the loss that gives no gradient: "
+        f"{history.quoted(site)} cuts its graph. The term depends on "
+        f"{learning.listed(history, lost)}, but changes the value of the loss only.",
         site,
         fix,
         symptom=backward.site,

@@ -50,10 +50,10 @@ def check(history: History) -> Iterator[Hit]:
             yield _masked(history, birth, name)
             continue
         put = (
-            f"{history.quoted(birth.site)} put {words.kind_of(birth)} into the data: "
-            f"{name} has it{words.place(birth)}."
+            f"{history.quoted(birth.site)} brings in {words.kind_of(birth)}: {name} "
+            f"has it{words.place(birth)}."
         )
-        told = put, _maker(history, birth), _step(history, birth)
+        told = put, _maker(birth), _step(history, birth)
         fix = _REWRITTEN if _is_lost(birth) else _LOADED
         yield words.hit(history, birth, " ".join(filter(None, told)), fix)
 
@@ -64,16 +64,10 @@ def _is_lost(birth: Birth) -> bool:
     return birth.call is None and value is not None and value.version > 0
 
 
-def _maker(history: History, birth: Birth) -> str:
-    """Say that nothing computed it, where all that was computed was noted."""
-    seen = birth.root or birth.backward or birth.gradient
-    if seen is not None and not history.is_told_in_full(seen.index):
+def _maker(birth: Birth) -> str:
+    if not _is_lost(birth):
         return ""
-    if _is_lost(birth):
-        return (
-            "It was written into it in place, by a line that is no longer in the log."
-        )
-    return "No op made it."
+    return "It was written into it in place, by a line that is no longer in the log."
 
 
 def _weight(history: History, birth: Birth) -> Value | None:
@@ -91,7 +85,7 @@ def _written(history: History, birth: Birth, weight: Value) -> Hit:
         history,
         birth,
         f"{history.quoted(birth.site)} wrote {words.kind_of(birth)} into "
-        f"{name}{words.place(birth)}: a weight, not data. No op made it.",
+        f"{name}{words.place(birth)}: a weight that is trained.",
         "Write finite values: look at what this line computes them from.",
     )
 

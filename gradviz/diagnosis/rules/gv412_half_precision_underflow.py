@@ -125,11 +125,12 @@ def _hit(
         by = (
             f" `{off.text}` in {history.line(off.site)} leaves the scaler switched off."
         )
-        fix = "Let the scaler be enabled wherever float16 is used, on this device, too."
+        fix = "Enable the scaler wherever float16 is used, also on this device."
     return Hit(
-        f"{node.name} of {history.quoted(node.site)} got a gradient of norm {size:.2g} "
-        f"and returned exact zeros for {zeros[0].zeros} of {zeros[0].count} elements: "
-        f"the result is too small for {dtype}.{by}",
+        f"Gradients become 0, because they are too small for {dtype}: "
+        f"{zeros[0].zeros} of the {zeros[0].count} elements that "
+        f"{history.quoted(node.site)} gives back are exactly 0, where a gradient of "
+        f"norm {size:.2g} came in ({node.name}).{by}",
         culprit=node.site if off is None else off.site,
         line=None if off is None else off.line,
         fix=fix,

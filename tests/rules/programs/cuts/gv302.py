@@ -23,7 +23,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "requires-grad-on-loss-hack",
-        related=["silenced here"],
+        related=["error hidden here"],
     ),
     case(
         "hack_by_wrapping_the_loss",

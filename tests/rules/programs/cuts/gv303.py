@@ -69,7 +69,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "forward-under-no-grad",
-        says=["`encoder.bias` and `encoder.weight` require grad", "2 of 4"],
+        says=["`encoder.bias` and `encoder.weight` get no gradient"],
     ),
     case(
         "packed_gru_without_gradients",

@@ -75,7 +75,7 @@ PROGRAMS: list[Case] = [
         validate(torch.randn(4, 3))
         """,
         "no-grad-decorated-submodule",
-        says=["no path to `x`.", "line 12 asks for gradients inside of it"],
+        says=["no way to `x`.", "line 12 asks for gradients inside of it"],
     ),
     case(
         "layer_of_a_table_wrapped_by_its_helper",

@@ -35,7 +35,7 @@ PROGRAMS: list[Case] = [
             print(loss.item())
         """,
         "detach-in-forward",
-        says=["`first.bias` and `first.weight`", "reaches 4 of 6"],
+        says=["`first.bias` and `first.weight`", "get no gradient in the backward pass"],
     ),
     case(
         "data_attribute_between_layers",
@@ -222,7 +222,7 @@ for x, _ in batches:
                 opt.step()
         """,
         "detach-in-forward",
-        says=["gives them no gradient"],
+        says=["and gives no gradient"],
     ),
     case(
         "fake_detached_for_a_critic_beside_a_live_condition",
@@ -257,7 +257,7 @@ for x, _ in batches:
                 each.step()
         """,
         "detach-in-forward",
-        says=["gives them no"],
+        says=["and gives no gradient"],
     ),
     case(
         "codes_compared_by_the_result_of_the_estimator",

@@ -129,6 +129,6 @@ for _ in range(3):
             fit.step()
         """,
         "reassigned-leaf",
-        says=["binds `self.pitch`", "does not reach the leaf"],
+        says=["`self.pitch` is not trained after", "still holds the leaf"],
     ),
 ]

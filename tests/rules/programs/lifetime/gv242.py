@@ -18,7 +18,7 @@ PROGRAMS: list[Case] = [
             net(torch.randn(5, 3)).square().mean().backward()
         """,
         "hook-keeps-outputs",
-        says=["keeps 4 outputs"],
+        says=["4 were alive at once"],
     ),
     case(
         "hook_collects_outputs_in_a_function",

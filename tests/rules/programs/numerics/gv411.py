@@ -96,6 +96,6 @@ for number, (x, y) in enumerate(batches):
     optimizer.step()
 """),
         "nan-poisons-parameters",
-        says=("into `2.weight`", "not data"),
+        says=("into `2.weight`", "a weight that is trained"),
     ),
 ]
