@@ -63,7 +63,7 @@ def hit(
         role = "put in here" if put_in else f"{kind_of(birth)} from here on"
         related = [Related(role, birth.site)]
     if birth.root is not None:
-        related.append(Related("the loss is bad here", birth.root.site))
+        related.append(Related("the loss is not finite here", birth.root.site))
     if birth.poisoned is not None:
         related.append(Related("written into parameters here", birth.poisoned.site))
     return Hit(
@@ -141,21 +141,22 @@ def operand(history: History, birth: Birth) -> str:
 
 def consequence(history: History, birth: Birth) -> str:
     """Say what the value did after it was born."""
-    parts: list[str] = []
-    turned = birth.turned_nan
+    parts, turned = list[str](), birth.turned_nan
+    bad = "NaN" if birth.is_nan or turned is not None else "Inf"
     if turned is not None and not birth.chosen:
-        parts.append(f"It became NaN in `{turned.op}` ({history.line(turned.site)})")
+        parts.append(f"Inf became NaN in `{turned.op}` ({history.line(turned.site)})")
     if birth.vanished is not None and not birth.hurts:
         parts.append(f"{history.quoted(birth.vanished.site)} made zeros of all of it")
     if birth.root is not None:
-        parts.append(f"it reached the loss of {history.line(birth.root.site)}")
+        parts.append(f"{bad} reached the loss of {history.line(birth.root.site)}")
     elif birth.gradient is not None and birth.how != "derivative":
-        parts.append(f"it reached the gradients of {history.line(birth.gradient.site)}")
+        line = history.line(birth.gradient.site)
+        parts.append(f"{bad} reached the gradients of {line}")
     if birth.poisoned is not None:
         count = len(birth.parameters)
         what = "1 parameter" if count == 1 else f"{count} parameters"
         line = history.line(birth.poisoned.site)
-        parts.append(f"the step of {line} wrote it into {what}")
+        parts.append(f"the step of {line} wrote {bad} into {what}")
     if birth.refused is not None:
         line = history.line(birth.refused.site)
         parts.append(f"`{birth.refused.op}` ({line}) was given NaN, and raised")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import Cut, Kind, cuts, is_dead
+from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.rule import Hit, Related, Rule, Severity
 from gradviz.diagnosis.rules._lifetime import none_ended_run
@@ -93,7 +94,8 @@ def make(
     source = cut.crossings[0].source
     maker = history.producer(source, before=cut.call.index)
     related = list(words.related)
-    if maker is not None and maker.site is not None and not source.is_leaf:
+    apart = maker is not None and not same_line(maker.site, words.culprit)
+    if apart and maker is not None and not source.is_leaf:
         related.append(Related("still had a graph here", maker.site))
     explains = history.ended_by(cut.backward) or bool(_missed(history, cut))
     return Hit(

@@ -100,9 +100,10 @@ def _refused(history: History) -> Iterator[Hit]:
         anew = _ANEW.format(_repeated(history, made, found.second))
         anew += _CONSTANT if is_constant else ""
         yield Hit(
-            f"{name} was computed once, in {history.line(made)}, but the pass in "
-            f"{history.line(found.second.site)} ran a second time. Its first run freed "
-            f"that graph: {describe(history, found.freed)} has lost its saved tensors.",
+            f"{name} was computed once, in {history.line(made)}, and backward() in "
+            f"{history.line(found.second.site)} goes through its graph a second time. "
+            f"The first time freed it: {describe(history, found.freed)} has lost its "
+            "saved tensors.",
             found.second.site if asks else made,
             _RETAIN if asks else anew,
             symptom=found.second.site,
@@ -224,19 +225,17 @@ def _stale_hit(history: History, alike: list[StaleValue]) -> Hit:
     changed = min(moved.values(), key=lambda each: each.index)
     targets = history.places.targets(made)
     name = f"`{targets[0]}`" if len(targets) == 1 else history.name(found.value, "")
-    leaves, them = learning.listed(history, moved), "it" if len(moved) == 1 else "them"
-    learns = "it learns" if len(moved) == 1 else "they learn"
+    leaves = learning.listed(history, moved)
     return Hit(
-        f"{name or 'This result'} was computed once, in {history.line(made)}, from "
-        f"{leaves}. {_count(history, found)} in {history.line(second.site)} walked "
-        f"that graph, and {history.line(changed.site)} changed {them} in between: "
-        f"{name or 'the result'} stays what it was at the beginning, and what {learns} "
-        "has no effect on it.",
+        f"{name or 'This result'} keeps its first value: it was computed from {leaves} "
+        f"once, in {history.line(made)}, and {history.line(changed.site)} changes "
+        f"{leaves} in every step. {_count(history, found)} in "
+        f"{history.line(second.site)} went through that one graph.",
         made,
         _anew(history, alike, made, name),
         symptom=second.site,
         related=(
-            Related("walks the old graph", second.site),
+            Related("backward() through the old graph", second.site),
             Related("parameters changed here", changed.site),
         ),
         nodes=tuple(each.node.key for each in alike),
@@ -262,7 +261,7 @@ def _anew(
     second = alike[0].passes[-1]
     kept = any(each.retain_graph for each in alike[0].passes)
     drop = ", and drop `retain_graph=True`" if kept else ""
-    rest = f"{drop}. If it is to stay what it is, `.detach()` it."
+    rest = f"{drop}."
     if made is None or second.site is None or made[0] is second.site[0]:
         return f"Compute it again for every pass: move this line into the loop{rest}"
     if name.startswith("`self."):

@@ -233,9 +233,9 @@ def _hit(history: History, chain: list[Call]) -> Hit:
     trains = any(first < each.index < last for each in history.backwards)
     is_number = math.prod(chain[-1].outputs[0].shape) == 1
     return Hit(
-        f"{name} keeps the graph of everything that was ever added to it, one more "
-        "with each time that this line runs, and no backward pass ever starts from "
-        "it: memory grows.",
+        f"Memory grows: {name} keeps the graph of everything that was ever added to "
+        "it, one more each time that this line runs, and no backward pass ever starts "
+        f"from {name}.",
         site,
         f"Add it without its graph: `{code}.detach()`"
         + (f", or as a number, `{code}.item()`" if is_number else "")
@@ -267,12 +267,12 @@ def _is_kept_inside(history: History, call: Call) -> bool:
 
 def _of_state(history: History, chain: list[Call], site: RawSite, name: str) -> Hit:
     return Hit(
-        f"`{name}` goes from turn to turn of the loop with its graph: it holds those "
-        f"of {len(chain)} recorded turns, one more with each, and no backward pass "
-        "ever starts from it.",
+        f"Memory grows: `{name}` is carried through the loop with its graph, over "
+        f"{len(chain)} recorded iterations, and no backward pass ever starts from "
+        f"`{name}`.",
         site,
-        f"Cut the graph in each turn: `{name} = {name}.detach()` (of a tuple, each "
-        "tensor in it); or run this line under `torch.no_grad()`.",
+        f"Cut the graph in each iteration: `{name} = {name}.detach()` (of a tuple, "
+        "each tensor in it); or run this line under `torch.no_grad()`.",
         related=(Related("made here", chain[-1].site),),
         nodes=chain[-1].nodes,
         edit=under_no_grad(site),

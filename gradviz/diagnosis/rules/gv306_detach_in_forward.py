@@ -86,7 +86,7 @@ def _passed_over(history: History) -> set[int]:
 def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
     """Tell of a straight-through estimator: its cut is meant, and a term is missing."""
     through, shown, passed = (
-        name_of(history, each, "what it was given")
+        name_of(history, each, "the input")
         for each in (found.result, found.shown, found.passed)
     )
     term = _compared(history, found)
@@ -106,7 +106,7 @@ def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
             f"and `{history.text(term.site)}` ({here}) compares its result with the "
             f"detached {passed}: the gradient goes to {passed}, none to what was "
             f"{shown} before.",
-            f"Move this line behind {here}, so that the losses are computed from what "
+            f"Move this line below {here}, so that the losses are computed from what "
             "was looked up; what goes on from here stays as it is.",
             cut.site,
             related=(Related("compared here", term.site),),
@@ -121,7 +121,7 @@ def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
         "from it.",
         f"{taken}.",
         term.site,
-        related=(Related("the gradient goes past here", cut.site),),
+        related=(Related("straight-through estimator here", cut.site),),
     )
 
 

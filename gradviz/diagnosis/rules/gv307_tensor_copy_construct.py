@@ -46,8 +46,8 @@ def words(history: History, cut: Cut) -> Words:
     given = (*call.arguments, None)[0]
     written = given_to_constructor(history, call.site) if _is_list(given) else None
     return Words(
-        f"`{call.op}()` in {history.line(call.site)} copies the numbers of {name} into "
-        "a new tensor without its graph.",
+        f"`{call.op}()` in {history.line(call.site)} copies the values of {name} only: "
+        "the new tensor has no graph.",
         _FIX if written is None else f"Keep tensors: `torch.stack({written})`.",
         call.site,
         edit=tensor_itself(call.site, several=not isinstance(given, Value)),

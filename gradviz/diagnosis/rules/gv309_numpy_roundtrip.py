@@ -35,8 +35,8 @@ from gradviz.diagnosis.rules._report import Words, cut_rule
 from gradviz.program import History
 
 _FIX = (
-    "Compute this part with tensors: indexing, comparing and arithmetic of NumPy are "
-    "written the same way for them."
+    "Compute this part with torch, from the tensor itself, without `.data` and "
+    "`.detach()`: for most functions of NumPy torch has one of the same name."
 )
 
 
@@ -44,8 +44,8 @@ _FIX = (
 def words(history: History, cut: Cut) -> Words:
     export, entry = cut.detour.export, cut.detour.entry
     return Words(
-        f"`{history.text(export.site)}` leaves the graph for NumPy, and the values "
-        f"come back in {history.line(entry.site)} as constants.",
+        f"`{history.text(export.site)}` makes a NumPy array, which has no graph, and "
+        f"the values come back in {history.line(entry.site)} as constants.",
         _FIX,
         export.site,
         related=(Related("comes back as a constant", entry.site),),

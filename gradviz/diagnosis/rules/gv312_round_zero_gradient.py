@@ -128,8 +128,8 @@ def _said(history: History, node: Node) -> str:
 def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:
     names = learning.listed(history, lost)
     return Hit(
-        f"{_said(history, node)} has derivative 0 everywhere: the gradient of {names} "
-        "is exactly zero, although the graph is connected.",
+        f"The gradient of {names} is exactly 0, although the graph is connected: "
+        f"{_said(history, node)} has derivative 0 everywhere.",
         node.site,
         _fix(history, node),
         edit=_edit(history, node),
@@ -143,9 +143,9 @@ def _beside(
     history: History, account: Account, term: Term, node: Node, lost: set[int]
 ) -> Hit:
     return Hit(
-        f"{_said(history, node)} has derivative 0 everywhere: through it, "
-        f"{words(history, account, term)} gives {learning.listed(history, lost)} "
-        "nothing but zeros. They learn from the other terms of the loss alone.",
+        f"{learning.listed(history, lost)} learn nothing from "
+        f"{words(history, account, term)}, only from other terms of the loss: "
+        f"{_said(history, node)} has derivative 0 everywhere.",
         node.site,
         _fix(history, node),
         edit=_edit(history, node),

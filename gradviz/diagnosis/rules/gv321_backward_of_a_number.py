@@ -54,11 +54,11 @@ def check(history: History) -> Iterator[Hit]:
     call = next(exports, None)
     if call is not None:
         yield Hit(
-            f"{history.quoted(call.site)} makes a number of "
-            f"{history.name(call.inputs[0], 'a tensor with a graph')}, so "
-            f"{history.quoted(raised.site)} finds no tensor to walk back from.",
+            f"{history.quoted(call.site)} turns "
+            f"{history.name(call.inputs[0], 'a tensor with a graph')} into a Python "
+            f"number, and {history.quoted(raised.site)} asks a number for backward().",
             call.site,
-            "Add up the tensors themselves; take the number of the sum for the log.",
+            "Keep the tensor for backward(); take its number only to print or log it.",
             symptom=raised.site,
             tensors=(call.inputs[0].tensor,),
             edit=without_method(call.site, ("item",)),

@@ -30,10 +30,10 @@ def told(history: History, birth: Birth) -> words.Told:
     """Tell of the roots whose derivative was infinite."""
     assert birth.node is not None
     return words.Told(
-        f"The forward values are finite, but {birth.node.name} of "
-        f"{history.quoted(birth.site)} returned a gradient of "
-        f"{words.kind_of(birth)}{words.place(birth)}: the operand of the root is 0 "
-        "there, where its derivative is infinite.",
+        f"The gradient of {history.quoted(birth.site)} is "
+        f"{words.kind_of(birth)}{words.place(birth)}: what the root is taken of is 0 "
+        "there, and the derivative of a root at 0 is infinite. The forward values are "
+        "finite.",
         "Add a small constant inside the root: "
         f"`({words.operand(history, birth)} + {epsilon(dtype_of(birth.call))})"
         ".sqrt()`; or "

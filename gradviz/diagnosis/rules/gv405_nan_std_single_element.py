@@ -32,10 +32,9 @@ def told(history: History, birth: Birth) -> words.Told:
     shape = birth.call.inputs[0].shape if birth.call and birth.call.inputs else ()
     return words.Told(
         f"{history.quoted(birth.site)} gave {words.kind_of(birth)} for "
-        f"{words.share(birth)}: over the reduced dimensions its operand of shape "
-        f"{shape} has a single element, and N - 1 is 0.",
-        "Pass `correction=0`, or skip batches with a single element "
-        "(`DataLoader(..., drop_last=True)`).",
+        f"{words.share(birth)}: it is taken over a single element (shape {shape}), "
+        "and the default divides by N - 1, which is 0.",
+        "Pass `correction=0`, or skip what has a single element.",
         with_keyword(
             birth.site, "correction", "0", of=_SPREADS, instead_of=("unbiased",)
         ),

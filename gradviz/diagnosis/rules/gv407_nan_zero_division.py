@@ -91,5 +91,6 @@ def _why(history: History, birth: Birth) -> str:
             return f"the quotient by {name}{size} is too large for {by.dtype}"
         if summary is not None and summary.count == 1:
             return f"{name} is 0"
-        return f"{name} has a 0 there{f' (it {extent})' if extent else ''}"
+        of = f" ({name} {extent})" if extent else ""
+        return f"{name} is 0 there{of}"
     return "it divides by 0 there"

@@ -39,7 +39,8 @@ def check(history: History) -> Iterator[Hit]:
             history,
             birth,
             f"{history.quoted(call.site)} gave NaN {_where(history, call.index)}: "
-            "every element of such a row is -inf, so the softmax is 0 / 0.",
+            "there, all elements of a row are -inf, and the softmax of -inf alone is "
+            "0 / 0.",
             "Set fully masked rows to 0 before the softmax and their result to 0 after "
             "it, or leave at least one element of each row unmasked.",
             call.site,

@@ -35,7 +35,10 @@ PROGRAMS: list[Case] = [
             print(loss.item())
         """,
         "detach-in-forward",
-        says=["`first.bias` and `first.weight`", "get no gradient in the backward pass"],
+        says=[
+            "`first.bias` and `first.weight`",
+            "get no gradient in the backward pass",
+        ],
     ),
     case(
         "data_attribute_between_layers",
@@ -192,7 +195,7 @@ for x, _ in batches:
             print(step, loss.item())
         """,
         "detach-in-forward",
-        says=["straight-through estimator", "Move this line behind line"],
+        says=["straight-through estimator", "Move this line below line"],
     ),
     case(
         "term_that_teaches_nobody_beside_one_that_does",

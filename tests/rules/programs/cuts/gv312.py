@@ -40,7 +40,7 @@ PROGRAMS: list[Case] = [
         "round-zero-gradient",
         says=[
             "the term `F.mse_loss(again, x)`",
-            "from the other terms of the loss alone",
+            "only from other terms of the loss",
         ],
     ),
     case(

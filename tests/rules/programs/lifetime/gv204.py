@@ -250,13 +250,13 @@ PROGRAMS += [
         """,
         "graph-built-outside-loop",
         says=[
-            "`self.sigma` was computed once, in line 7",
+            "`self.sigma` keeps its first value",
             "`first.rho` and `second.rho`",
-            "4 backward passes in line 29 walked that graph",
-            "line 30 changed them in between",
+            "4 backward passes in line 29 went through that one graph",
+            "line 30 changes `first.rho`",
             "whenever it is read, in the place of line 7, and drop",
         ],
-        related=["walks the old graph", "parameters changed here"],
+        related=["backward() through the old graph", "parameters changed here"],
     ),
     case(
         "kernel_computed_before_its_lengthscale_is_learnt",
@@ -309,7 +309,7 @@ PROGRAMS += [
         says=[
             "`self.rows`",
             "a property, which computes it whenever it is read",
-            "of line 8. If",
+            "of line 8.",
         ],
     ),
     case(

@@ -291,7 +291,7 @@ for x, y in batches:
         print(score(net, train(net)))
         """,
         "loss-accumulation-leak",
-        says=["`state` goes from turn to turn"],
+        says=["`state` is carried through the loop"],
         engines=("torch",),  # the other tells of an LSTM in several calls
     ),
     case(

@@ -76,7 +76,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "nan-sqrt-of-zero",
-        says=["wrote it into 1 parameter"],
+        says=["wrote NaN into 1 parameter"],
     ),
     case(
         "distance_that_two_terms_weigh_with_zero",
@@ -119,6 +119,6 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "nan-sqrt-of-zero",
-        says=["the operand of the root is 0"],
+        says=["what the root is taken of is 0"],
     ),
 ]

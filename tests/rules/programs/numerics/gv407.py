@@ -33,7 +33,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "nan-zero-division",
-        says=["wrote it into 2 parameters"],
+        says=["wrote NaN into 2 parameters"],
     ),
     case(
         "unit_vector_of_zero",
