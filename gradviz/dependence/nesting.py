@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from types import CodeType
 
 from gradviz.dependence.learning import once
-from gradviz.program import Backward, Call, History, ModuleCall, following
+from gradviz.program import Backward, Call, History, ModuleCall, RawSite, following
 
 
 def modules_around(history: History, event: int | None) -> Iterator[ModuleCall]:
@@ -42,6 +43,15 @@ def last_call_in(history: History, around: ModuleCall) -> Call | None:
     inside = range((around.left or 0) - 1, around.index, -1)
     calls = (history.call_at(index) for index in inside)
     return next((each for each in calls if each is not None), None)
+
+
+def frames_of(history: History, call: Call) -> tuple[RawSite, ...]:
+    """Return where a call ran, from inside out, and where the modules around it did.
+
+    Of calls in a module that is known by heart, the innermost frame alone is noted.
+    """
+    around = (each.frames for each in modules_around(history, call.module))
+    return tuple(dict.fromkeys([*call.frames, *chain.from_iterable(around)]))
 
 
 @once

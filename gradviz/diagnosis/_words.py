@@ -65,11 +65,17 @@ def begun_large(text: str) -> str:
 
 
 def node_words(history: History, node: Node) -> str:
-    """Return "`sq = h ** 2` (line 19, PowBackward0)"."""
+    """Return "`sq = h ** 2` (line 19, PowBackward0)", or "`net.1` (Tanh, line 7, …)".
+
+    A line that calls a model runs many layers: there, the layer is named.
+    """
     if node.site is None:
         return node.name
+    module, event = module_around(history, node.module), history.at(node.module)
+    line, path = history.line(node.site), module and _path(history, module)
+    if module is not None and path and event is not None and event.site == node.site:
+        return f"`{path}` ({module.kind}, {line}, {node.name})"
     text, inside = code(history, node.site), module_words(history, node.module)
-    line = history.line(node.site)
     if not text:
         return f"{node.name} ({line}{inside})"
     return f"`{text}` ({line}, {node.name}{inside})"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradviz.dependence.learning import steps
+from gradviz.dependence.nesting import frames_of
 from gradviz.diagnosis.decisions.keeping import reused_at
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.rules._lifetime import failed_backwards, repeats
@@ -222,7 +223,7 @@ def built_at(history: History, node: Node, second: Backward) -> RawSite | None:
     """
     maker = history.maker(node)
     around = {site[0] for site in second.frames}
-    for site in () if maker is None else maker.frames:
+    for site in () if maker is None else frames_of(history, maker):
         if site[0] in around or binds_attribute(history, site):
             return site
     return node.site

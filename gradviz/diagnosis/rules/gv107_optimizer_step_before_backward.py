@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import ast
 
+from gradviz.dependence.nesting import frames_of
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
     needed_words,
@@ -94,7 +95,7 @@ def _fix(history: History, found: Overwrite) -> str:
 def _computed_at(history: History, found: Overwrite) -> RawSite | None:
     """Return the line that ran the operation, in the function of the pass if it can."""
     maker, passed = history.maker(found.node), found.backward.site
-    frames = () if maker is None or passed is None else maker.frames
+    frames = () if maker is None else frames_of(history, maker)
     here = (site for site in frames if passed and site[0] is passed[0])
     return next(here, None) or built_at(history, found.node, found.backward)
 

@@ -202,13 +202,13 @@ def _cancelled(
     first, *_, last = sorted(nodes, key=lambda each: each.call or 0)
     here, there = (history.quoted(each.site) for each in (first, last))
     hit = Hit(
-        f"The gradients through {here} and {there} cancel each other out: that of "
-        f"{learning.listed(history, leaves)} is exactly 0 in every pass.",
+        f"The gradient of {learning.listed(history, leaves)} is exactly 0 in every "
+        f"pass: its parts through {here} and {there} cancel each other out.",
         first.site,
         "Detach one of the two ways; the log probability of a draw takes `sample()`, "
         "not `rsample()`.",
         symptom=backward.site,
-        related=(Related("the other way", last.site),),
+        related=(Related("second part comes from here", last.site),),
         nodes=tuple(each.key for each in nodes),
         tensors=tuple(sorted(leaves)),
         severity="info",
@@ -235,11 +235,11 @@ def _over_one(history: History, hit: Hit, call: Call, made: Call) -> Hit:
     return replace(
         hit,
         message=f"{history.quoted(call.site)} runs over dimension {dimension(call)} of "
-        f"{call.inputs[0].shape}, which has one element: it gives back what it was "
-        f"given. {hit.message}",
+        f"{call.inputs[0].shape}, which has one element, so it adds up nothing. "
+        f"{hit.message}",
         culprit=made.site,
-        fix="Stack what is to be added up in a dimension of its own: "
-        "`torch.stack(…, dim=1)`.",
+        fix="Give what is to be added up a dimension of its own: `torch.stack(…, "
+        "dim=1)` in place of `torch.cat` and `unsqueeze`.",
         related=(Related("runs here", call.site), *hit.related),
         severity=None,
     )

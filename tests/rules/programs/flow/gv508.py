@@ -303,6 +303,6 @@ PROGRAMS: list[Case] = [
         """,
         "gradient-ends-in-zeros",
         says=["has one element", "cancel each other out"],
-        related=["runs here", "the other way"],
+        related=["runs here", "second part comes from here"],
     ),
 ]
