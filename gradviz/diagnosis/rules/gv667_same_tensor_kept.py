@@ -63,9 +63,7 @@ def check(history: History) -> Iterator[Hit]:
         turns = Counter(each.site for each in writes)
         if max(turns.values(), default=0) < 2:
             meant[memory] = max(count, meant.get(memory, 0))
-        elif count > meant.get(memory, 0) and _is_written_between(
-            history, call, writes
-        ):
+        elif count > meant.get(memory, 0) and _is_taken_over_time(history, call):
             asked.add(call.frames)
             kept = _kept(history, call)
             if kept is not None:
