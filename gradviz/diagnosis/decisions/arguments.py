@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterable, Iterator
 
 from gradviz.dependence.axis_ops import REDUCTIONS
@@ -71,6 +72,24 @@ def in_brackets(call: ast.AST | None) -> list[ast.expr]:
     if not isinstance(call, ast.Call):
         return []
     return [*call.args, *(each.value for each in call.keywords)]
+
+
+def spoken_of(where: Spot, text: str, names: Iterable[str]) -> Iterator[Spot]:
+    """Yield what chose the arguments of a call whose value a text has as a word.
+
+    Strings alone: numbers are in many texts. ``names`` are of keywords that may be
+    among ``**settings``.
+    """
+    named = (given(where, None, (name,)) for name in names)
+    for each in (*map(where.at, in_brackets(where.node)), *filter(None, named)):
+        way = path(each)
+        values = (getattr(step.node, "value", None) for step in way)
+        if any(isinstance(value, str) and _has(text, value) for value in values):
+            yield way[-1]
+
+
+def _has(text: str, word: str) -> bool:
+    return bool(word) and bool(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text))
 
 
 def handed(where: Spot, nodes: Collection[ast.expr]) -> list[Spot] | None:

@@ -144,10 +144,30 @@ def _of_item(
 
 
 def entry_of(where: Spot, name: str) -> Spot | None:
-    """Return what a table has under a name, wherever the table was written."""
+    """Return what a table has under a name, wherever the table was written.
+
+    Of a table that an object's attributes make, what that attribute was set to.
+    """
     table = choice(where)
+    owner = _whole(table.node)
+    if owner is not None:
+        node = ast.copy_location(ast.Attribute(owner, name, ast.Load()), owner)
+        return _of_attribute(table, node)
     found = entry(table.node, name)
     return None if found is None else table.at(found)
+
+
+def _whole(table: ast.AST) -> ast.expr | None:
+    """Return the object whose attributes a table holds: of ``asdict(settings)``."""
+    match table:
+        case ast.Call(func, [owner]) if last_name(func) in ("asdict", "vars"):
+            return owner
+        case ast.Call(ast.Attribute(owner, "_asdict"), []):
+            return owner
+        case ast.Attribute(owner, "__dict__"):
+            return owner
+        case _:
+            return None
 
 
 def entry(table: ast.AST, key: object) -> ast.expr | None:

@@ -71,15 +71,25 @@ def sources_of(history: History) -> list[Source]:
 
 
 def assignments(history: History) -> Iterator[tuple[CodeType, ast.Assign]]:
-    """Yield the assignments of the program, each with the function around it."""
+    """Yield the assignments of the program, each with the function around it.
+
+    Of one with an annotation, what it would be without.
+    """
     known: dict[str, list[ast.Assign]] = {}
     for code in functions(history):
         file = code.co_filename
         if file not in known:
             nodes = history.places.in_file((code, 0))
-            known[file] = [each for each in nodes if isinstance(each, ast.Assign)]
+            known[file] = [one for each in nodes for one in _plain(each)]
         lines = {line for _, _, line in code.co_lines()} if known[file] else set()
         yield from ((code, each) for each in known[file] if each.lineno in lines)
+
+
+def _plain(node: ast.AST) -> Iterator[ast.Assign]:
+    if isinstance(node, ast.Assign):
+        yield node
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield ast.copy_location(ast.Assign([node.target], node.value), node)
 
 
 @lru_cache(maxsize=4096)

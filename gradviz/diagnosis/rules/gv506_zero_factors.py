@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.decision import Decision
 from gradviz.diagnosis.edits.leaves import random_start
 from gradviz.diagnosis.gradient_flow import magnitude, without_gradient
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -38,10 +39,10 @@ def check(history: History) -> Iterator[Hit]:
     for number, (call, value) in enumerate(uses):
         behind = history.behind([call.inputs[0]], before=call.index)
         for before, other in uses[:number]:
-            site = filled_at(history, other, before)
-            if other.tensor in behind and site not in told:
-                told |= {site, filled_at(history, value, call)}
-                yield _hit(history, site, (before, other), (call, value))
+            filled = filled_at(history, other, before)
+            if other.tensor in behind and filled.site not in told:
+                told |= {filled.site, filled_at(history, value, call).site}
+                yield _hit(history, filled, (before, other), (call, value))
                 break
 
 
@@ -66,7 +67,7 @@ def _zero_weights(history: History, still: set[int]) -> list[tuple[Call, Value]]
 
 def _hit(
     history: History,
-    site: RawSite | None,
+    filled: Decision,
     first: tuple[Call, Value],
     second: tuple[Call, Value],
 ) -> Hit:
@@ -77,15 +78,19 @@ def _hit(
         f"{history.line(second[0].site)} multiplies the result of one with the other: "
         "the gradient of each is 0 as long as the other is. That was so in all "
         f"{len(history.backwards)} backward passes, and neither can begin to learn.",
-        culprit=site or first[0].site,
+        culprit=filled.site or first[0].site,
         fix="Initialise one of the two with random values; where the branch is to "
         "begin at 0, leave the other one 0.",
         symptom=history.backwards[-1].site,
         related=(
-            Related("0 as well", other),
+            Related("filled here", filled.made),
+            Related("0 as well", other.site),
             Related("multiplied", second[0].site),
         ),
         tensors=(first[1].tensor, second[1].tensor),
-        edit=random_start(site or first[0].site),
+        edit=None
+        if filled.is_elsewhere
+        else random_start(filled.site or first[0].site),
+        line=filled.line,
         certainty=0.8,
     )

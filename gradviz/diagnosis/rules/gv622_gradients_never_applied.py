@@ -3,7 +3,8 @@
 What it does
     Finds optimizers whose gradients are cleared after at least two passes, in a run
     without a single step. Where a closure for LBFGS computes them, the line that calls
-    it; where a step waits for a condition, what decided that it never holds.
+    it; where a step waits for a condition, in whatever function it is, what decided
+    that it never holds.
 
 Why is this bad
     Nothing is trained. ``optimizer.step`` without parentheses does not step either,
@@ -43,6 +44,7 @@ from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.conditions import asked_around
 from gradviz.diagnosis.decisions.decision import Decision, decided
 from gradviz.diagnosis.decisions.frames import Spot, last_name, levels, spot
+from gradviz.diagnosis.decisions.sites import sources_of
 from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.edits.statements import called_at
 from gradviz.diagnosis.edits.syntax import called
@@ -106,7 +108,7 @@ def _cause(history: History, optimizer: Optimizer, made: Backward) -> _Cause:
             return _Cause(made.stack[0], said, fix)
         waits = _waits_for(history, optimizer, made)
         if waits is not None:
-            return _of_condition(history, *waits)
+            return _of_condition(history, waits)
     fix = f"Call `{step}` after `backward()`, with its parentheses."
     return _Cause(site, said, fix, line, edit)
 
@@ -117,12 +119,27 @@ def _scheduled(history: History, optimizer: Optimizer) -> ScheduleCall | None:
     return next((each for each in steps if each.optimizer == optimizer.key), None)
 
 
-def _of_condition(history: History, asked: str, by: Decision) -> _Cause:
-    said = f" Its step waits for `{asked}`, which did not hold once."
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """A condition that a step waits for, and what decided on it."""
+
+    asked: str
+    holds: bool  # whether the step comes where it is true
+    by: Decision
+    function: str = ""  # that steps, where another one than those around the pass
+
+
+def _of_condition(history: History, wait: _Wait) -> _Cause:
+    asked, by = wait.asked, wait.by
+    step = f"Its step in `{wait.function}`" if wait.function else "Its step"
+    said = f" {step} waits for `{asked}`, which did not hold once."
+    if not wait.holds:
+        said = f" {step} comes only where `{asked}` does not hold, and it always did."
     if by.text != asked:
         said += f" `{by.text}` in {history.line(by.site)} decided that."
-    fix = "Let the condition hold before the gradients are cleared, or clear them "
-    return _Cause(by.site, said, f"{fix}only behind a step.", by.line)
+    what = "condition hold" if wait.holds else "step come"
+    fix = f"Let the {what} before the gradients are cleared, or clear them only "
+    return _Cause(by.site, said, f"{fix}behind a step.", by.line)
 
 
 def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
@@ -144,21 +161,53 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
     )
 
 
-def _waits_for(
-    history: History, optimizer: Optimizer, made: Backward
-) -> tuple[str, Decision] | None:
-    """Return what a step beside a pass waits for, and what decided on that."""
+def _waits_for(history: History, optimizer: Optimizer, made: Backward) -> _Wait | None:
+    """Return what a step waits for: beside a pass, or the only one of the program."""
     where = spot(history, made.site, made.stack)
     for level in () if where is None else levels(where):
         met = {test for test, _ in asked_around(level)}
         for each in own_nodes(level.scope):
             if not _steps(history, level.at(each), optimizer):
                 continue
-            tests = [e for e, _ in asked_around(level.at(each)) if e not in met]
+            tests = [row for row in asked_around(level.at(each)) if row[0] not in met]
             if tests:
-                decision = decided(history, _setting(level.at(tests[0])), made.site)
-                return ast.unparse(tests[0]), decision
-    return None
+                return _wait(history, level, tests[0], made)
+    step = _only_step(history, optimizer)
+    test = next(asked_around(step), None) if step is not None else None
+    if step is None or test is None:
+        return None
+    return _wait(history, step, test, made, getattr(step.scope, "name", ""))
+
+
+def _wait(
+    history: History,
+    where: Spot,
+    test: tuple[ast.expr, bool],
+    made: Backward,
+    function: str = "",
+) -> _Wait:
+    asked, holds = test
+    by = decided(history, _setting(where.at(asked)), made.site)
+    return _Wait(ast.unparse(asked), holds, by, function)
+
+
+def _only_step(history: History, optimizer: Optimizer) -> Spot | None:
+    """Return the only step of an optimizer, in a function that the program names.
+
+    As one does who calls it, or hands it on: to be called at an event.
+    """
+    sources = sources_of(history)
+    nodes = [(each, node) for each in sources for node in ast.walk(each.tree)]
+    spots = (Spot(each, node) for each, node in nodes if isinstance(node, ast.Call))
+    found = [each for each in spots if _steps(history, each, optimizer)]
+    function = found[0].scope if len(found) == 1 else None
+    if not isinstance(function, ast.FunctionDef):
+        return None
+    named = any(
+        last_name(node) == function.name or getattr(node, "value", 0) == function.name
+        for _, node in nodes
+    )
+    return found[0] if named else None
 
 
 def _setting(asked: Spot) -> Spot:

@@ -4,7 +4,8 @@ What it does
     Names the line of the program that raised the exception that ended the run, what
     the line uses, and who ran it: a backward or a hook, too, which the engine calls. Of
     a saved state that an optimizer refuses, the line that made the optimizer with
-    other groups of parameters.
+    other groups of parameters. Of a word that the exception speaks of and the call was
+    given (``mode="bilinear"``), the line that chose it.
 
 Why is this bad
     The run is over. The traceback ends inside a library; the line to look at is the
@@ -42,6 +43,8 @@ from itertools import chain
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.diagnosis._raised import own_site
+from gradviz.diagnosis._words import module_around
+from gradviz.diagnosis.decisions.arguments import spoken_of
 from gradviz.diagnosis.decisions.bindings import returned, set_attributes
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.decision import called_function
@@ -88,6 +91,7 @@ _REPLACED = (
     "that, and not what `{0}` was at first. Give the result a name of its own, and use "
     "that name below."
 )
+_CHOOSE = "Choose another value here, or give the call what this one takes."
 _UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state = …`."
 
 
@@ -108,7 +112,7 @@ def check(history: History) -> Iterator[Hit]:
     if replaced:
         advice = _REPLACED.format(replaced)
     otherwise = None, "", advice
-    bound, role, fix = next(_bound(history, raised, site), otherwise)
+    bound, role, fix = next(_bound(history, raised, call, site), otherwise)
     around, led = within(history, raised) if call is None else ("", ())
     state = refused_state(history)
     yield Hit(
@@ -162,9 +166,9 @@ def _replaced(history: History, site: RawSite, given: tuple[Value, ...]) -> str:
 
 
 def _bound(
-    history: History, raised: Raised, site: RawSite
+    history: History, raised: Raised, call: Call | None, site: RawSite
 ) -> Iterator[tuple[RawSite | None, str, str]]:
-    """Yield the line that gave a name what is no tensor, its role and what to do."""
+    """Yield the line that gave a call what it refuses, its role and what to do."""
     tuple_at = _tuple_bound(history, raised, site)
     if tuple_at is not None:
         yield tuple_at, "takes the tuple", _UNPACK
@@ -173,6 +177,30 @@ def _bound(
     state = refused_state(history)
     if state is not None:
         yield state.made, "loads the state", _REBUILD
+    chosen = _spoken_of(history, raised, call, site)
+    if chosen is not None and not same_line(chosen, site):
+        yield chosen, "refused here", _CHOOSE
+
+
+def _spoken_of(
+    history: History, raised: Raised, call: Call | None, site: RawSite
+) -> RawSite | None:
+    """Return the line that chose a word which a call was given and its error names.
+
+    Also of what the layer was given that the call is part of.
+    """
+    layer = None if call is None else module_around(history, call.module)
+    places = [spot(history, site, raised.stack)]
+    if layer is not None:
+        places.append(spot(history, layer.site, layer.stack))
+    names = () if call is None else call.keywords
+    found = {
+        each.node: each
+        for where in places
+        if where is not None
+        for each in spoken_of(where, raised.text, names)
+    }
+    return site_of(history, found.popitem()[1]) if len(found) == 1 else None
 
 
 def _none_bound(

@@ -44,6 +44,7 @@ from gradviz.dependence.nesting import modules_around
 from gradviz.dependence.op_families import RESHAPES, plain
 from gradviz.diagnosis.decisions.frames import loops_around, spot
 from gradviz.diagnosis.decisions.sites import same_line
+from gradviz.diagnosis.edits.calls import operand_text
 from gradviz.diagnosis.edits.statements import bound_to_operand
 from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.rule import Hit, rule
@@ -107,19 +108,27 @@ def _operand(history: History, call: Call, roots: set[int]) -> Value | None:
 def _hit(history: History, call: Call, operand: Value) -> Hit:
     text, (receiver, turns) = history.text(call.site), _receiver(history, call)
     name = name_of(history, operand, f"`{receiver}`" if receiver else "its operand")
+    # Another tensor under the name of a parameter would leave the model as it is.
+    written = operand.is_leaf and operand.requires_grad and not call.grad_enabled
+    spelt = operand_text(history, call.site) if written else ""
+    if spelt:
+        fix = f"Write the result into it, `{spelt}.copy_({text})`, or leave the line "
+        fix += "out."
+    elif turns:
+        fix = f"Keep the results, `[{text} for {turns}]`, in place of what the loop "
+        fix += "walks: another value of its variable is gone with the turn."
+    else:
+        bare = receiver or name.strip("`")
+        fix = f"Keep the result, `{bare} = {text}`, or leave the line out."
     return Hit(
         f"`{text}` gives a new tensor, and nothing takes it: {name} stays as it was, "
         "and the program goes on with that.",
         call.site,
-        f"Keep the results, `[{text} for {turns}]`, in place of what the loop walks: "
-        "another value of its variable is gone with the turn."
-        if turns
-        else f"Keep the result, `{receiver or name.strip(chr(96))} = {text}`, or leave "
-        "the line out.",
+        fix,
         tensors=(operand.tensor, call.outputs[0].tensor),
         # A new shape has no other use than to be taken.
         certainty=1.0 if plain(call.op) in RESHAPES else 0.8,
-        edit=None if turns else bound_to_operand(call.site),
+        edit=None if spelt or turns else bound_to_operand(call.site),
     )
 
 

@@ -4,7 +4,8 @@ What it does
     Finds ``argmax``, ``max`` and ``topk`` of class scores whose indices are compared
     with classes, or given to a loss as its targets, and which run over another
     dimension than that of the classes. Where
-    the classes are, a loss shows: it takes them from what the same layer made.
+    the classes are, a loss shows: it takes them from what the same layer made. Where
+    the dimension was set elsewhere, in a setting or by ``partial``, the line there.
 
 Why is this bad
     The result has one number per class, and each is the number of a sample. Compared
@@ -39,6 +40,7 @@ from gradviz.dependence.axis_walk import axes_of
 from gradviz.dependence.flow import words
 from gradviz.dependence.lineage import ahead, is_kept, made_through
 from gradviz.dependence.op_families import CLASS_LOSSES, MOVES, PICKS, plain
+from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._classes import of_classes, weights_of
@@ -70,9 +72,14 @@ def check(history: History) -> Iterator[Hit]:
             yield _hit(history, call, (over, places[0]), layers[key], compared)
 
 
+def _place(call: Call) -> int:
+    """Return the place of the dimension among the arguments, behind the scores."""
+    return 1 if plain(call.op) == "topk" else 0
+
+
 def _over(call: Call) -> int | None:
     """Return the dimension that a choice runs over, of scores with several."""
-    place = 2 if plain(call.op) == "topk" else 1
+    place = 1 + _place(call)
     given = call.keywords.get("dim", call.arguments[place : place + 1] or (None,))
     given = given[0] if isinstance(given, tuple | list) else given
     rank = len(call.inputs[0].shape) if call.inputs else 0
@@ -113,19 +120,22 @@ def _hit(
     shape = tuple(call.inputs[0].shape)
     is_target = plain(compared.op) in CLASS_LOSSES
     taken = "takes them for the targets" if is_target else "compares them with classes"
+    chosen = of_setting(history, call, (), _place(call), ("dim", "axis"))
     return Hit(
         f"`{plain(call.op)}` runs over dimension {over} of shape {shape}, and "
         f"`{plain(loss.op)}` ({history.line(loss.site)}) takes the classes of the same "
         f"layer from dimension {classes}: these are the numbers of samples, one per "
         f"class, and {history.line(compared.site)} {taken}.",
-        call.site,
+        chosen.site,
         f"Write `dim={classes}`.",
         symptom=compared.site,
+        line=chosen.line,
         related=(
+            Related("runs here", chosen.made),
             Related("targets here" if is_target else "compared here", compared.site),
             Related("the classes are taken here", loss.site),
         ),
         tensors=(call.inputs[0].tensor,),
-        edit=over_dimension(call.site, classes),
+        edit=None if chosen.is_elsewhere else over_dimension(chosen.site, classes),
         certainty=0.9,
     )

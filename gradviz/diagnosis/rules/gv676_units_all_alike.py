@@ -3,7 +3,7 @@
 What it does
     Finds two layers, one after the other, each of whose weights is the same number in
     every element when a model is used first, where nothing between them tells its units
-    apart.
+    apart. Names the line that filled the first, or the setting that chose how.
 
 Why is this bad
     Units with equal weights in and out compute the same and get the same gradient, in
@@ -38,6 +38,7 @@ from gradviz.dependence import learning
 from gradviz.dependence.flow import words
 from gradviz.dependence.lineage import behind
 from gradviz.dependence.op_families import ACTIVATIONS, ARITHMETIC, plain
+from gradviz.diagnosis.decisions.decision import Decision
 from gradviz.diagnosis.edits.leaves import random_start
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._weights import filled_at, is_product
@@ -73,11 +74,11 @@ def check(history: History) -> Iterator[Hit]:
             or not {weight.tensor, other.tensor} & wanted
         ):
             continue
-        site = filled_at(history, other, before)
+        filled = filled_at(history, other, before)
         scans = (each.summary for each in (weight, other))
-        if site not in told and any(each and each.maximum for each in scans):
-            told |= {site, filled_at(history, weight, call)}
-            yield _hit(history, site, (before, other), (call, weight))
+        if filled.site not in told and any(each and each.maximum for each in scans):
+            told |= {filled.site, filled_at(history, weight, call).site}
+            yield _hit(history, filled, (before, other), (call, weight))
 
 
 def _weight(call: Call) -> Value | None:
@@ -115,7 +116,7 @@ def _before(history: History, call: Call) -> Call | None:
 
 def _hit(
     history: History,
-    site: RawSite | None,
+    filled: Decision,
     first: tuple[Call, Value],
     second: tuple[Call, Value],
 ) -> Hit:
@@ -128,19 +129,22 @@ def _hit(
     ]
     units = before.outputs[0].shape[1 if before.op.startswith("conv") else -1]
     also = filled_at(history, other, call)
+    also_at = None if filled.is_elsewhere and also.site == filled.site else also.site
     return Hit(
         f"All elements of {names[0]} are {numbers[0]}, and all of {names[1]} are "
         f"{numbers[1]}: the {units} units between them compute the same, get the same "
         "gradient, and stay one unit however long they are trained.",
-        site or before.site,
+        filled.site or before.site,
         "Fill weights with random values: `nn.init.kaiming_uniform_`, or as the layer "
         "does itself.",
         symptom=before.site,
+        line=filled.line,
         related=(
-            Related("filled with one number, too", also),
+            Related("filled here", filled.made),
+            Related("filled with one number, too", also_at),
             Related("used first here", call.site),
         ),
         tensors=(one.tensor, other.tensor),
-        edit=random_start(site),
+        edit=None if filled.is_elsewhere else random_start(filled.site),
         certainty=0.9,
     )

@@ -2,7 +2,8 @@
 
 What it does
     Finds ``prod`` and ``cumprod`` whose result has zeros where none of its factors is
-    0, and which a backward pass walks.
+    0, and which a backward pass walks; multiplications of many factors one after the
+    other, none of them 0, after which most of the result is.
 
 Why is this bad
     The product of a hundred probabilities is below the least number that the type can
@@ -21,7 +22,8 @@ Use instead
         loss = -probabilities.log().sum(dim=1).mean()
 
 When it stays quiet
-    Where a factor is 0, and where the result has no zeros.
+    Where a factor is 0, and where the result has no zeros. A few multiplications, and
+    those that lose some elements alone: a weight may be next to nothing.
 
 References
     https://en.wikipedia.org/wiki/Arithmetic_underflow
@@ -31,25 +33,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.dependence.op_families import plain
+from gradviz.dependence.op_families import MULTIPLICATIONS, plain
 from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.edits.calls import operand_text
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Call, History, RawSite
+from gradviz.program import Call, History, RawSite, Value
 
 _PRODUCTS = ("prod", "cumprod")
+_MANY = 8  # factors one after the other
 
 
 @rule("GV690", "product-underflows", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose product is rounded to 0."""
     told = set[RawSite | None]()
+    factors: dict[int, int] = {}  # of tensors that are products, how many; none is 0
     for call in history.calls:
-        if plain(call.op) in _PRODUCTS and call.site not in told and call.outputs:
-            zeros = _lost(call)
-            if zeros:
-                told.add(call.site)
-                yield _hit(history, call, zeros)
+        if plain(call.op) in _PRODUCTS and call.outputs:
+            zeros, count = _lost(call), 0
+        else:
+            zeros, count = _multiplied(call, factors)
+        if zeros and call.site not in told:
+            told.add(call.site)
+            yield _hit(history, call, zeros, count)
 
 
 def _lost(call: Call) -> int:
@@ -61,20 +67,56 @@ def _lost(call: Call) -> int:
     return 0 if factors.zeros else results.zeros
 
 
-def _hit(history: History, call: Call, zeros: int) -> Hit:
+def _multiplied(call: Call, factors: dict[int, int]) -> tuple[int, int]:
+    """Return how many results of a long product are 0, and of how many factors it is.
+
+    Keeps count of the factors, as long as none is 0.
+    """
+    counts = [factors.get(each.tensor) or _is_no_zero(each) for each in call.inputs]
+    for each in call.writes:
+        factors.pop(each.value.tensor, None)
+    if plain(call.op) not in MULTIPLICATIONS or not call.outputs:
+        return 0, 0
+    if not all(counts) or any(each == 0 for each in call.arguments):
+        return 0, 0
+    made, count = call.outputs[0], sum(counts)
+    factors[made.tensor] = count
+    found = made.summary if made.requires_grad and count >= _MANY else None
+    lost = found is not None and found.zeros * 2 > found.count
+    return (found.zeros, count) if found is not None and lost else (0, 0)
+
+
+def _is_no_zero(value: Value) -> bool:
+    return value.summary is not None and not value.summary.zeros
+
+
+def _hit(history: History, call: Call, zeros: int, factors: int) -> Hit:
     made = call.outputs[0]
     count = made.summary.count if made.summary is not None else zeros
-    used = next((each.site for each in history.uses(made.tensor, call.index)), None)
+    used = _used(history, call, made)
     x = in_code(operand_text(history, call.site, _PRODUCTS))
+    product = f"product of {factors} factors" if factors else "product"
     return Hit(
         f"{zeros} of {count} results of `{history.text(call.site)}` are 0, though no "
-        f"factor is: the product is too small for {made.dtype.removeprefix('torch.')}. "
-        "Its gradient is 0 there, so nothing learns from it.",
+        f"factor is: the {product} is too small for "
+        f"{made.dtype.removeprefix('torch.')}. Its gradient is 0 there, so nothing "
+        "learns from it.",
         call.site,
-        f"Add logarithms instead: `{x}.log().sum(…)`.",
+        "Add the logarithms of the factors instead."
+        if factors
+        else f"Add logarithms instead: `{x}.log().sum(…)`.",
         symptom=used or call.site,
         related=(Related("used here", used),),
         nodes=() if made.node is None else (made.node,),
         tensors=(made.tensor,),
         certainty=0.85,
     )
+
+
+def _used(history: History, call: Call, made: Value) -> RawSite | None:
+    """Return the line that uses a product, behind those that multiply on."""
+    while True:
+        use = next(iter(history.uses(made.tensor, call.index)), None)
+        if use is None or plain(use.op) not in MULTIPLICATIONS or use.site != call.site:
+            return None if use is None else use.site
+        call, made = use, use.outputs[0]

@@ -77,4 +77,27 @@ PROGRAMS: list[Case] = [
         "call-refused",
         says=["(4, 3, 2)"],
     ),
+    case(
+        "a_reduction_among_the_settings_of_a_loss",
+        """
+        from typing import NamedTuple
+
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class LossSettings(NamedTuple):
+            reduction: str = "avg"  # CULPRIT
+
+        def loss_of(out, y, settings):
+            return F.mse_loss(out, y, **settings._asdict())
+
+        net = nn.Linear(3, 1)
+        settings = LossSettings()
+        loss = loss_of(net(torch.randn(4, 3)), torch.zeros(4, 1), settings)
+        loss.backward()
+        """,
+        "call-refused",
+        related=["refused here"],
+    ),
 ]

@@ -58,4 +58,40 @@ PROGRAMS: list[Case] = [
         "units-all-alike",
         related=["filled with one number, too"],
     ),
+    case(
+        "filled_by_a_partial_among_the_settings",
+        """
+        from functools import partial
+
+        import torch
+        from torch import nn
+
+        START = dict(
+            weight=partial(nn.init.constant_, val=0.05),  # CULPRIT
+            bias=nn.init.zeros_,
+        )
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lower, self.upper = nn.Linear(4, 8), nn.Linear(8, 2)
+                for layer in (self.lower, self.upper):
+                    START["weight"](layer.weight)
+                    START["bias"](layer.bias)
+
+            def forward(self, x):
+                return self.upper(self.lower(x).tanh())
+
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            x = torch.randn(8, 4)
+            loss = (net(x) - x[:, :2]).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "units-all-alike",
+        related=["filled here"],
+    ),
 ]

@@ -158,4 +158,24 @@ PROGRAMS: list[Case] = [
         "result-not-kept",
         says=["`weights = Attach.apply(weights, balance)`"],
     ),
+    case(
+        "weights_cut_off_for_nothing",
+        """
+        import torch
+        from torch import nn
+        critic = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.SGD(critic.parameters(), lr=0.5)
+        for step in range(3):
+            real, fake = torch.randn(8, 3) + 1, torch.randn(8, 3)
+            loss = critic(fake).mean() - critic(real).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                for weight in critic.parameters():
+                    torch.clamp(weight, -0.1, 0.1)  # CULPRIT
+        """,
+        "result-not-kept",
+        says=["`weight.copy_(torch.clamp(weight, -0.1, 0.1))`"],
+    ),
 ]

@@ -89,4 +89,40 @@ PROGRAMS: list[Case] = [
         "choice-over-batch",
         says=["for the targets"],
     ),
+    case(
+        "dimension_bound_by_partial_in_a_table",
+        """
+        from functools import partial
+
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        HOW = {
+            "loss": F.cross_entropy,
+            "vote": partial(torch.argmax, dim=0),  # CULPRIT
+        }
+
+        class Accuracy:
+            def __init__(self, vote):
+                self.vote = vote
+
+            def __call__(self, scores, labels):
+                return (self.vote(scores) == labels).float().mean()
+
+        net = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 6))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        accuracy = Accuracy(HOW["vote"])
+        x, labels = torch.randn(6, 5), torch.randint(0, 6, (6,))
+        for step in range(3):
+            scores = net(x)
+            loss = HOW["loss"](scores, labels)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            accuracy(scores.detach(), labels)
+        """,
+        "choice-over-batch",
+        related=["runs here", "compared here"],
+    ),
 ]

@@ -72,4 +72,73 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "one_list_for_the_keys_of_a_table",
+        """
+        import torch
+        from torch import nn
+        class Log:
+            def __init__(self, names):
+                self.rows: dict[str, list] = dict.fromkeys(names, [])  # CULPRIT
+            def add(self, **numbers):
+                for name, rows in self.rows.items():
+                    rows.append(numbers[name])
+        net, log = nn.Linear(4, 1), Log(["loss", "size"])
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(3):
+            loss = net(torch.randn(8, 4)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            log.add(loss=loss.item(), size=net.weight.abs().sum().item())
+        print(sum(log.rows["loss"]) / 3)
+        """,
+        "one-list-in-all-places",
+        says=["`rows.append(numbers[name])` (line 8)"],
+    ),
+    case(
+        "a_named_list_in_all_queues",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        empty = []
+        queues = [empty for _ in range(3)]  # CULPRIT
+        for step in range(3):
+            out = net(torch.randn(8, 4))
+            for kind, each in zip(out.argmax(1).tolist(), out.detach()):
+                queue = queues[kind]
+                queue.append(each)
+            optimizer.zero_grad()
+            out.square().mean().backward()
+            optimizer.step()
+        """,
+        "one-list-in-all-places",
+    ),
+    case(
+        "one_list_for_all_on_purpose_and_new_ones_in_its_place",
+        """
+        import torch
+        from itertools import repeat
+        from torch import nn
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        everything = []
+        sinks = {name: everything for name in ("wide", "narrow")}
+        kept = dict.fromkeys(range(2), [])
+        for k in kept:
+            kept[k] = []
+        names = list(repeat("error", 2))
+        for step in range(3):
+            errors = net(torch.randn(8, 4)).square().mean(0)
+            for k, error in enumerate(errors.tolist()):
+                kept[k].append(error)
+                sinks["wide" if k else "narrow"].append((names[k], error))
+            optimizer.zero_grad()
+            errors.sum().backward()
+            optimizer.step()
+        print(len(everything))
+        """,
+    ),
 ]

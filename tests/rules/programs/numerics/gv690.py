@@ -31,4 +31,47 @@ PROGRAMS: list[Case] = [
         (p.prod(dim=1).mean() + (1 - masked).prod(dim=1).mean()).backward()
         """,
     ),
+    case(
+        "chances_of_a_walk_multiplied_in_a_loop",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        walk = torch.randn(5, 200, 3)
+        for step in range(2):
+            chances = torch.sigmoid(net(walk)).mean(-1)
+            joint = torch.ones(5)
+            for place in range(walk.shape[1]):
+                joint = joint * chances[:, place]  # CULPRIT
+            loss = -(joint + 1e-12).log().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "product-underflows",
+        says=["though no factor is", "factors is too small", "Add the logarithms"],
+    ),
+    case(
+        "weights_that_fade_and_a_product_that_is_switched_off",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 6)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(2):
+            open_ = torch.sigmoid(net(torch.randn(4, 3)))
+            gates = open_ * torch.tensor([1.0, 1.0, 1.0, 1e-6, 1.0, 1.0])
+            faded = torch.ones(4, 6)
+            for _ in range(12):
+                faded = faded * gates
+            off = torch.ones(4, 6)
+            for k in range(12):
+                off = off * (open_ * (k < 11))
+            loss = (faded.sum() + off.sum() - 1).square()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]

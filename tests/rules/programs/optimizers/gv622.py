@@ -124,4 +124,58 @@ PROGRAMS: list[Case] = [
         "gradients-never-applied",
         says=["waits for"],
     ),
+    case(
+        "steps_in_a_handler_that_always_returns_first",
+        """
+        import torch
+
+        class Stepper:
+            def __init__(self, optimizer, every=12):  # CULPRIT
+                self.optimizer, self.every = optimizer, every
+
+            def after_backward(self, batch):
+                if (batch + 1) % self.every:
+                    return
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+
+        def train(net, listeners, data):
+            for epoch in range(4):
+                net.zero_grad()
+                for batch, x in enumerate(data):
+                    net(x).square().mean().backward()
+                    for listener in listeners:
+                        listener.after_backward(batch)
+
+        net = torch.nn.Linear(3, 1)
+        stepper = Stepper(torch.optim.SGD(net.parameters(), lr=0.1))
+        train(net, [stepper], torch.randn(5, 8, 3))
+        """,
+        "gradients-never-applied",
+        says=["in `after_backward` comes only where", "`12` in line 4 decided that"],
+    ),
+    case(
+        "steps_in_a_handler_that_come_once_in_a_while",
+        """
+        import torch
+
+        class Stepper:
+            def __init__(self, optimizer, every=2):
+                self.optimizer, self.every = optimizer, every
+
+            def after_backward(self, batch):
+                if (batch + 1) % self.every:
+                    return
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+
+        net = torch.nn.Linear(3, 1)
+        stepper = Stepper(torch.optim.SGD(net.parameters(), lr=0.1))
+        for epoch in range(2):
+            net.zero_grad()
+            for batch, x in enumerate(torch.randn(4, 8, 3)):
+                (net(x).square().mean() / 2).backward()
+                stepper.after_backward(batch)
+        """,
+    ),
 ]
