@@ -375,14 +375,21 @@ EXPANDING = ("expand", "expand_as", "broadcast_to", "as_strided", "unfold")
 
 
 @remedy_at
-def reads_copy(found: Place) -> Edit:
-    """Read from a copy what a statement writes at once: ``x[1:] += x[:-1].clone()``."""
+def reads_copy(found: Place, at: int | None) -> Edit:
+    """Read from a copy what a statement writes at once: ``x[1:] += x[:-1].clone()``.
+
+    ``at``: which argument is read; the object of a method is its first.
+    """
     source, _, statement = found
     if isinstance(statement, ast.AugAssign | ast.Assign):
         return Draft(source).append(statement.value, ".clone()").edit(safe=True)
     call = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(call, ast.Call) and call.args:
-        return Draft(source).append(call.args[0], ".clone()").edit(safe=True)
+    if isinstance(call, ast.Call) and at is not None:
+        given = call.args
+        if isinstance(call.func, ast.Attribute) and not is_module_name(call.func.value):
+            given = [call.func.value, *given]
+        if at < len(given):
+            return Draft(source).append(given[at], ".clone()").edit(safe=True)
     raise NoEditError("what is read is not written here")
 
 

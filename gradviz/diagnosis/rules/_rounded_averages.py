@@ -14,7 +14,7 @@ from gradviz.diagnosis._words import shortened
 from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.frames import spot
-from gradviz.diagnosis.decisions.sites import site_of
+from gradviz.diagnosis.decisions.sites import site_of, sources_of
 from gradviz.diagnosis.rule import Hit, Related
 from gradviz.diagnosis.rules._origins import origin_call
 from gradviz.program import Call, History, RawSite, Value, Write
@@ -25,6 +25,7 @@ _HALF = {"bfloat16": 2.0**-9, "float16": 2.0**-12}
 _MOVING = words("add sub iadd isub lerp")
 _LEAST = 8  # steps of one average
 _MOST = 0.75  # of the steps are lost
+_BELOW = 2 / 3  # of the half
 
 
 @dataclass(slots=True, eq=False)
@@ -80,21 +81,23 @@ def _norm(value: Value) -> float | None:
 
 
 def _is_lost(average: _Average) -> bool:
-    """Tell whether steps are rounded away that would have added up to something.
-
-    Far below the half: what is carried over to the next step comes near to it.
-    """
-    half, steps = _HALF[average.write.value.dtype], average.steps
-    lost = [each for each in steps if each < half / 2]
+    """Tell whether steps are rounded away that would have added up to something."""
+    steps, lost = average.steps, _lost(average)
     enough = len(steps) >= _LEAST and len(lost) >= _MOST * len(steps)
-    return enough and sum(lost) > 2 * half
+    return enough and sum(lost) > 2 * _HALF[average.write.value.dtype]
+
+
+def _lost(average: _Average) -> list[float]:
+    """Return the steps well below the half: elements are more or less than the norm."""
+    most = _BELOW * _HALF[average.write.value.dtype]
+    return [each for each in average.steps if each < most]
 
 
 def _narrowed_at(history: History, average: _Average) -> RawSite | None:
     """Return the line that chose the dtype of an average, or else made it.
 
     In a class of averages, who gave it the dtype: a table of settings that it is
-    taken from may be right for others.
+    taken from may be right for others, if they read that setting too.
     """
     made = origin_call(history, average.write.value, lambda each: each.dtype)
     if made is None or made.index > average.first.index:
@@ -103,19 +106,34 @@ def _narrowed_at(history: History, average: _Average) -> RawSite | None:
     if where is None or not isinstance(where.node, ast.Call):
         return made.site
     chosen = given(where, 0, ("dtype",))
-    for each in reversed(path(chosen)[1:] if chosen is not None else ()):
+    way = path(chosen)[1:] if chosen is not None else []
+    for each in reversed(way):
         around = each.source.parent(each.node)
         if isinstance(around, ast.keyword) or (
             isinstance(around, ast.Call) and each.node in around.args
         ):
-            return site_of(history, each)
+            return site_of(history, way[-1] if _is_own(history, each.node) else each)
     return made.site
+
+
+def _is_own(history: History, setting: ast.AST) -> bool:
+    """Tell whether a setting, ``config.dtype``, is read in one place only."""
+    if not isinstance(setting, ast.Attribute):
+        return False
+    trees = (source.tree for source in sources_of(history))
+    same = (
+        each
+        for tree in trees
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Load)
+        if each.attr == setting.attr
+    )
+    return len([*islice(same, 2)]) == 1
 
 
 def _hit(history: History, site: RawSite | None, found: list[_Average]) -> Hit:
     each = found[0]
-    dtype = each.write.value.dtype
-    lost = sum(one < _HALF[dtype] / 2 for one in each.steps)
+    dtype, lost = each.write.value.dtype, len(_lost(each))
     at = f"`{shortened(history.text(each.first.site))}`"
     return Hit(
         f"{at} in {history.line(each.first.site)} keeps an average of parameters in "

@@ -34,7 +34,8 @@ from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.edits.writes import reads_copy
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program import History, RawSite, Value
+from gradviz.program import Call, History, RawSite, Value
+from gradviz.text.words import counted
 
 _MOST = 200_000  # elements that are compared one by one
 _FIX = "Read from a copy: clone() the operand that is read."
@@ -55,7 +56,7 @@ def check(history: History) -> Iterator[Hit]:
             "read after they were overwritten.",
             _FIX,
             written=written,
-            edit=reads_copy(failure.site),
+            edit=reads_copy(failure.site, _place_of(read, failure.call)),
         )
     if history.program.engine == "torch":
         yield from _unnoticed(history)
@@ -70,19 +71,26 @@ def _unnoticed(history: History) -> Iterator[Hit]:
             if call.site in told or read is None or not _runs_ahead(write.value, read):
                 continue
             told.add(call.site)
-            behind = write.value.offset - read.offset
+            behind = counted(write.value.offset - read.offset, "element")
             yield Hit(
                 f"{place(history, call.site)} writes elements that it reads "
-                f"afterwards: what it writes lies {behind} elements behind what it "
-                "reads, in the same memory. The first elements are repeated instead "
-                "of moved, and nothing raises.",
+                f"afterwards: what it writes lies {behind} behind what it reads, in "
+                "the same memory. The first elements are repeated instead of moved, "
+                "and nothing raises.",
                 call.site,
                 _FIX,
                 symptom=call.site,
                 tensors=(read.tensor,),
                 severity="warning",
-                edit=reads_copy(call.site),
+                edit=reads_copy(call.site, _place_of(read, call)),
             )
+
+
+def _place_of(read: Value | None, call: Call | None) -> int | None:
+    """Return which argument of a call is read, if it stands among them by place."""
+    arguments = () if call is None else call.arguments
+    found = (at for at, each in enumerate(arguments) if each is read)
+    return None if read is None else next(found, None)
 
 
 def _runs_ahead(written: Value, read: Value) -> bool:

@@ -2,8 +2,9 @@
 
 What it does
     Finds rows that are read with an index, added to and written back with the same
-    index, where the index has more entries than there are rows between its least and
-    its greatest.
+    index, by an assignment, ``index_put``, ``index_copy`` or ``scatter``, in place or
+    not, where the index has more entries than there are rows between its least and its
+    greatest.
 
 Why is this bad
     The rows are read before any is written, so of several values for one row the last
@@ -38,6 +39,9 @@ from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import Call, History, RawSite, Value
 
 _ADDING = words("add radd sub")
+_READING = words("getitem index_select gather take_along_dim")
+_WRITING = words("setitem index_put index_copy scatter")
+_SUMMING = ("accumulate", "reduce")  # of several values for one row
 
 
 @rule("GV125", "rows-written-twice", "warning")
@@ -45,19 +49,30 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that loses values so."""
     told = set[RawSite | None]()
     for call in history.calls:
-        if name_of(call) != "setitem" or len(call.inputs) != 3 or call.site in told:
+        if plain(name_of(call)) not in _WRITING or call.site in told:
+            continue
+        if len(call.inputs) != 3 or _adds_up(call):
             continue
         rows, index, values = call.inputs
-        if _names_twice(index) and _is_sum(history, call):
+        if _names_twice(call, index) and _is_sum(history, call):
             told.add(call.site)
             yield _hit(history, call, rows, index, values)
 
 
-def _names_twice(index: Value) -> bool:
+def _adds_up(call: Call) -> bool:
+    """Tell whether a call adds up the values for one row itself."""
+    return any(call.keywords.get(each) for each in _SUMMING) or call.arguments[3:] == (
+        True,
+    )
+
+
+def _names_twice(call: Call, index: Value) -> bool:
     """Return whether there are more entries than different numbers among them."""
     scan = index.summary
     if not index.dtype.startswith("int") or scan is None or scan.minimum is None:
         return False
+    if "scatter" in call.op and len(index.shape) != 1:
+        return False  # each column has entries of its own
     return scan.count > (scan.maximum or 0) - scan.minimum + 1
 
 
@@ -65,17 +80,28 @@ def _is_sum(history: History, call: Call) -> bool:
     """Return whether what is written are the same rows, with something added."""
     rows, index, values = call.inputs
     added = history.last_producer(values, call.index)
-    if added is None or plain(added.op) not in _ADDING or not added.inputs:
+    if added is None or plain(added.op) not in _ADDING:
         return False
-    read = history.producer(added.inputs[0], added.index)
-    if read is None or name_of(read) != "getitem":
-        return False
-    return [each.tensor for each in read.inputs] == [rows.tensor, index.tensor]
+    summands = added.inputs[:1] if plain(added.op) == "sub" else added.inputs
+    reads = [history.producer(each, added.index) for each in summands]
+    return any(
+        read is not None
+        and plain(name_of(read)) in _READING
+        and [each.tensor for each in read.inputs] == [rows.tensor, index.tensor]
+        for read in reads
+    )
+
+
+def _rows(history: History, call: Call) -> str:
+    """Return how a line calls the rows that it writes: ``h`` of ``h[i] = …``."""
+    before = "[" if name_of(call) == "setitem" else f".{call.op}("
+    found = history.text(call.site).partition(before)[0]
+    return found if found and found != "torch" and "\n" not in found else "rows"
 
 
 def _hit(history: History, call: Call, rows: Value, index: Value, values: Value) -> Hit:
     count = index.summary.count if index.summary is not None else 0
-    row = history.text(call.site).partition("[")[0] or "rows"
+    row = _rows(history, call)
     name = history.name(rows, f"`{row}`")
     return Hit(
         f"`{history.text(call.site)}` reads rows of {name}, adds to them and writes "

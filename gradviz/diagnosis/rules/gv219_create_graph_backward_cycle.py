@@ -52,24 +52,30 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _hit(history: History, backward: Backward, cleared: bool) -> Hit:
-    leaves = [history.name(leaf, "") for leaf in backward.leaves]
-    names = ", ".join(name for name in leaves if name) or "its leaves"
+    named = [history.name(each, "") for each in _holders(backward)]
+    others = "its inputs" if backward.inputs else "its leaves"
+    names = ", ".join(name for name in named if name) or others
     root = name_of(history, backward.roots[0], "loss") if backward.roots else "loss"
     until = ", until .grad is cleared" if cleared else ", which is never freed"
     return Hit(
         f"backward(create_graph=True) stored gradients of {names} that have graphs of "
-        f"their own. Each leads back to the leaf that holds it: a cycle{until}.",
+        f"their own. Each leads back to the tensor that holds it: a cycle{until}.",
         backward.site,
         f"Use `torch.autograd.grad({root.strip('`')}, inputs, create_graph=True)`, "
         "which stores nothing; or set .grad = None when you are done.",
-        tensors=backward.leaves,
+        tensors=_holders(backward),
         severity="info" if cleared else None,
     )
 
 
+def _holders(backward: Backward) -> tuple[int, ...]:
+    """Return the tensors that a pass gave a gradient to keep."""
+    return tuple(each.tensor for each in backward.inputs) or backward.leaves
+
+
 def _cleared(history: History, backward: Backward) -> bool:
     """Tell whether the leaves' gradients were set to None afterwards."""
-    leaves = {leaf for leaf in backward.leaves if leaf in history.program.tensors}
+    leaves = set(_holders(backward))
     for event in history.events:
         if event.index <= backward.index:
             continue

@@ -2,8 +2,9 @@
 
 What it does
     Finds memory that a function updates, and then scales in place by a number under a
-    name that was bound to it in between. A parameter is moved by the result, and the
-    next turn goes on with what was scaled.
+    name that was bound to it in between, or to what the update gave back: by
+    ``update = exp_avg.add_(grad)`` or a helper that returns its state. A parameter is
+    moved by the result, and the next turn goes on with what was scaled.
 
 Why is this bad
     ``update = exp_avg`` is no copy. What is done to the update to make a step of it,
@@ -25,7 +26,8 @@ Use instead
 
 When it stays quiet
     The state is scaled under its own name, or by what was computed from it (a norm);
-    memory that is filled anew; what moves no parameter.
+    memory that is filled anew; what moves no parameter. What an update gave back may be
+    the state on purpose: a factor is said to be an error where little is left by it.
 
 References
     https://github.com/yangluo7/CAME/issues/2
@@ -44,20 +46,21 @@ from gradviz.dependence.nesting import turn
 from gradviz.dependence.op_families import numbers_in, plain
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.edits.leaves import value_followed_by
-from gradviz.diagnosis.edits.writes import receiver
+from gradviz.diagnosis.edits.writes import out_of_place, receiver
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
 
 _SCALING = words("mul div imul idiv itruediv")
 _CARRYING = _SCALING | words("add sub iadd isub lerp addcmul addcdiv")
 _TURNS = 2
+_FORGOTTEN = 0.5  # less of a state is left in each step: it carries nothing on
 
 
 @dataclass(frozen=True, slots=True)
 class _Alias:
     """A state that was updated under its name, then scaled under another."""
 
-    line: int
+    line: int | None  # of the assignment; None: what the update gave back was named
     state: str
     name: str
     update: RawSite
@@ -67,7 +70,7 @@ class _Alias:
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that gives a state such a name."""
     last: dict[int, Call] = {}  # by memory: who wrote it
-    known: dict[tuple[RawSite, RawSite], _Alias | None] = {}
+    known: dict[tuple[RawSite, RawSite, RawSite], _Alias | None] = {}
     turns: dict[RawSite, list[Call]] = {}
     aliases: dict[RawSite, _Alias] = {}
     own = learning.by_memory(history).keys() | _gradients(history)
@@ -75,17 +78,19 @@ def check(history: History) -> Iterator[Hit]:
         for write in call.writes:
             before = last.get(write.storage)
             last[write.storage] = call
-            one, two = before and before.site, call.site
-            if before is None or one is None or two is None or write.storage in own:
-                continue
-            if one[0] is not two[0] or before.stack != call.stack or one == two:
+            if before is None or write.storage in own:
                 continue
             if plain(call.op) not in _SCALING or len(call.inputs) > 1:
                 continue
-            if (one, two) not in known:
-                known[one, two] = _alias(history, one, two)
-            alias = known[one, two]
-            if alias is not None and _goes_on(history, call, write.storage):
+            update, two, came = before.site, call.site, _came(before, call)
+            if update is None or two is None or came is None:
+                continue
+            if (update, came, two) not in known:
+                known[update, came, two] = _alias(history, update, came, two)
+            alias = known[update, came, two]
+            if alias is None or (alias.line is None and not _forgets(call)):
+                continue
+            if _goes_on(history, call, write.storage):
                 aliases[two] = alias
                 turns.setdefault(two, []).append(call)
     for site, calls in turns.items():
@@ -99,12 +104,28 @@ def _gradients(history: History) -> set[int]:
     return {v.storage for call in asked for v in (*call.inputs, *call.outputs)}
 
 
-def _alias(history: History, update: RawSite, scaled: RawSite) -> _Alias | None:
+def _came(update: Call, scaled: Call) -> RawSite | None:
+    """Return where the function that scales a state had it updated just before."""
+    outer = len(update.frames) - len(scaled.frames)
+    if outer < 0 or scaled.site is None or update.frames[outer + 1 :] != scaled.stack:
+        return None
+    found = update.frames[outer]
+    return found if found[0] is scaled.site[0] and found != scaled.site else None
+
+
+def _alias(
+    history: History, update: RawSite, came: RawSite, scaled: RawSite
+) -> _Alias | None:
     """Return the assignment by which what was updated got the name that is scaled."""
     state, name = receiver(history, update), receiver(history, scaled)
-    function = history.places.function(update[0])
-    first, end = history.places.line(update), history.places.line(scaled)
-    if state == name or not name.isidentifier() or function is None:
+    function = history.places.function(came[0])
+    if not name.isidentifier() or function is None:
+        return None
+    first, end = history.places.line(came), history.places.line(scaled)
+    given_back = first < end and history.places.targets(came) == [name]
+    if given_back and (state != name or update != came):
+        return _Alias(None, state, name, update)
+    if state == name or update != came:
         return None
     for each in ast.walk(function):
         if isinstance(each, ast.Assign) and first < each.lineno < end:
@@ -112,6 +133,14 @@ def _alias(history: History, update: RawSite, scaled: RawSite) -> _Alias | None:
             if name in targets and ast.unparse(each.value) == state:
                 return _Alias(each.lineno, state, name, update)
     return None
+
+
+def _forgets(call: Call) -> bool:
+    """Tell whether a call leaves next to nothing of what it scales."""
+    factors = [abs(each) for each in numbers_in(call) if each]
+    if "div" in call.op:
+        factors = [1 / each for each in factors]
+    return bool(factors) and max(factors) < _FORGOTTEN
 
 
 def _goes_on(history: History, call: Call, storage: int) -> bool:
@@ -136,26 +165,39 @@ def _goes_on(history: History, call: Call, storage: int) -> bool:
 
 
 def _hit(history: History, alias: _Alias, calls: list[Call]) -> Hit:
-    call = calls[0]
+    call, line = calls[0], alias.line
     assert call.site is not None
-    site = history.places.at_line(call.site[0], alias.line)
-    factors, done = numbers_in(call), "multiplied"
-    if "div" in call.op:
-        done = "divided"
+    site = call.site if line is None else history.places.at_line(call.site[0], line)
+    factors = numbers_in(call)
+    done = "divided" if "div" in call.op else "multiplied"
     by = f" by {factors[0]:.4g}" if len(factors) == 1 else ""
+    scales = f"{place(history, call.site)} scales it in place"
+    if line is None:
+        message = (
+            f"`{alias.name}` is the state itself that {history.line(alias.update)} "
+            f"updates, no copy of it. {scales}: in every step the state is {done}{by} "
+            "as well, and next to nothing of it is carried on."
+        )
+        fix = f"Scale out of place: `{alias.name} = {alias.name} * …`."
+    else:
+        message = (
+            f"`{alias.name} = {alias.state}` in line {line} gives one tensor a second "
+            f"name and copies nothing. {scales}: `{alias.state}`, which the next step "
+            f"goes on with, is {done}{by} in every step as well."
+        )
+        fix = f"Scale a copy: `{alias.name} = {alias.state}.clone()`."
     return Hit(
-        f"`{alias.name} = {alias.state}` in line {alias.line} gives one tensor a "
-        f"second name and copies nothing. {place(history, call.site)} scales it in "
-        f"place: `{alias.state}`, which the next step goes on with, is {done}{by} in "
-        "every step as well.",
+        message,
         site,
-        f"Scale a copy: `{alias.name} = {alias.state}.clone()`.",
+        fix,
         symptom=call.site,
         related=(
-            Related("scaled here", call.site),
+            *([] if line is None else [Related("scaled here", call.site)]),
             Related("updated here", alias.update),
         ),
         tensors=(call.inputs[0].tensor,),
-        edit=value_followed_by(site, ".clone()"),
+        edit=out_of_place(site)
+        if line is None
+        else value_followed_by(site, ".clone()"),
         certainty=0.9,
     )

@@ -3,7 +3,8 @@
 What it does
     Finds two calls of ``autograd.grad`` in one function, in different lines, that take
     the derivative of the same result with respect to the same tensor, graph included.
-    Or in two turns of one loop, where both are added up, as for a Laplacian.
+    Or in two turns of one loop, where both are added up, as for a Laplacian, or where
+    nothing takes the first of them, and the loop hands nothing from turn to turn.
 
 Why is this bad
     Both give the same numbers. In an equation with a second derivative, the first one
@@ -34,18 +35,21 @@ References
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 from gradviz.dependence.alike import alike
 from gradviz.dependence.op_families import ADDITIONS, JOINS, plain
-from gradviz.diagnosis.decisions.frames import spots
+from gradviz.diagnosis.decisions.frames import Spot, spots
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, Value
+from gradviz.program.places import names_in
 
 _LEAST = 2  # times
 _MOST = 16  # summands that are looked at
 _LOOPS = ast.For | ast.While | ast.ListComp | ast.GeneratorExp
 _Pair = tuple[RawSite, RawSite]
+_Parts = list[tuple[Value, Value]]
+_Telling = Callable[[History, RawSite, Backward], Hit]
 
 
 @rule("GV637", "same-derivative-twice", "warning")
@@ -70,42 +74,85 @@ def _derivatives(history: History) -> Iterator[Backward]:
 
 
 def _in_turns(history: History) -> Iterator[Hit]:
-    """Yield one hit per loop that adds up one derivative in two of its turns."""
+    """Yield one hit per loop that takes one derivative in two of its turns.
+
+    Where both are added up, or nothing takes the first of them.
+    """
     last: dict[Hashable, Backward] = {}
-    found: dict[RawSite, list[Backward]] = {}
+    found: dict[tuple[RawSite, _Telling], list[Backward]] = {}
     for each in _derivatives(history):
         if len(each.roots) != 1:
             continue
         key = each.frames, _asked(each)[1:]
         before, last[key] = last.get(key), each
-        if before is None or not _is_added_twice(history, before, each):
+        if before is None:
             continue
-        if (site := _looping(history, each)) is not None:
-            found.setdefault(site, []).append(each)
-    for site, passes in found.items():
+        if not alike(history, before.roots[0], each.roots[0], each.index):
+            continue
+        pairs, where = _same_parts(history, before, each), _looping(history, each)
+        if where is not None and _is_added_twice(history, pairs):
+            found.setdefault((where[0], _added_hit), []).append(each)
+        elif where is not None and _is_dropped(history, pairs) and _restarts(where[1]):
+            found.setdefault((where[0], _dropped_hit), []).append(each)
+    for (site, hit), passes in found.items():
         if len(passes) >= _LEAST:
-            yield _added_hit(history, site, passes[0])
+            yield hit(history, site, passes[0])
 
 
-def _is_added_twice(history: History, one: Backward, other: Backward) -> bool:
-    """Tell whether two passes give the same, and the same part of both is added up."""
-    if not alike(history, one.roots[0], other.roots[0], other.index):
-        return False
+def _same_parts(history: History, one: Backward, other: Backward) -> _Parts:
+    """Return what two passes of one derivative gave, and the same views of both."""
     pairs = [
         (a, b)
         for a, b in zip(one.results, other.results, strict=True)
         if a is not None and b is not None
     ]
-    for a, b in pairs:  # and the same views of both
+    for a, b in pairs:
         uses = zip(history.uses(a.tensor), history.uses(b.tensor), strict=False)
         for first, second in uses:
             same = (first.op, _numbers(first)) == (second.op, _numbers(second))
-            if same and all(each.is_view for each in first.outputs):
+            if same and _is_view(first):
                 pairs += zip(first.outputs, second.outputs, strict=False)
+    return pairs
+
+
+def _is_added_twice(history: History, pairs: _Parts) -> bool:
+    """Tell whether the same part of both is added up."""
     return any(
         {a.tensor, b.tensor} <= _summands(history, use)
         for a, b in pairs
         for use in history.uses(b.tensor)
+    )
+
+
+def _is_dropped(history: History, pairs: _Parts) -> bool:
+    """Tell whether nothing takes the first one, and something takes the other."""
+    old, new = (
+        any(not _is_view(use) for v in values for use in history.uses(v.tensor))
+        for values in zip(*pairs, strict=True)
+    )
+    return new and not old
+
+
+def _is_view(call: Call) -> bool:
+    return all(each.is_view for each in call.outputs)
+
+
+def _restarts(where: Spot) -> bool:
+    """Tell whether no turn of the loop around a pass reads what the last one took."""
+    loop, taken = _around(where), where.source.statement(where.node)
+    if not isinstance(loop, ast.For | ast.While) or not isinstance(taken, ast.Assign):
+        return False
+    ends: dict[str, int] = {}  # of what comes of the derivative: where it is bound
+    assigned = (each for each in ast.walk(loop) if isinstance(each, ast.Assign))
+    for each in sorted(assigned, key=lambda each: each.lineno):
+        if each is taken or ends.keys() & {*map(ast.unparse, ast.walk(each.value))}:
+            names = (name for target in each.targets for name in names_in(target))
+            ends |= dict.fromkeys(names, each.end_lineno or each.lineno)
+    return not any(
+        isinstance(each, ast.expr)
+        and isinstance(getattr(each, "ctx", None), ast.Load)
+        and each.lineno <= ends.get(ast.unparse(each), 0)
+        for each in ast.walk(loop)
     )
 
 
@@ -127,13 +174,15 @@ def _summands(history: History, call: Call) -> set[int]:
     return found
 
 
-def _looping(history: History, passed: Backward) -> RawSite | None:
+def _looping(history: History, passed: Backward) -> tuple[RawSite, Spot] | None:
     """Return the innermost line around a pass that a loop or comprehension runs."""
-    for site, where in spots(history, passed.frames):
-        around = where.source.around(where.node)
-        if any(isinstance(each, _LOOPS) for each in around):
-            return site
-    return None
+    found = spots(history, passed.frames)
+    return next((row for row in found if _around(row[1]) is not None), None)
+
+
+def _around(where: Spot) -> ast.AST | None:
+    around = where.source.around(where.node)
+    return next((each for each in around if isinstance(each, _LOOPS)), None)
 
 
 def _asked(backward: Backward) -> tuple[Hashable, ...]:
@@ -170,6 +219,21 @@ def _added_hit(history: History, loop: RawSite, passed: Backward) -> Hit:
         "Let each turn take a derivative of its own: by the loop's variable.",
         symptom=passed.site,
         related=(Related("taken here", passed.site),),
+        tensors=tuple(value.tensor for value in passed.inputs),
+        certainty=0.85,
+    )
+
+
+def _dropped_hit(history: History, loop: RawSite, passed: Backward) -> Hit:
+    return Hit(
+        f"The loop around {history.line(loop)} takes one derivative again in each of "
+        f"its turns: `{history.text(passed.site)}` takes it of the same values with "
+        "respect to the same tensor. Nothing takes what the turn before gave: it stays "
+        "a first derivative, however many turns there are.",
+        loop,
+        "Let each turn take the derivative of what the turn before gave.",
+        symptom=passed.site,
+        related=() if passed.site == loop else (Related("taken here", passed.site),),
         tensors=tuple(value.tensor for value in passed.inputs),
         certainty=0.85,
     )

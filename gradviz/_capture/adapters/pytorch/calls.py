@@ -98,16 +98,6 @@ class TorchCalls:
                 nodes = (last,)
             else:
                 nodes = tuple(range(first + 1, last + 1))
-            writes: tuple[Any, ...] = ()
-            try:
-                for tensor, before in met:
-                    if tensor._version != before[VERSION]:
-                        writes = self._writes(header, op, met)
-                        break
-            except RuntimeError:  # of inference mode: there is no version
-                writes = self._writes(header, op, met)
-            if op.touches_flags and met:
-                values.forget(met[0][0])
             outputs: Sequence[Any] = ()
             plain = None
             if isinstance(result, tensor_type):
@@ -118,6 +108,16 @@ class TorchCalls:
                 outputs = list(_tensors_in(result, tensor_type))
             elif isinstance(result, _RESULTS):
                 plain = result
+            writes: tuple[Any, ...] = ()
+            try:
+                for tensor, before in met:
+                    if tensor._version != before[VERSION]:
+                        writes = self._writes(header, op, met, outputs)
+                        break
+            except RuntimeError:  # of inference mode: there is no version
+                writes = self._writes(header, op, met, outputs)
+            if op.touches_flags and met:
+                values.forget(met[0][0])
             if writes or op.uninitialized:
                 written = nodes[-1] if nodes and writes else None
                 made = tuple([self._made(each, op, written) for each in outputs])
@@ -185,9 +185,19 @@ class TorchCalls:
     # ---- writes -------------------------------------------------------------------
 
     def _writes(
-        self, header: tuple[Any, ...], op: Op, met: GivenTensors
+        self,
+        header: tuple[Any, ...],
+        op: Op,
+        met: GivenTensors,
+        results: Sequence[Any],
     ) -> tuple[Any, ...]:
-        """Return storage, version before and after, and target of each write."""
+        """Return storage, version before and after, and target of each write.
+
+        Of several tensors of one memory, what a call gives back is what it wrote.
+        """
+        if len(met) > 1:
+            given_back = {id(each) for each in results}
+            met = sorted(met, key=lambda each: id(each[0]) not in given_back)
         writes: dict[int, Any] = {}
         for tensor, before in met:
             storage, version = before[STORAGE], before[VERSION]

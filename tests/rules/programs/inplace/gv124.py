@@ -51,11 +51,25 @@ PROGRAMS: list[Case] = [
         engines=("torch",),
     ),
     case(
+        "delay_line_that_decays_into_itself",
+        """
+        import torch
+        line, decay = torch.ones(2, 6), torch.tensor(0.9)
+        for sound in torch.randn(3, 2):
+            torch.mul(decay, line[:, :-1], out=line[:, 1:])  # CULPRIT
+            line[:, 0] = sound
+        """,
+        "overlapping-operands",
+        says=["lies 1 element behind"],
+        engines=("torch",),  # the other one reads all before it writes
+    ),
+    case(
         "frames_moved_forward_or_from_a_copy",
         """
         import torch
         frames = torch.arange(24.0).reshape(2, 4, 3)
         frames[:, :-1] = frames[:, 1:]
+        torch.mul(frames[:, 1:], 0.5, out=frames[:, :-1])
         frames[:, 1:] = frames[:, :-1].clone()
         frames[:, 2:] = frames[:, :2]
         frames[:, 1:, :] = frames[:, :-1] * 0.5

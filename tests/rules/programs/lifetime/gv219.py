@@ -47,4 +47,21 @@ PROGRAMS: list[Case] = [
         """,
         "create-graph-backward-cycle",
     ),
+    case(
+        "cycle_of_inputs_that_no_optimizer_clears",
+        """
+        import torch
+        net = torch.nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            code = torch.zeros(3, requires_grad=True)
+            inner = net(code).pow(2).sum()
+            inner.backward(create_graph=True, inputs=[code])  # CULPRIT
+            net(code - code.grad).pow(2).sum().backward(inputs=list(net.parameters()))
+            optimizer.step()
+        """,
+        "create-graph-backward-cycle",
+        says=["gradients of `code`"],
+    ),
 ]

@@ -83,4 +83,53 @@ PROGRAMS: list[Case] = [
         """,
         "same-derivative-twice",
     ),
+    case(
+        "order_of_a_derivative_by_a_loop_that_starts_again",
+        """
+        import torch
+        net = torch.nn.Sequential(
+            torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+        )
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+
+        def derivative(of, by, order):
+            while order > 0:
+                slope = torch.autograd.grad(of.sum(), by, create_graph=True)  # CULPRIT
+                order -= 1
+            return slope[0]
+
+        for _ in range(3):
+            x = torch.rand(6, 1, requires_grad=True)
+            bend = derivative(net(x), x, 2)
+            optimizer.zero_grad()
+            (bend + 1).square().mean().backward()
+            optimizer.step()
+        """,
+        "same-derivative-twice",
+        says=["stays a first derivative"],
+    ),
+    case(
+        "derivatives_of_all_orders_of_which_some_are_used",
+        """
+        import torch
+        net = torch.nn.Sequential(
+            torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+        )
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+
+        def derivative(of, by, path):
+            for axis in path:
+                (slopes,) = torch.autograd.grad(of.sum(), by, create_graph=True)
+                of = slopes[:, axis]
+            return of
+
+        for _ in range(3):
+            x = torch.rand(6, 2, requires_grad=True)
+            u = net(x)
+            all_of_them = [derivative(u, x, path) for path in ((0,), (0, 0), (1,))]
+            optimizer.zero_grad()
+            (all_of_them[2] - all_of_them[1]).square().mean().backward()
+            optimizer.step()
+        """,
+    ),
 ]

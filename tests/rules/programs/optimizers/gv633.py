@@ -48,4 +48,64 @@ PROGRAMS: list[Case] = [
         "a_product_of_momentum_and_the_rate",
         _source("average", "update = update * self.lr"),
     ),
+    case(
+        "momentum_under_the_name_of_what_its_update_gives",
+        _source("average.add_(0)", "update.mul_(self.lr)  # CULPRIT"),
+        "state-scaled-by-alias",
+        says=["no copy", "0.1"],
+    ),
+    case(
+        "momentum_that_a_helper_updates_and_returns",
+        """
+        import torch
+        net = torch.nn.Linear(4, 2)
+        kept = {}
+
+        def direction(p):
+            if p not in kept:
+                kept[p] = torch.zeros_like(p)
+            return kept[p].mul_(0.9).add_(p.grad)
+
+        @torch.no_grad()
+        def step(lr):
+            for p in net.parameters():
+                move = direction(p)
+                move *= -lr  # CULPRIT
+                p.add_(move)
+                p.grad = None
+
+        for _ in range(4):
+            net(torch.ones(3, 4)).square().mean().backward()
+            step(0.05)
+        """,
+        "state-scaled-by-alias",
+    ),
+    case(
+        "velocity_with_friction_and_its_scaled_copy",
+        """
+        import torch
+        net = torch.nn.Linear(4, 2)
+        kept = {}
+
+        def velocity(p, lr):
+            if p not in kept:
+                kept[p] = torch.zeros_like(p)
+            return kept[p].mul_(0.9).sub_(p.grad, alpha=lr)
+
+        @torch.no_grad()
+        def step(lr):
+            for p in net.parameters():
+                moving = velocity(p, lr)
+                moving.mul_(0.98)
+                p.add_(moving)
+                ahead = moving.clone()
+                ahead.mul_(0.1)
+                p.add_(ahead)
+                p.grad = None
+
+        for _ in range(4):
+            net(torch.ones(3, 4)).square().mean().backward()
+            step(0.05)
+        """,
+    ),
 ]

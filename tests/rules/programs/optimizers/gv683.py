@@ -208,4 +208,42 @@ PROGRAMS: list[Case] = [
             average.update(net.parameters(), 0.3)
         """,
     ),
+    case(
+        "an_average_whose_setting_nobody_else_reads",
+        """
+        import copy
+        from dataclasses import dataclass
+        import torch
+        torch.manual_seed(0)
+
+        @dataclass
+        class Settings:
+            rate: float = 0.1
+            average: str = "bfloat16"  # CULPRIT
+
+        settings = Settings()
+        net = torch.nn.Linear(8, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=settings.rate)
+
+        class Ema:
+            def __init__(self, model, dtype):
+                self.model = copy.deepcopy(model).to(getattr(torch, dtype))
+
+            @torch.no_grad()
+            def update(self, model):
+                for kept, p in zip(self.model.parameters(), model.parameters()):
+                    kept.mul_(0.999).add_(p.to(kept.dtype), alpha=0.001)
+
+        ema = Ema(net, settings.average)
+        for _ in range(30):
+            x, y = torch.randn(16, 8), torch.randint(0, 3, (16,))
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            ema.update(net)
+        """,
+        "updates-rounded-away",
+        engines=("torch",),  # of a module, the other one logs no conversion
+    ),
 ]
