@@ -59,6 +59,22 @@ _LEAST = 2  # steps of each of the two
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per optimizer that repeats parameters, its own or another one's."""
     yield from _against(history)
+    for later, first, known in given_twice(history):
+        if first is None:
+            yield _repeating(history, later, known)
+        else:
+            yield _holding_the_same(history, later, first, known)
+
+
+@learning.once
+def given_twice(
+    history: History,
+) -> list[tuple[Optimizer, Optimizer | None, set[int]]]:
+    """Return optimizers, the one that holds the same, and what none holds.
+
+    None where an optimizer holds something twice itself.
+    """
+    found = list[tuple[Optimizer, Optimizer | None, set[int]]]()
     made = moves(history)
     optimizers = [
         each
@@ -74,11 +90,10 @@ def check(history: History) -> Iterator[Hit]:
         )
         known = learning.made_before(history, left_out, later.made)
         if known and len(set(later.tensors)) < len(later.tensors):
-            yield _repeating(history, later, known)
-            continue
-        if first is None or not known:
-            continue
-        yield _holding_the_same(history, later, first, known)
+            found.append((later, None, known))
+        elif first is not None and known:
+            found.append((later, first, known))
+    return found
 
 
 def _holding_the_same(
@@ -99,9 +114,8 @@ def _holding_the_same(
         )
     return Hit(
         f"{optimizer_words(history, wrong.key)} holds {held}, which "
-        f"{optimizer_words(history, right.key)} holds too. So {missing} "
-        f"{learning.plural(len(left_out), 'is', 'are')} never trained: no optimizer "
-        f"holds {learning.plural(len(left_out), 'it', 'them')}.{why}",
+        f"{optimizer_words(history, right.key)} holds too. So no optimizer trains "
+        f"{missing}.{why}",
         chosen.site,
         fix,
         symptom=moves(history)[later.key][0].site,
