@@ -183,24 +183,21 @@ def _hit(history: History, optimizer: Optimizer, rows: list[_Left]) -> Hit:
     when = ""
     if cleared is not None:
         when = (
-            f" `{history.text(cleared.site)}` in {history.line(cleared.site)} clears "
-            "them too early, before the pass that leaves them."
+            f" {history.quoted(cleared.site)} clears them too early, before the other "
+            "loss is backpropagated."
         )
     return Hit(
-        f"The pass of {history.line(first.foreign.site)} that {other} steps with goes "
-        f"through the parameters of {name}, and leaves gradients in "
-        f"{learning.listed(history, first.tensors)}. Nothing clears them before {own} "
-        f"adds those of their own loss: at least {len(rows):,} times, "
-        f"{history.line(first.step.site)} applied the sum, and so pushed them to what "
-        f"the other optimizer's loss wants, too.{when}",
+        f"{name} also applies leftover gradients of another loss to "
+        f"{learning.listed(history, first.tensors)}, in at least {len(rows):,} steps. "
+        f"The backward pass for {other} fills these gradients too, and nothing clears "
+        f"them before {own} adds the gradients of the own loss.{when}",
         first.own.site if cleared is None else cleared.site,
-        f"Clear these gradients right before their own pass: "
-        f"`{_clear(history, optimizer, cleared, first.own)}` before "
+        f"Call `{_clear(history, optimizer, cleared, first.own)}` right before "
         f"`{history.text(first.own.site)}` in {own}.",
         symptom=first.step.site,
         related=(
-            Related("left here", first.foreign.site),
-            Related("added here", first.own.site),
+            Related("leftover gradients come from here", first.foreign.site),
+            Related("own gradients added here", first.own.site),
         ),
         tensors=first.tensors,
         certainty=0.9,

@@ -136,15 +136,15 @@ def _hit(history: History, site: RawSite | None, found: list[_Average]) -> Hit:
     dtype, lost = each.write.value.dtype, len(_lost(each))
     at = f"`{shortened(history.text(each.first.site))}`"
     return Hit(
-        f"{at} in {history.line(each.first.site)} keeps an average of parameters in "
-        f"{dtype}, and {lost} of {len(each.steps)} steps of it are smaller than half "
-        "the distance between two such numbers: they are rounded away, and do not add "
-        "up. The average stays behind, whatever is trained.",
+        f"The average of parameters stays behind what is trained: {at} in "
+        f"{history.line(each.first.site)} keeps the average in {dtype}, and {lost} of "
+        f"{len(each.steps)} updates are smaller than half the distance to the next "
+        f"{dtype} number, so they are rounded away.",
         site,
         "Keep the average in float32 (`torch.float32` here), and take the difference "
         "to it in float32, too.",
         symptom=each.first.site,
-        related=(Related("steps without effect", each.first.site),),
+        related=(Related("average updated here", each.first.site),),
         tensors=tuple(islice((one.write.value.tensor for one in found), 8)),
         certainty=0.9,
     )

@@ -41,6 +41,7 @@ from math import prod
 from gradviz.dependence.flow import name_of, words
 from gradviz.dependence.lineage import ahead
 from gradviz.dependence.op_families import ARITHMETIC, CONSTANTS
+from gradviz.diagnosis._words import shortened
 from gradviz.diagnosis.decisions.arguments import handed
 from gradviz.diagnosis.decisions.frames import Spot, spot, spots
 from gradviz.diagnosis.decisions.sites import same_line
@@ -55,7 +56,6 @@ from gradviz.diagnosis.edits.syntax import place
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._odd_shape import Odd, method_text, odd_one
 from gradviz.diagnosis.rules._origins import (
-    described,
     origin,
     origin_call,
     shape_text,
@@ -177,8 +177,7 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
     found = Hit(
         _said(history, call, pair),
         call.site,
-        "Give both the same shape: `.squeeze(-1)` on the first, or `.unsqueeze(-1)` "
-        "on the second.",
+        f"Give both the same shape: `{_operand(history, call, tall)}.squeeze(-1)`.",
         symptom=call.site,
         related=(Related("compared here", call.site),),
         tensors=(tall.tensor, flat.tensor),
@@ -207,11 +206,25 @@ def _said(history: History, call: Call, pair: tuple[Value, Value]) -> str:
     made = call.outputs[0]
     count, samples = prod(tall.shape[:-1]) * flat.shape[-1], prod(flat.shape)
     shape = shape_text(made) if made.shape else f"{tall.shape[:-1] + flat.shape[-1:]}"
-    return (
-        f"{described(history, tall, 'one operand')} and "
-        f"{described(history, flat, 'the other')} broadcast to {shape}: "
-        f"{count} pairs from {samples} samples, every one compared with every other."
+    one, other = (
+        f"`{_operand(history, call, each)}` {shape_text(each)}" for each in pair
     )
+    return (
+        f"{history.line(call.site)} compares every sample with every other: {one} and "
+        f"{other} broadcast to {shape}, {count} pairs from {samples} samples."
+    )
+
+
+def _operand(history: History, call: Call, value: Value) -> str:
+    """Return an operand of a call as the program writes it."""
+    nodes = list[ast.expr]()
+    with suppress(LookupError, NoEditError):
+        nodes = list(operands(place(history, call.site)))
+    text = ""
+    if len(nodes) == len(call.inputs):
+        text = shortened(ast.unparse(nodes[call.inputs.index(value)]))
+    place_text = "x" if call.inputs.index(value) == 0 else "y"
+    return text or history.bare_name(value) or place_text
 
 
 def _reshaped_hit(history: History, found: Hit, odd: Odd, made: Call) -> Hit:
@@ -221,9 +234,9 @@ def _reshaped_hit(history: History, found: Hit, odd: Odd, made: Call) -> Hit:
     others = " and ".join(names) if all(names) and len(names) < 3 else "the others"
     return replace(
         found,
-        message=f"`{method}` gives {history.name(odd.value, 'one tensor')} the shape "
-        f"{shape_text(odd.value)}, where {others} have {other}. In "
-        f"{history.line(found.symptom)}, {found.message}",
+        message=f"{found.message} `{method}` gives "
+        f"{history.name(odd.value, 'one tensor')} the shape {shape_text(odd.value)}, "
+        f"while {others} have {other}.",
         culprit=made.site,
         fix=f"Leave out `{method}`: without it, all have the shape {other}.",
         edit=without_method(made.site, (name_of(made),)),
@@ -264,8 +277,8 @@ def _handed_hit(
         fix = f"Give `{text}` the shape of the others: `{text}{suffix}`."
     return replace(
         found,
-        message=f"`{history.text(site)}` hands over shapes {shape_text(tall)} and "
-        f"{shape_text(flat)}. There, {found.message}",
+        message=f"{found.message} {history.quoted(site)} passes shapes "
+        f"{shape_text(tall)} and {shape_text(flat)}.",
         culprit=site,
         fix=fix,
         edit=argument_followed_by(site, text, suffix),

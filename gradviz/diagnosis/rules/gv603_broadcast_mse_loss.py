@@ -28,6 +28,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 
 from gradviz.dependence.op_families import DISTANCES
@@ -36,6 +37,7 @@ from gradviz.diagnosis.rules._origins import described, origin
 from gradviz.diagnosis.rules.gv602_broadcast_loss_manual import broadcast_pair, hit
 from gradviz.program import History
 
+_SO = "The loss pulls all predictions to the same value."
 _LOSSES = DISTANCES | {"poisson_nll_loss"}
 
 
@@ -46,15 +48,16 @@ def check(history: History) -> Iterator[Hit]:
             continue
         pair = broadcast_pair(call)
         if pair is not None:
-            yield hit(history, call, *pair)
+            found = hit(history, call, *pair)
+            yield replace(found, message=f"{found.message} {_SO}")
             continue
         guess, target = call.inputs[:2]
         shape = _together(guess.shape, target.shape)
         if shape != guess.shape:
             yield Hit(
-                f"{described(history, guess, 'the prediction')} and "
-                f"{described(history, target, 'the target')} broadcast to {shape}: "
-                "predictions are compared with targets of other samples.",
+                f"{history.line(call.site)} compares predictions with the targets of "
+                f"other samples: {described(history, guess, 'the prediction')} and "
+                f"{described(history, target, 'the target')} broadcast to {shape}.",
                 call.site,
                 "Give prediction and target the same shape.",
                 related=(

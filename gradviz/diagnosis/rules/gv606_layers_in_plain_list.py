@@ -35,31 +35,17 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.diagnosis.edits.leaves import registered
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._gradients import unstepped
+from gradviz.diagnosis.rules._hidden_layers import OF, untrained
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import History, Module, RawSite
 
-_INSTEAD = {
-    "list": "nn.ModuleList",
-    "tuple": "nn.ModuleList",
-    "dict": "nn.ModuleDict",
-}
-
-
 _SINGLE = ("Tensor", "Parameter")
-_FOR_TENSORS = {"dict": "nn.ParameterDict", **dict.fromkeys(_SINGLE, "nn.Parameter")}
-_OF = " of "  # a list of objects
 
 
 @rule("GV606", "layers-in-plain-list", "warning")
 def check(history: History) -> Iterator[Hit]:
-    for module in history.program.modules.values():
-        for attribute, container, tensors in module.hidden:
-            lost = unstepped(history).intersection(tensors)
-            if _OF in container:
-                lost = {each for each in lost if _is_part(history, module, each)}
-            if lost:
-                yield _hit(history, module, attribute, container, lost)
+    for module, attribute, container, lost in untrained(history):
+        yield _hit(history, module, attribute, container, lost)
 
 
 def _hit(
@@ -67,40 +53,63 @@ def _hit(
 ) -> Hit:
     made = made_at(history, min(lost))
     line = _assigned(history, made or module.site, attribute)
-    count = len(lost)
-    kind = "tensor" if container in _SINGLE else f"plain {container}"
-    outer, _, classes = container.partition(_OF)
+    outer, _, classes = container.partition(OF)
     layers = any(learning.parameters(history).get(each) for each in lost)
-    instead = (
-        _INSTEAD.get(outer, "nn.ModuleList")
-        if layers
-        else _FOR_TENSORS.get(outer, "nn.ParameterList")
-    )
-    fix = f"Use `{instead}`, which registers what it holds."
+    instead = _instead(outer, layers=layers)
+    fix = f"Make `self.{attribute}` an `{instead}`, which registers what it holds."
+    if container in _SINGLE:
+        fix = f"Make `self.{attribute}` an `nn.Parameter`."
     if classes:
         fix = f"Make `{classes}` an `nn.Module`"
         fix += f", and the {outer} an `{instead}`." if outer != "object" else "."
     culprit = made or module.site
     return Hit(
-        f"`self.{attribute}` of {module.kind} is a {kind}: {count} trainable "
-        f"{learning.plural(count, 'tensor', 'tensors')} in it "
-        f"{learning.plural(count, 'is', 'are')} not in `parameters()`. "
-        "The loss reaches them, but the optimizer never sees them.",
+        _message(module, attribute, container, len(lost), layers=layers),
         culprit,
         fix,
-        related=(Related("created here", made if line is not None else None),),
+        related=(
+            Related(
+                "layer created here" if layers else "tensor created here",
+                made if line is not None else None,
+            ),
+        ),
         tensors=tuple(sorted(lost)),
         line=line,
         edit=None if classes else registered(culprit, instead, line),
     )
 
 
-def _is_part(history: History, module: Module, tensor: int) -> bool:
-    """Tell whether the layer of a parameter was made with a module, and trains."""
-    layer = learning.module_of(history, tensor)
-    around = (module.site, *module.stack)
-    made_in = () if layer is None else layer.stack[-len(around) :]
-    return layer is not None and layer.training and made_in == around
+def _message(
+    module: Module, attribute: str, container: str, count: int, *, layers: bool
+) -> str:
+    """Tell what is never trained, and why the module does not know of it."""
+    if container in _SINGLE:
+        return (
+            f"`self.{attribute}` of {module.kind} is never trained: a plain tensor is "
+            f"not in the `parameters()` of {module.kind}, so no optimizer was given "
+            f"it. Backward computes its gradient for nothing."
+        )
+    what = "layers" if layers else "tensors"
+    tensors = learning.plural(count, "parameter", "parameters")
+    kind = f"a plain {container}"
+    if OF in container:
+        outer, _, classes = container.partition(OF)
+        kind = f"a {classes}" if outer == "object" else kind
+        kind += ", which is not an `nn.Module`"
+    return (
+        f"The {what} in `self.{attribute}` of {module.kind} are never trained: "
+        f"`self.{attribute}` is {kind}, so its {count} {tensors} "
+        f"{learning.plural(count, 'is', 'are')} not in `parameters()`, and no "
+        f"optimizer holds {learning.plural(count, 'it', 'them')}."
+    )
+
+
+def _instead(outer: str, *, layers: bool) -> str:
+    """Return what registers the things that a plain container holds."""
+    if outer in _SINGLE and not layers:
+        return "nn.Parameter"
+    kind = "Module" if layers else "Parameter"
+    return f"nn.{kind}{'Dict' if outer.lower().endswith('dict') else 'List'}"
 
 
 def _assigned(history: History, site: RawSite | None, attribute: str) -> int | None:

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradviz.dependence import learning
 from gradviz.diagnosis.edits.leaves import attribute_named, switched_by_call
@@ -47,7 +48,9 @@ def check(history: History) -> Iterator[Hit]:
             learns = bool(inside & trained)
             asked = _written(history, site)[1] == "True"  # most say False
             if inside and asked != learns:
-                yield _hit(history, module, attribute, site, inside)
+                hit = _hit(history, module, attribute, site, inside)
+                how = "is still trained" if learns else "is not trained"
+                yield replace(hit, message=f"{_owner(module)} {how}: {hit.message}")
 
 
 def _written(history: History, site: RawSite | None) -> tuple[str, str]:
@@ -59,6 +62,10 @@ def _written(history: History, site: RawSite | None) -> tuple[str, str]:
             return "", ""
 
 
+def _owner(module: Module) -> str:
+    return f"`{module.name}` ({module.kind})" if module.name else f"the {module.kind}"
+
+
 def _hit(
     history: History,
     module: Module,
@@ -66,13 +73,11 @@ def _hit(
     site: RawSite | None,
     inside: set[int],
 ) -> Hit:
-    owner = f"`{module.name}`" if module.name else f"a {module.kind}"
     parameter, _, switch = attribute.rpartition(".")
     if parameter:
         culprit, line = assigned(history, switch)
         return Hit(
-            f"`{switch}` is no switch of a parameter: it is stored as a plain "
-            f"attribute, and the parameters of {owner} keep their requires_grad.",
+            f"`{switch}` is not an attribute of tensors, so setting it does nothing.",
             culprit or site or made_at(history, min(inside)),
             "Spell it `requires_grad`.",
             tensors=tuple(sorted(inside)),
@@ -83,8 +88,8 @@ def _hit(
     written, value = _written(history, site)
     wanted = value == "True"
     return Hit(
-        f"A module has no switch `{attribute}`: what is assigned to it is a plain "
-        f"attribute of {owner} ({module.kind}), and its {len(inside)} parameters keep "
+        f"`{written or module.name or 'module'}.{attribute} = …` on an `nn.Module` "
+        f"only sets a plain attribute. The {len(inside)} parameters keep "
         f"`requires_grad={not wanted}`.",
         culprit,
         edit=switched_by_call(culprit),

@@ -74,30 +74,33 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     names = learning.listed(history, mixed)
     site, line, slip = or_uncalled(history, leaf.backward.site, "zero_grad")
     clear = (
-        f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
-        "the first `backward()` or after `step()`."
+        f"Call `{_optimizer(history, moment)}.zero_grad()` before each "
+        f"{history.quoted(leaf.backward.site)}."
+        if moment.what == "search" or not len(leaf.added) > 1
+        else f"Call `{_optimizer(history, moment)}.zero_grad()` after each `step()`."
     )
     twice = None if slip else _cleared_twice(history, leaf.backward, mixed)
     if twice is not None:
         return _mistaken(history, twice, leaf, names, _optimizer(history, moment))
     other = None if slip else _cleared(history, mixed)
-    how = "but not in every iteration"
-    if other is None and not slip:
-        other = _partly_cleared(history, leaf.backward, mixed)
-        how = "but only for other parameters"
+    why = slip.strip(" .") or "nothing clears them between two steps"
     if other is not None:
-        slip = f" {history.line(other)} does, {how}."
+        why = f"{history.line(other)} does not clear them in every iteration"
+    elif not slip:
+        other = _partly_cleared(history, leaf.backward, mixed)
+        if other is not None:
+            why = f"{history.line(other)} clears only other parameters"
     return Hit(
-        f"The pass in {history.line(leaf.backward.site)} adds to gradients of {names} "
-        f"that {history.line(leaf.step.site)} has already applied: nothing clears "
-        f"them between two steps.{slip}",
+        f"Gradients of earlier steps are applied again, because {why}. `backward()` in "
+        f"{history.line(leaf.backward.site)} adds to the gradients of {names} that "
+        f"{history.line(leaf.step.site)} has already applied.",
         other or site,
         clear
         if moment.what != "update"
         else "Set `.grad` to None (or zero it) after each update.",
         symptom=moment.event.site,
         related=(
-            Related("added here", other and site),
+            Related("new gradients added here", other and site),
             Related("applied here, and kept", leaf.step.site),
         ),
         tensors=tuple(mixed),
@@ -126,15 +129,14 @@ def _mistaken(
     row = history.program.optimizers[cleared.optimizer]
     name = f"`{row.name}`" if row.name else "another optimizer"
     return Hit(
-        f"{history.quoted(cleared.site)} clears the gradients of {name}, which are "
-        f"cleared elsewhere already, and nothing clears those of {names}: the pass in "
-        f"{history.line(leaf.backward.site)} adds to what "
-        f"{history.line(leaf.step.site)} has already applied.",
+        f"Gradients of earlier steps are applied again to {names}, because "
+        f"{history.quoted(cleared.site)} clears {name} instead, which is cleared "
+        "elsewhere already.",
         cleared.site,
         f"Call `{meant}.zero_grad()` here.",
         symptom=leaf.step.site,
         related=(
-            Related("added here", leaf.backward.site),
+            Related("new gradients added here", leaf.backward.site),
             Related("applied here, and kept", leaf.step.site),
         ),
         tensors=row.tensors,

@@ -100,28 +100,32 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
     odd, ended = _odd(operands, integers), history.ended_by(event)
     site = _parted(history, odd) if integers else origin(history, odd, "dtype")
     others = [each for each in operands if each.dtype != odd.dtype][:1]
-    listed = ", ".join(
-        f"{history.name(each, f'operand {place}')} is {each.dtype}"
-        for place, each in enumerate(operands, 1)
-    )
+    name = history.name(odd, f"argument {operands.index(odd) + 1}")
+    rest = [each for each in operands if each is not odd]
+    listed = [
+        f"{history.name(each, f'argument {operands.index(each) + 1}')} is {each.dtype}"
+        for each in rest
+    ]
     fix = _fix(history, call, odd, others, integers)
-    needs = f"`{call.op}` needs one dtype, but {listed}"
+    needs = f"needs one dtype, but {', '.join(listed)} and {name}"
     if integers:
-        needs = f"`{call.op}` needs integers here"
+        needs = f"needs integers, but {name}"
     elif not others:
-        needs = f"`{call.op}` does not work on {odd.dtype}"
+        needs = f"does not work on {odd.dtype}, and {name}"
+    numpy = "from_numpy" in history.text(site) and odd.dtype == "float64"
+    why = " NumPy computes in float64." if numpy else ""
     yield Hit(
-        f"{needs}. {history.name(odd, 'The odd one')} is {odd.dtype} since "
-        f"{history.line(site)}.",
+        f"`{call.op}` ({history.line(call.site)}) {needs} is {odd.dtype} (from "
+        f"{history.line(site)}).{why}",
         site or call.site,
         fix,
         symptom=event.site,
         related=(
             *(
-                Related(f"{each.dtype} since here", origin(history, each, "dtype"))
+                Related(f"{each.dtype} comes from here", origin(history, each, "dtype"))
                 for each in others
             ),
-            Related("both meet here", call.site),
+            Related("dtypes meet here", call.site),
         ),
         tensors=(odd.tensor,),
         severity=None if ended else "info",
@@ -151,7 +155,8 @@ def _fix(
 ) -> str:
     if integers:
         return (
-            "Make it integers where it is created: `.long()`, or `dtype=torch.int64`."
+            f"Convert {history.name(odd, 'the tensor')} to integers where it is "
+            "created: `.long()`."
         )
     if odd.dtype == "bool" and not others:
         x = in_code(history.bare_name(odd))
@@ -159,5 +164,11 @@ def _fix(
         return f"Invert it with `~{x}`." if inverts else f"Compute with `{x}.float()`."
     wanted = others[0].dtype if others else "float32"
     if "int" in odd.dtype and "float" in wanted:
-        return "Make it a float where it is created: `1.0` for `1`, or `.float()`."
-    return f"Give both one dtype: `.to(torch.{wanted})`, or `dtype=` on creation."
+        return (
+            f"Convert {history.name(odd, 'the tensor')} to floats where it is created: "
+            "`.float()`."
+        )
+    return (
+        f"Convert {history.name(odd, 'the tensor')} to {wanted} where it is created: "
+        f"`.to(torch.{wanted})`."
+    )

@@ -41,6 +41,7 @@ from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.edits.training import given
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import unstepped
+from gradviz.diagnosis.rules._hidden_layers import untrained
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import History, Optimizer
 
@@ -52,6 +53,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per optimizer that was not given what is beside its own."""
     left_out = unstepped(history) & learning.parameters(history).keys()
     left_out -= learning.copies(history)
+    left_out = left_out.difference(*(lost for *_, lost in untrained(history)))  # GV606
     for optimizer, near in _beside(history, left_out):
         before = learning.made_before(history, near, optimizer.made)
         known = learning.trained(history).intersection(optimizer.tensors)
@@ -86,15 +88,17 @@ def _hit(
     name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"
     names = learning.listed(history, before)
     verb = learning.plural(len(before), "gets a gradient", "get gradients")
-    pronoun = learning.plural(len(before), "it", "them")
+    are = learning.plural(len(before), "is", "are")
+    these = learning.plural(len(before), "this parameter", "these parameters")
+    pronouns = ("it", "it") if len(before) == 1 else ("they", "them")
     chosen = of_selection(history, optimizer)
     return Hit(
-        f"{names} {verb}, but {name} in {history.line(optimizer.site)} was not given "
-        f"{pronoun}: no step changes {pronoun}.",
+        f"{names} {are} never trained: {pronouns[0]} {verb}, but {name} "
+        f"({history.line(optimizer.site)}) was not given {pronouns[1]}.",
         chosen.site,
-        "Give the optimizer these parameters too; if they are not meant to learn, "
-        "freeze them with `requires_grad_(False)`, which also saves the work.",
-        related=(Related("created here", made_at(history, min(before))),),
+        f"Give {name} {these} too. If {pronouns[0]} {are} meant to stay fixed, freeze "
+        f"{pronouns[1]} with `requires_grad_(False)`.",
+        related=(Related("parameter created here", made_at(history, min(before))),),
         tensors=tuple(sorted(before)),
         severity="warning" if forgotten else None,
         line=chosen.line,

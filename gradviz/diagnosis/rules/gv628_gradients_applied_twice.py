@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.diagnosis.rules.gv643_optimizer_given_twice import given_twice
 from gradviz.program import Backward, Call, History, OptimizerCall, RawSite
 
 
@@ -42,11 +43,12 @@ def check(history: History) -> Iterator[Hit]:
     closures = {site for each in history.backwards for site in each.stack}
     told: set[RawSite | None] = set()
     inside = _with_passes_inside(history)
+    told_before = {o.key for pair in given_twice(history) for o in pair[:2] if o}
     for moment in moments(history):
         event = moment.event
         if not isinstance(event, OptimizerCall) or event.site in closures | told:
             continue
-        if event.index in inside:
+        if event.index in inside or event.optimizer in told_before:
             continue
         used = _used(moment, event)
         if used:
@@ -86,9 +88,9 @@ def _hit(history: History, step: OptimizerCall, used: dict[int, Leaf]) -> Hit:
     names = learning.listed(history, used)
     who = "another optimizer has applied" if other else "a step has applied"
     return Hit(
-        f"`{history.text(step.site)}` applies gradients of {names} that {who} "
-        f"already ({history.line(before.site)}): no pass has computed new ones since "
-        f"{history.line(leaf.backward.site)}.",
+        f"{history.quoted(step.site)} applies the same gradients of {names} a second "
+        f"time: {who} them already ({history.line(before.site)}), and no backward pass "
+        f"has computed new gradients since {history.line(leaf.backward.site)}.",
         step.site,
         "Give each parameter to one optimizer only."
         if other
@@ -96,7 +98,7 @@ def _hit(history: History, step: OptimizerCall, used: dict[int, Leaf]) -> Hit:
         symptom=step.site,
         related=(
             Related("applied first here", before.site),
-            Related("computed here", leaf.backward.site),
+            Related("gradients computed here", leaf.backward.site),
         ),
         tensors=tuple(used),
         certainty=0.85 if other else 1.0,  # what gave them to both says more

@@ -43,7 +43,12 @@ _PROBABILITIES = words("softmax sigmoid softmin")
 _LAYERS = words("Softmax Softmin Sigmoid")
 _CRITERIA = words("NLLLoss NLLLoss2d KLDivLoss CTCLoss")
 _ROUNDING = 1e-3
-_SO = "so its loss is no negative log-likelihood, and its gradient is wrong"
+_LOGARITHMS = {
+    "softmax": "log_softmax",
+    "Softmax": "LogSoftmax",
+    "sigmoid": "logsigmoid",
+    "Sigmoid": "LogSigmoid",
+}
 _ORDERING = words("argmax max topk sort argsort detach cpu")
 
 
@@ -77,40 +82,69 @@ def _is_needed(history: History, made: Call) -> bool:
 
 
 def _of_loss(history: History, call: Call, made: Call) -> Hit:
-    given = history.bare_name(call.inputs[0]) or history.text(made.site)
+    name = history.bare_name(call.inputs[0]) or _argument(history, call)
     return Hit(
-        f"`{history.text(call.site)}` needs log-probabilities, which are never above "
-        f"0, but `{given}` holds probabilities, of {history.quoted(made.site)}, {_SO}. "
-        "Elsewhere the program needs the probabilities.",
+        f"{_wrong(history, call)}, but `{name}` holds probabilities "
+        f"({history.line(made.site)}). Elsewhere the program needs the probabilities.",
         call.site,
-        f"Give it the logarithm: `{given}.clamp_min(1e-8).log()`, or `log_softmax` of "
-        "what the softmax was given.",
-        related=(Related("the probabilities", made.site),),
+        f"Pass `{name}.clamp_min(1e-8).log()` to the loss in "
+        f"{history.line(call.site)}.",
+        related=(Related("probabilities computed here", made.site),),
         tensors=(call.inputs[0].tensor,),
     )
 
 
-def _of_scores(history: History, call: Call, reason: str) -> Hit:
+def _argument(history: History, call: Call, unknown: str = "its input") -> str:
+    """Return the first argument of a loss as the program writes it."""
     where = spot(history, call.site, call.stack)
     scores = None if where is None else given(where, 0, ("input", "log_probs"))
-    name = "scores" if scores is None else ast.unparse(scores.node)
+    return unknown if scores is None else ast.unparse(scores.node)
+
+
+def _wrong(history: History, call: Call) -> str:
+    return (
+        f"The loss and its gradients are wrong: {history.quoted(call.site)} takes "
+        "log-probabilities as its first argument"
+    )
+
+
+def _of_scores(history: History, call: Call, reason: str) -> Hit:
+    name = _argument(history, call, "scores")
     dim = "-1" if "ctc" in call.op or len(call.inputs[0].shape) < 3 else "1"
     return Hit(
-        f"`{history.text(call.site)}` needs log-probabilities, which are never above "
-        f"0, {reason}, {_SO}.",
+        f"{_wrong(history, call)}, {reason}.",
         call.site,
-        f"Give it `{name}.log_softmax({dim})`.",
+        f"Pass `{name}.log_softmax({dim})` to the loss in {history.line(call.site)}.",
         tensors=(call.inputs[0].tensor,),
         edit=argument_followed_by(call.site, name, f".log_softmax({dim})"),
     )
 
 
+def _instead(history: History, call: Call, made: Call | None, text: str) -> str:
+    """Return how to hand log-probabilities over, as the line that makes them may."""
+    name = _argument(history, call, "the probabilities")
+    if made is None:
+        return "Use `F.cross_entropy(logits, target)`, or apply `log_softmax` first."
+    where = history.line(made.site)
+    if text.endswith(".probs") and made.op == "softmax":
+        return (
+            f"Use `{text.removesuffix('probs')}logits` in {where}: log-probabilities."
+        )
+    for wrong, right in _LOGARITHMS.items():
+        if wrong in text:
+            return f"Use `{right}` in place of `{wrong}`."
+    return (
+        f"Pass `{name}.clamp_min(1e-8).log()` to the loss in {history.line(call.site)}."
+    )
+
+
 def _hit(history: History, call: Call, made: Call | None, highest: float | None) -> Hit:
-    given = history.name(call.inputs[0], "its input")
+    bare = history.bare_name(call.inputs[0]) or _argument(history, call, "")
+    name = f"`{bare}`" if bare else "this argument"
     reason = (
-        f"but {given} has values up to {highest:.3g}"
+        f"which are never above 0, but {name} has values up to {highest:.3g}"
         if made is None
-        else f"but {given} holds probabilities, of {history.quoted(made.site)}"
+        else f"but {name} holds probabilities (from {history.line(made.site)})"
     )
     if made is not None and _is_needed(history, made):
         return _of_loss(history, call, made)
@@ -121,16 +155,13 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         if made is None
         else of_step(history, made, _LAYERS)
     )
-    instead = "F.cross_entropy(logits, target)"
-    other = "`log_softmax` in place of `softmax`" if made else "`log_softmax` first"
     return Hit(
-        f"`{history.text(call.site)}` needs log-probabilities, which are never above "
-        f"0, {reason}, {_SO}.{chosen.words(history)}",
+        f"{_wrong(history, call)}, {reason}.{chosen.words(history)}",
         chosen.site,
-        f"Use {other}" + (f", or `{instead}`." if "nll" in call.op else "."),
+        _instead(history, call, made, chosen.text or history.text(chosen.site)),
         line=chosen.line,
         symptom=call.site,
-        related=(Related("the loss", call.site if made else None),),
+        related=(Related("loss computed here", call.site if made else None),),
         tensors=(call.inputs[0].tensor,),
         edit=renamed(
             None if made is None or chosen.is_elsewhere else chosen.site,

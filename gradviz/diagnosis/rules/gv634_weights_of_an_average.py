@@ -93,35 +93,40 @@ def check(history: History) -> Iterator[Hit]:
                 break
 
 
-def _moves_away(update: _Update) -> tuple[str, str] | None:
+def _moves_away(update: _Update) -> tuple[str, str, str] | None:
     if not (update.kept > 1 and update.taken < 0):
         return None
     grown, way = update.kept - 1, -update.taken
-    effect = f"the distance between the two grows by {grown:.2g} of itself each time"
-    fix = "Subtract the difference instead of adding it, or take it the other way round"
     return (
-        f"{effect}, without bound",
-        f"{fix}: the average is to move {way:.2g} of the way to the parameter.",
+        "moves away from the parameter that it averages",
+        f"The distance grows by {100 * grown:.2g} % in each update, without bound.",
+        f"Subtract the difference: {_sum_of(1 - way, way)}.",
     )
 
 
-def _does_not_add_up(update: _Update) -> tuple[str, str] | None:
+def _does_not_add_up(update: _Update) -> tuple[str, str, str] | None:
     is_mean = 0 < update.kept < 1 and update.taken > 0
     if not is_mean or abs(update.end - 1) < _OFF:
         return None
-    total = f"the two weights add up to {update.kept + update.taken:.4g}"
     return (
-        f"{total}, so it goes towards {update.end:.3g} times the parameter",
-        f"Let the weights add up to 1: take {1 - update.kept:.4g} of the parameter.",
+        f"tends to {update.end:.3g} times the parameter that it averages",
+        f"The two weights add up to {update.kept + update.taken:.4g}, not to 1.",
+        f"Let the weights add up to 1: {_sum_of(update.kept, 1 - update.kept)}.",
     )
 
 
-def _copies(update: _Update) -> tuple[str, str] | None:
+def _copies(update: _Update) -> tuple[str, str, str] | None:
     if not (0 < update.kept < 1 and _COPIED <= update.taken < 1):
         return None
-    effect = "it keeps next to nothing of what it was, and averages nothing"
-    fix = f"Exchange the two weights: keep {update.taken:.4g} of it"
-    return effect, f"{fix}, and take {update.kept:.4g} of the parameter."
+    return (
+        "averages nothing: each update makes it almost a copy of the parameter",
+        f"Only {100 * update.kept:.2g} % of the average is kept.",
+        f"Exchange the two weights: {_sum_of(update.taken, update.kept)}.",
+    )
+
+
+def _sum_of(kept: float, taken: float) -> str:
+    return f"{kept:.4g} * average + {taken:.4g} * parameter"
 
 
 def _updates(history: History) -> Iterator[_Update]:
@@ -223,19 +228,31 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
-def _hit(history: History, update: _Update, count: int, effect: str, fix: str) -> Hit:
+def _hit(
+    history: History, update: _Update, count: int, effect: str, why: str, fix: str
+) -> Hit:
     call = update.call
-    name = history.name(update.average, "an average of parameters")
+    name = history.name(update.average, "The average of parameters")
+    sign = "-" if update.taken < 0 else "+"
     return Hit(
-        f"{history.quoted(call.site)} makes of {name} "
-        f"{update.kept:.4g} times itself and {update.taken:.4g} times the parameter, "
-        f"in {count} updates: {effect}.",
+        f"{name} {effect}. {why} {history.quoted(call.site)} computes "
+        f"{update.kept:.4g} * average {sign} {abs(update.taken):.4g} * parameter, "
+        f"{count} times.",
         call.site,
-        fix,
-        related=(Related("the average is made here", _made_at(history, update)),),
+        _turned(history, update) or fix,
+        related=(Related("average created here", _made_at(history, update)),),
         tensors=(update.average.tensor,),
         certainty=0.9,
     )
+
+
+def _turned(history: History, update: _Update) -> str:
+    """Return the update that moves away, with its one sign turned round."""
+    text, line = history.text(update.call.site), history.line(update.call.site)
+    away = update.kept > 1
+    if away and text.count(".add_(") == 1 and plain(update.call.op) == "add":
+        return f"Write `{text.replace('.add_(', '.sub_(')}` in {line}."
+    return ""
 
 
 def _made_at(history: History, update: _Update) -> RawSite | None:

@@ -68,25 +68,29 @@ def check(history: History) -> Iterator[Hit]:
         return
     source = after[bad]
     yield Hit(
-        f"The backward pass in {history.line(source.site)} gave NaN or infinite "
-        f"gradients, the step was left out, and so was {history.quoted(clear.site)}: "
-        f"{counted(count, 'later pass')} added to them, and no optimizer has stepped "
-        "since.",
+        f"One bad batch stops the training for good: {history.quoted(clear.site)} runs "
+        "only when a step is taken, so the NaN or infinite gradients from "
+        f"{history.line(source.site)} are never cleared. "
+        f"{counted(count, 'later backward pass')} added to the bad gradients, and no "
+        "step was taken since.",
         clear.site,
-        f"Call `{history.text(clear.site)}` whether or not the step is taken: after "
+        f"Call `{history.text(clear.site)}` also when the step is left out"
         f"{_branch(history, clear)}.",
         symptom=source.site,
-        related=(Related("steps only here", last.site),),
+        related=(Related("last step taken here", last.site),),
         certainty=1.0,  # the batch that began it was to be left out
     )
 
 
 def _branch(history: History, clear: OptimizerCall) -> str:
-    """Return the branch that a line is in: "the `if` of line 12"."""
+    """Return where to put a line that stands in a branch."""
     where = spot(history, clear.site)
     around = () if where is None else where.source.around(where.node)
     branch = next((each for each in around if isinstance(each, ast.If)), None)
-    return "the branch" if branch is None else f"the `if` of line {branch.lineno}"
+    if branch is None:
+        return ""
+    whole = "`if`/`else`" if branch.orelse else "`if`"
+    return f": move it below the whole {whole} of line {branch.lineno}"
 
 
 def _gives_bad(backward: Backward) -> bool:

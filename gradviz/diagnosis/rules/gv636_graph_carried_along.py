@@ -109,16 +109,15 @@ def _hits(history: History, carried: _Carried) -> Iterator[Hit]:
     named = kept_name(history, site, line) if line is not None else ""
     name = named or history.bare_name(value) or "the state"
     yield Hit(
-        f"{history.line(bridge.site)} computes with `{name}` of the step before, graph "
-        "and all, and that one with the one before it: the graph behind it goes back "
-        f"over {carried.steps} steps, no backward pass goes through any of it, and "
-        "memory grows with each step.",
+        f"Memory grows with each step: `{name}` is kept for the next step with its "
+        f"graph, and {history.line(bridge.site)} computes from it, so the graph goes "
+        f"back over {carried.steps} steps. No backward pass needs this graph.",
         site,
-        f"Keep it without its graph: `{name}.detach()`.",
+        f"Keep `{name}` without its graph: `{name}.detach()`.",
         symptom=bridge.site,
         related=(
             Related("read in the next step", bridge.site),
-            Related("made here", maker.site),
+            Related("its graph was recorded here", maker.site),
         ),
         nodes=(node.key,),
         line=line,

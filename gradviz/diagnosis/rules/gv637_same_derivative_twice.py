@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
 
 from gradviz.dependence.alike import alike
 from gradviz.dependence.op_families import ADDITIONS, JOINS, plain
@@ -210,15 +211,35 @@ def _lines(history: History, first: Backward, second: Backward) -> _Pair | None:
     return None
 
 
+def _again(text: str, old: str) -> str:
+    """Return ": `derivative(u_x, x)`", a call as it takes the second derivative.
+
+    >>> _again("grad(u, x)", "u_x")
+    ': `grad(u_x, x)`'
+    """
+    with suppress(SyntaxError):
+        call = ast.parse(text, mode="eval").body
+        match call:
+            case ast.Call(args=[ast.Name(of), *_]) if old.isidentifier():
+                for each in ast.walk(call):
+                    if isinstance(each, ast.Name) and each.id == of:
+                        each.id = old
+                return f": `{ast.unparse(call)}`"
+            case _:
+                pass
+    return ""
+
+
 def _added_hit(history: History, loop: RawSite, passed: Backward) -> Hit:
     return Hit(
-        f"The loop of {history.line(loop)} adds up one derivative twice: "
-        f"`{history.text(passed.site)}` takes it of the same values with respect to "
-        "the same tensor in two of its turns, and the same part of it is taken.",
+        f"The loop in {history.line(loop)} adds the same derivative twice: in two of "
+        f"its iterations, {history.quoted(passed.site)} differentiates the same values "
+        "with respect to the same tensor, and the same part of the result is used.",
         loop,
-        "Let each turn take a derivative of its own: by the loop's variable.",
+        "Select another part of the derivative in each iteration, by the variable of "
+        "the loop.",
         symptom=passed.site,
-        related=(Related("taken here", passed.site),),
+        related=(Related("differentiated here", passed.site),),
         tensors=tuple(value.tensor for value in passed.inputs),
         certainty=0.85,
     )
@@ -242,16 +263,18 @@ def _dropped_hit(history: History, loop: RawSite, passed: Backward) -> Hit:
 def _hit(history: History, first: RawSite, second: RawSite, passed: Backward) -> Hit:
     names = [", ".join(history.places.targets(site)) for site in (first, second)]
     old, new = (f"`{name}`" if name else "" for name in names)
-    as_old = f" as {old}" if old else ""
+    where = history.line(second)
     return Hit(
-        f"`{history.text(second)}` takes the derivative that {history.line(first)} "
-        "took already, of the same result with respect to the same tensor: "
-        f"{new or 'it'} has the same numbers{as_old}.",
+        f"{new or 'The result'} has the same numbers as "
+        f"{old or 'the first derivative'}: `{history.text(second)}` ({where}) "
+        f"differentiates again what {history.line(first)} differentiated already, with "
+        "respect to the same tensor.",
         second,
-        f"For a second derivative, take that of {old or 'the first one'}; otherwise "
-        "leave this line out.",
+        f"For the second derivative, differentiate "
+        f"{old or f'the result of {history.line(first)}'} in {where}"
+        f"{_again(history.text(second), names[0])}.",
         symptom=passed.site,
-        related=(Related("taken here", first),),
+        related=(Related("differentiated here first", first),),
         tensors=tuple(value.tensor for value in passed.inputs),
         certainty=0.85,
     )

@@ -32,6 +32,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
@@ -45,6 +46,8 @@ from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, History, Optimizer, OptimizerCall, RawSite
 
 _MOST = 10_000  # calls that are followed back
+_ENDS = ("nn.Parameter", ".data", ".detach()", "torch.tensor", ".requires_grad_()")
+# of a graph
 
 
 @rule("GV641", "optimizer-of-other-parameters", "warning")
@@ -65,14 +68,16 @@ def check(history: History) -> Iterator[Hit]:
             yield _of_copies(history, key, copied, made[0].site)
         if left_out:
             yield Hit(
-                f"{optimizer_words(history, key)} steps parameters that nothing is "
-                "computed with and that never get a gradient. The gradients go to "
-                f"{learning.listed(history, left_out)}, which no optimizer has.",
+                f"{optimizer_words(history, key)} trains nothing: its parameters are "
+                "not used in the forward pass and get no gradient. The gradients go "
+                f"to {learning.listed(history, left_out)}, which no optimizer holds.",
                 optimizer.site,
-                "Give the optimizer the parameters of the model that computes the "
-                "loss, not copies of them.",
+                f"In {history.line(optimizer.site)}, give the optimizer the parameters "
+                f"{_of_models(history, left_out)}.",
                 symptom=made[0].site,
-                related=(Related("created here", made_at(history, min(left_out))),),
+                related=(
+                    Related("layer created here", made_at(history, min(left_out))),
+                ),
                 tensors=tuple(sorted(left_out)),
                 edit=given(optimizer.site, owners(history, left_out)),
                 certainty=0.9,
@@ -99,14 +104,13 @@ def _of_copies(
     """Tell of a model that only lends its values to copies, which learn instead."""
     site = next(iter(copied.values())).site
     return Hit(
-        f"{optimizer_words(history, key)} steps parameters that never get a gradient: "
-        f"they are only copied, in {history.line(site)}, and the gradients go to "
-        f"{learning.listed(history, copied)}, which are copies. The steps change "
-        "nothing.",
+        f"{optimizer_words(history, key)} trains nothing: its parameters get no "
+        f"gradient, because {history.line(site)} copies them and the loss is computed "
+        f"from the copies. The gradients go to {learning.listed(history, copied)}.",
         site,
-        "Give the optimizer the parameters that the loss is computed from. If the "
-        "copies are made anew for each step, copy their gradients to the parameters "
-        "instead.",
+        "Compute the loss from the parameters that the optimizer holds. If the copies "
+        "are meant to learn first, as in meta-learning, add their gradients to the "
+        "`.grad` of the parameters before `step()`.",
         symptom=step,
         tensors=tuple(copied),
         certainty=0.9,
@@ -129,20 +133,33 @@ def _of_new_leaves(
     if own.isdisjoint({*leaves, *told}) and _are_made_of(history, made, own):
         site = made[0].site
         yield Hit(
-            f"{history.line(site)} makes new leaves of the parameters "
-            f"that {optimizer_words(history, optimizer.key)} steps, and the graph ends "
-            f"there: the pass in {history.line(passes[-1].site)} reaches {len(leaves)} "
-            "such leaves and none of the parameters. These never have a gradient, and "
-            "the steps change nothing.",
+            f"{optimizer_words(history, optimizer.key)} trains nothing: its parameters "
+            f"get no gradient, because {history.line(site)} makes new leaf tensors of "
+            f"them. `backward()` in {history.line(passes[-1].site)} stops at the new "
+            "tensors.",
             site,
-            "Compute what this line makes with its graph: without `nn.Parameter`, "
-            "`.data` and `.detach()`.",
+            _keep_the_graph(history, site),
             symptom=steps[0].site,
-            related=(Related("the pass that ends here", passes[-1].site),),
+            related=(Related("backward pass that stops there", passes[-1].site),),
             tensors=optimizer.tensors,
             edit=with_its_graph(site),
             certainty=0.9,
         )
+
+
+def _of_models(history: History, left_out: set[int]) -> str:
+    """Return "of `net`" for the models that get the gradients."""
+    names = [f"`{each}`" for each in owners(history, left_out)]
+    return f"of {learning.joined(names)}" if names else "that the loss is computed from"
+
+
+def _keep_the_graph(history: History, site: RawSite | None) -> str:
+    """Return what to remove from a line, of what ends a graph."""
+    statement = history.places.statement(site)
+    text = "" if statement is None else ast.unparse(statement)
+    ends = [f"`{each}`" for each in _ENDS if each in text]
+    what = f"Remove {learning.joined(ends)}" if ends else "Make no new tensor"
+    return f"{what} in {history.line(site)}, so that the result keeps its graph."
 
 
 def _are_made_of(history: History, made: list[Call], own: set[int]) -> bool:

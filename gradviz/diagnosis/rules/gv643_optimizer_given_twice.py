@@ -35,13 +35,16 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import sampled
 from gradviz.dependence.nesting import calls_of
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.optimizers import of_parameters
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied_by, unstepped
@@ -56,6 +59,22 @@ _LEAST = 2  # steps of each of the two
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per optimizer that repeats parameters, its own or another one's."""
     yield from _against(history)
+    for later, first, known in given_twice(history):
+        if first is None:
+            yield _repeating(history, later, known)
+        else:
+            yield _holding_the_same(history, later, first, known)
+
+
+@learning.once
+def given_twice(
+    history: History,
+) -> list[tuple[Optimizer, Optimizer | None, set[int]]]:
+    """Return optimizers, the one that holds the same, and what none holds.
+
+    None where an optimizer holds something twice itself.
+    """
+    found = list[tuple[Optimizer, Optimizer | None, set[int]]]()
     made = moves(history)
     optimizers = [
         each
@@ -71,31 +90,97 @@ def check(history: History) -> Iterator[Hit]:
         )
         known = learning.made_before(history, left_out, later.made)
         if known and len(set(later.tensors)) < len(later.tensors):
-            yield _repeating(history, later, known)
-            continue
-        if first is None or not known:
-            continue
-        chosen = of_parameters(history, later)
-        yield Hit(
-            f"{optimizer_words(history, later.key)} was given parameters that "
-            f"{optimizer_words(history, first.key)} steps already, all of them. "
-            f"{learning.listed(history, known)} "
-            f"{learning.plural(len(known), 'gets a gradient', 'get gradients')}, and "
-            "no optimizer has been given them.",
-            chosen.site,
-            "Give this optimizer the parameters that its loss is to train.",
-            symptom=made[later.key][0].site,
-            related=(
-                Related("has the same parameters", first.site),
-                Related("left out", made_at(history, min(known))),
-            ),
-            tensors=tuple(sorted(known)),
-            edit=None
-            if chosen.is_elsewhere
-            else given(later.site, owners(history, known)),
-            line=chosen.line,
-            certainty=0.9,
+            found.append((later, None, known))
+        elif first is not None and known:
+            found.append((later, first, known))
+    return found
+
+
+def _holding_the_same(
+    history: History, later: Optimizer, first: Optimizer, left_out: set[int]
+) -> Hit:
+    chosen, late = of_parameters(history, later), _bound_late(history, later, first)
+    wrong = _named_after(history, (first, later), left_out) or later
+    right = first if wrong is later else later
+    missing = learning.listed(history, left_out)
+    held = learning.listed(history, later.tensors)
+    fix = f"Give {optimizer_words(history, wrong.key)} {_instead(history, left_out)}."
+    why = ""
+    if late:
+        why = f" The lambda reads `{late}` when it is called, after the loop has ended."
+        fix = (
+            f"Bind the loop variable in {history.line(later.site)}: "
+            f"`lambda {late}={late}, ...`."
         )
+    return Hit(
+        f"{optimizer_words(history, wrong.key)} holds {held}, which "
+        f"{optimizer_words(history, right.key)} holds too. So no optimizer trains "
+        f"{missing}.{why}",
+        chosen.site,
+        fix,
+        symptom=moves(history)[later.key][0].site,
+        related=(
+            Related("optimizer with the same parameters", first.site),
+            Related("never trained", made_at(history, min(left_out))),
+        ),
+        tensors=tuple(sorted(left_out)),
+        edit=None
+        if chosen.is_elsewhere or late
+        else given(later.site, owners(history, left_out)),
+        line=chosen.line,
+        certainty=0.9,
+    )
+
+
+def _named_after(
+    history: History, optimizers: tuple[Optimizer, Optimizer], left_out: set[int]
+) -> Optimizer | None:
+    """Return the one of two optimizers whose name has that of a module left out."""
+    names = {each.rsplit(".", 1)[-1] for each in _modules_of(history, left_out)}
+    named = [o for o in optimizers if o.name and any(n in o.name for n in names)]
+    return named[0] if len(named) == 1 else None
+
+
+def _instead(history: History, left_out: set[int]) -> str:
+    """Return "the parameters of `actor`", or their names."""
+    names = sorted(_modules_of(history, left_out))
+    outer = [
+        f"`{each}`"
+        for each in names
+        if not any(each.startswith(f"{other}.") for other in names)
+    ]
+    listed = learning.joined(outer) if outer else learning.listed(history, left_out)
+    return f"the parameters of {listed}" if outer else listed
+
+
+def _modules_of(history: History, tensors: set[int]) -> set[str]:
+    """Return the names of the modules that some tensors fill."""
+    return {
+        each.name
+        for each in history.program.modules.values()
+        if each.name
+        and (own := learning.all_parameters(history, each))
+        and own <= tensors
+        and not each.name.rsplit(".", 1)[-1].isdigit()
+    }
+
+
+def _bound_late(history: History, later: Optimizer, first: Optimizer) -> str:
+    """Return the loop variable that a lambda of a comprehension reads when called."""
+    where = spot(history, later.site)
+    if where is None or later.site != first.site:
+        return ""
+    if not isinstance(where.scope, ast.Lambda):
+        return ""
+    read = {e.id for e in ast.walk(where.scope.body) if isinstance(e, ast.Name)}
+    read -= {
+        each.arg for each in ast.walk(where.scope.args) if isinstance(each, ast.arg)
+    }
+    for around in where.source.around(where.scope):
+        if isinstance(around, ast.DictComp | ast.ListComp | ast.GeneratorExp):
+            bound = [n for part in around.generators for n in names_in(part.target)]
+            return next((each for each in bound if each in read), "")
+    return ""
 
 
 def _repeating(history: History, optimizer: Optimizer, left_out: set[int]) -> Hit:
@@ -103,16 +188,14 @@ def _repeating(history: History, optimizer: Optimizer, left_out: set[int]) -> Hi
     twice = learning.listed(history, [key for key, n in counts.items() if n > 1])
     chosen = of_parameters(history, optimizer)
     return Hit(
-        f"{optimizer_words(history, optimizer.key)} was given {twice} twice. "
-        f"{learning.listed(history, left_out)} "
-        f"{learning.plural(len(left_out), 'gets a gradient', 'get gradients')}, and no "
-        "optimizer has been given them: one model stands in the list for another.",
+        f"No optimizer trains {learning.listed(history, left_out)}: "
+        f"{optimizer_words(history, optimizer.key)} was given {twice} twice instead.",
         chosen.site,
-        "Name the model once that was meant in place of the repeated one.",
+        f"Give it {_instead(history, left_out)} in place of the second {twice}.",
         symptom=moves(history)[optimizer.key][0].site,
         related=(
-            Related("optimizer made here", optimizer.site),
-            Related("left out", made_at(history, min(left_out))),
+            Related("optimizer created here", optimizer.site),
+            Related("never trained", made_at(history, min(left_out))),
         ),
         tensors=tuple(sorted(left_out)),
         certainty=0.9,
@@ -183,15 +266,16 @@ def _undoing(
     module = history.program.modules[call.module]
     name = f"`{module.name}`" if module.name else f"the {module.kind}"
     return Hit(
-        f"{optimizer_words(history, more.key)} holds the parameters of {name} too, "
-        f"which {optimizer_words(history, part.key)} trains. The gradients that come "
-        f"to what {name} gives have opposite signs in the passes of the two: each "
-        "step of one undoes what the other has taught it.",
+        f"{optimizer_words(history, more.key)} undoes what "
+        f"{optimizer_words(history, part.key)} teaches {name}, because both hold its "
+        f"parameters. The gradients at the output of {name} have opposite signs in the "
+        "two losses.",
         more.site,
-        f"Leave the parameters of {name} out of this optimizer; its loss may lead "
-        "through them all the same.",
+        f"Give {optimizer_words(history, more.key)} only "
+        f"{learning.listed(history, {*more.tensors} - {*part.tensors})}. Its loss can "
+        f"still be backpropagated through {name}.",
         symptom=moves(history)[more.key][0].site,
-        related=(Related("has the same parameters", part.site),),
+        related=(Related("optimizer with the same parameters", part.site),),
         tensors=part.tensors,
         certainty=0.8,
     )

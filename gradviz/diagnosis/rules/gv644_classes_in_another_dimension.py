@@ -66,16 +66,21 @@ def _hit(history: History, loss: Call, layer: Call) -> Hit:
     last = len(scores.shape) - 1
     mixes = layer.inputs[0].shape[-1] == scores.shape[-1]
     same = ", which has the same size" if scores.shape[1] == scores.shape[-1] else ""
+    target = loss.inputs[1] if len(loss.inputs) > 1 else None
+    both = target is not None and target.shape == scores.shape
     return Hit(
-        f"`{name}` has shape {scores.shape}: {history.quoted(layer.site)} made its "
-        f"scores along dimension {last}, and `{loss.op}` takes the classes from "
-        f"dimension 1{same}. So the positions compete with each other, not the "
-        "classes.",
+        f"`{loss.op}` compares the positions with each other instead of the classes: "
+        f"it takes the classes from dimension 1{same}. `{name}` has shape "
+        f"{scores.shape}, with the classes of {history.quoted(layer.site)} in "
+        f"dimension {last}.",
         loss.site,
-        f"Put the classes second: `{name}.transpose(1, {last})`.",
+        f"Put the classes second: `{name}.transpose(1, {last})`"
+        + (", and the same for the target." if both else "."),
         related=(Related("scores made here", layer.site),),
         tensors=(scores.tensor,),
-        edit=operand_followed_by(loss.site, 0, f".transpose(1, {last})"),
+        edit=None
+        if both
+        else operand_followed_by(loss.site, 0, f".transpose(1, {last})"),
         severity="info" if mixes else None,
         certainty=0.8,
     )

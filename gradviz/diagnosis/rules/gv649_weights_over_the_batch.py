@@ -156,18 +156,22 @@ def _hit(history: History, made: Call, place: int, summed: Call, dim: int) -> Hi
     given = made.inputs[0].shape
     right = dim if dim < len(given) else len(given) - 1
     chosen = of_setting(history, made, ("Softmax", "LogSoftmax"), 0, ("dim",))
+    by_hand = name_of(made) in DIVISIONS
+    what = "The weights are normalised" if by_hand else "The softmax runs"
     return Hit(
-        f"`{history.text(made.site)}` gives weights that sum to 1 over dimension "
-        f"{place} of {given}, and {history.quoted(summed.site)} adds up what they "
-        f"weigh over dimension {dim}: the samples of the batch compete for weight, and "
-        "those of one sample do not sum to 1.",
+        f"{what} over the batch: dimension {place} of {given} holds the samples, while "
+        f"the weighted sum in {history.line(summed.site)} runs over dimension {dim}. "
+        "So the weights of one sample do not sum to 1.",
         chosen.site,
-        f"Write `dim={right}`, the dimension that is added up.",
+        f"Write `dim={right}` in {history.line(chosen.site)}, the dimension of the "
+        "weighted sum."
+        if chosen.line is None
+        else f"Write `dim={right}`, the dimension of the weighted sum.",
         symptom=summed.site,
         edit=None
-        if chosen.is_elsewhere or name_of(made) in DIVISIONS
+        if chosen.is_elsewhere or by_hand
         else over_dimension(chosen.site, right),
         line=chosen.line,
-        related=(Related("added up here", summed.site),),
+        related=(Related("weighted sum here", summed.site),),
         certainty=0.7,
     )

@@ -34,6 +34,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from itertools import takewhile
 
@@ -47,6 +48,7 @@ from gradviz.dependence.op_families import (
     of_op,
     plain,
 )
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.numbers import of_number
 from gradviz.diagnosis.edits.numbers import masked
 from gradviz.diagnosis.gradient_flow import origin
@@ -153,13 +155,13 @@ def _turns_round(call: Call) -> bool:
 
 def _of_numbers(history: History, made: Call, attention: Call) -> Hit:
     return Hit(
-        f"{history.quoted(made.site)} makes numbers of a mask, and attention adds them "
-        f"to the scores ({history.line(attention.site)}): 0 and 1 leave nothing out. "
-        "Of a mask of booleans it takes the True ones alone.",
+        f"The mask has no effect: {history.quoted(made.site)} turns it into 0 and 1, "
+        f"and the attention in {history.line(attention.site)} adds a float mask to the "
+        "scores, which leaves nothing out.",
         made.site,
-        "Hand the mask over as it is, of dtype bool.",
+        f"Pass the bool mask, without the conversion in {history.line(made.site)}.",
         symptom=attention.site,
-        related=(Related("added to the scores here", attention.site),),
+        related=(Related("mask added to the scores here", attention.site),),
         certainty=0.9,
     )
 
@@ -168,14 +170,17 @@ def _of_rows(history: History, fill: Call, softmax: Call, mask: Value) -> Hit:
     made = origin_call(history, mask, lambda each: each.shape)
     site = fill.site if made is None else made.site
     return Hit(
-        f"The mask of {history.quoted(fill.site)} is of "
-        f"shape {mask.shape}, with one element along dimension {over(softmax)}, which "
-        f"the softmax of {history.line(softmax.site)} runs over: it fills whole rows "
-        "or nothing of them, and what should be left out of a row keeps its weight.",
+        f"The mask in {history.quoted(fill.site)} masks whole rows or nothing, so "
+        "positions that should be masked keep their weight. Its shape is "
+        f"{mask.shape}, with one element along dimension {over(softmax)}; the softmax "
+        f"in {history.line(softmax.site)} runs over this dimension.",
         site,
-        f"Give the mask its elements along that dimension{_shape(mask, softmax)}.",
+        f"Give the mask one element per position along dimension {over(softmax)}"
+        f"{_shape(mask, softmax)}.",
         symptom=softmax.site,
-        related=(Related("filled in here", fill.site if site != fill.site else None),),
+        related=(
+            Related("mask applied here", fill.site if site != fill.site else None),
+        ),
         certainty=0.85,
     )
 
@@ -188,36 +193,54 @@ def _shape(mask: Value, softmax: Call) -> str:
     if len(sizes) != len(scores) or len(same) != 1:
         return ""
     sizes[place], sizes[same[0]] = sizes[same[0]], 1
-    return f", as of shape {tuple(sizes)}"
+    return f": shape {tuple(sizes)}"
 
 
 def _of_product(history: History, product: Call, softmax: Call) -> Hit:
     return Hit(
-        f"`{history.text(product.site)}` multiplies scores with a mask of large "
-        "negative numbers: of a negative score they make one far above all others, "
-        f"and the softmax of {history.line(softmax.site)} gives that place all weight.",
+        f"The softmax in {history.line(softmax.site)} puts all weight on positions "
+        f"that should be masked, because `{history.text(product.site)}` multiplies the "
+        "scores by the mask. A negative score times a large negative number is a large "
+        "positive score.",
         product.site,
-        "Write the number instead of the score (`masked_fill`, `torch.where`), or add "
-        "a mask of 0 and a large negative number.",
+        _replaced(history, product),
         symptom=softmax.site,
         certainty=0.9,
     )
 
 
+def _replaced(history: History, product: Call) -> str:
+    """Return the product written as a fill, of the program's own expressions."""
+    where = spot(history, product.site, product.stack)
+    masks = [e for e in product.inputs if not e.requires_grad and e.summary]
+    lowest = masks[0].summary.minimum if masks and masks[0].summary else None
+    node = None if where is None else where.node
+    if not isinstance(node, ast.BinOp) or len(product.inputs) != _TWO or not lowest:
+        return "Replace the masked scores with `masked_fill`, or add the mask to them."
+    sides = [ast.unparse(each) for each in (node.left, node.right)]
+    scores, mask = sides if product.inputs[1] in masks else sides[::-1]
+    name = scores if scores.replace(".", "").isidentifier() else f"({scores})"
+    return (
+        f"Replace the masked scores: `{name}.masked_fill({mask} < 0, {lowest:g})` in "
+        f"{history.line(product.site)}."
+    )
+
+
 def _hit(history: History, fill: Call, softmax: Call, number: float) -> Hit:
-    much = "all weight" if number > 1 else "as much weight as other places"
+    much = "all weight" if number > 1 else "as much weight as the others"
     chosen = of_number(history, fill, number)
     by = ""
     if chosen.is_elsewhere:
-        by = f" `{chosen.text}` in {history.line(chosen.site)} chose the number."
+        by = f" The number comes from `{chosen.text}` ({history.line(chosen.site)})."
+    effect = "does the opposite" if number > 1 else "has no effect"
     return Hit(
-        f"`{history.text(fill.site)}` fills {number:g} in, and the softmax of "
-        f"{history.line(softmax.site)} gives these places {much}: they are not masked."
-        f"{by}",
+        f"The mask {effect}: `{history.text(fill.site)}` fills in {number:g}, so "
+        f"the softmax in {history.line(softmax.site)} gives the masked positions "
+        f"{much}.{by}",
         chosen.site,
-        'Fill in `float("-inf")`, or a number far below all scores.',
+        f'Fill in `float("-inf")` instead of {number:g}.',
         symptom=softmax.site,
-        related=(Related("filled in here", fill.site if by else None),),
+        related=(Related("mask applied here", fill.site if by else None),),
         line=chosen.line,
         edit=masked(fill.site),
         certainty=0.8,

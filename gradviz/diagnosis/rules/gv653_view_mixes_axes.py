@@ -103,25 +103,25 @@ def _hit(history: History, mix: Mix, axis: Axis) -> Hit:
     order = _order(before.shape, after.shape)
     moved = order or _moved(history, mix, axis)
     numbers = ", ".join(map(str, moved))
-    again = "" if call.op == "reshape" else ", and `.reshape` in the place of `.view`"
+    again = "" if call.op == "reshape" else ", and `.reshape` for `.view`"
     fix = (
         f"Move the dimensions instead: `.permute({numbers})`."
         if order
-        else f"Move them first: `.permute({numbers})` before this view{again}."
+        else f"Move the dimensions first: `.permute({numbers})` before it{again}."
         if moved
         else "Move the dimensions with `.transpose(…)` first, and then `.reshape(…)`."
     )
     return Hit(
-        f"`{history.text(call.site)}` makes {tuple(after.shape)} of "
-        f"{tuple(before.shape)}, and a view does not swap dimensions: "
-        f"{_held(mix, axis)}. `{use.op}` "
-        f"({history.line(use.site)}) takes them for what they were before.",
+        f"`{use.op}` ({history.line(use.site)}) reads mixed-up values, because "
+        f"`{history.text(call.site)}` turns {tuple(before.shape)} into "
+        f"{tuple(after.shape)} and a view does not swap dimensions: "
+        f"{_held(mix, axis)}.",
         call.site,
         fix,
         symptom=use.site,
         related=(
-            Related("taken for dimensions here", use.site),
-            Related("dimension made here", made.site if made else None),
+            Related("mixed-up values used here", use.site),
+            Related("dimension comes from here", made.site if made else None),
         ),
         tensors=(before.tensor,),
         edit=permuted(call.site, order)
@@ -140,7 +140,9 @@ def _held(mix: Mix, axis: Axis) -> str:
             f"a row of {axis.size} holds {axis.size} neighbours along the last "
             f"dimension, not the {axis.size} values of one place"
         )
-    return f"what belonged to one of the {axis.size} is spread over several of them"
+    return (
+        f"the values of one of the {axis.size} entries are spread over several entries"
+    )
 
 
 def _moved(history: History, mix: Mix, axis: Axis) -> list[int]:

@@ -98,20 +98,22 @@ def _hit(
 ) -> Hit:
     others = [s for s in dict.fromkeys(e.site for e in drop.others) if s != site]
     clearing = [history.text(site) or "Clearing", *map(history.text, others)]
+    calls = learning.joined(f"`{each}`" for each in clearing)
+    again = "this pass runs again"
     return Hit(
-        f"{learning.joined(f'`{each}`' for each in clearing)} "
-        f"{learning.plural(len(clearing), 'throws', 'throw')} away what the backward "
-        f"pass in {history.line(drop.backward.site)} has computed, each time before "
-        f"{'the same line' if drop.again is not drop.backward else 'another pass'} "
-        f"runs: {history.line(step)} applies the gradients of what follows only.",
+        f"{calls} {learning.plural(len(clearing), 'throws', 'throw')} away gradients "
+        f"that were never applied: those of the backward pass in "
+        f"{history.line(drop.backward.site)} are cleared before "
+        f"{again if drop.again is not drop.backward else 'another pass runs'}. So "
+        f"{history.line(step)} applies only the gradients that come after.",
         site,
-        "Clear the gradients once per step, before the first of its passes.",
+        f"Clear the gradients once per step: right after {history.quoted(step)}.",
         symptom=step,
         edit=hoisted(site, *others, unless=step),
         related=(
-            *(Related("cleared here", each) for each in others),
-            Related("computed here", drop.backward.site),
-            Related("applied here", step),
+            *(Related("gradients cleared here", each) for each in others),
+            Related("gradients computed here", drop.backward.site),
+            Related("gradients applied here", step),
         ),
         certainty=0.8,
     )

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
@@ -87,18 +88,16 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _taken_hit(history: History, taken: Call, used: Call) -> Hit:
-    targets = history.places.targets(taken.site)
-    name = f"`{targets[0]}`" if targets else "What is restored"
+    kept = _kept_as(history, taken.site)
+    name = f"`{kept}`" if kept else "the state"
     model, asks, _ = history.text(taken.site).partition(".state_dict(")
-    fix = "Keep copies of the tensors, not of the dictionary alone: "
+    fix = "Keep copies of the tensors: "
     fix += f"`copy.deepcopy({model if asks else 'model'}.state_dict())`."
     if not asks and taken.op == "detach":
         fix = "Keep copies: `.detach().clone()`."
-    weight = history.name(_weights(history)[used.inputs[0].storage])
     return Hit(
-        f"{name} holds the weights themselves, not copies: what changed {weight} "
-        f"after {history.line(taken.site)} changed it there, too. "
-        + _effect(history, used),
+        f"{_effect(history, used, taken)}: {name} holds the weights themselves, not "
+        f"copies, so every step after {history.line(taken.site)} changes {name} too.",
         taken.site,
         fix,
         symptom=used.site,
@@ -112,16 +111,31 @@ _ROLES = {"copy": "restored here", **dict.fromkeys(DIFFERENCES, "compared here")
 _MIXED = "mixed here"
 
 
-def _effect(history: History, call: Call) -> str:
+def _kept_as(history: History, site: RawSite | None) -> str:
+    """Return the name that a statement gives to the expression at a site."""
+    targets, text = history.places.targets(site), history.text(site)
+    match history.places.statement(site):
+        case ast.Assign([ast.Tuple(names)], ast.Tuple(values)):
+            with suppress(SyntaxError):
+                same = ast.unparse(ast.parse(text, mode="eval"))
+                for name, value in zip(names, values, strict=False):
+                    if ast.unparse(value) == same:
+                        return ast.unparse(name)
+            return ""
+        case _:
+            return targets[0] if targets else ""
+
+
+def _effect(history: History, call: Call, taken: Call) -> str:
     where = history.line(call.site)
     if call.op == "copy_":
-        return f"Restoring it in {where} copies the weights onto themselves."
+        return (
+            f"{where} restores the last weights, not the weights of "
+            f"{history.line(taken.site)}"
+        )
     if plain(call.op) in DIFFERENCES:
-        return f"The difference {history.quoted(call.site)} is 0, whatever they did."
-    return (
-        f"{history.quoted(call.site)} mixes the weights with themselves, and changes "
-        "the model."
-    )
+        return f"The difference {history.quoted(call.site)} is 0, whatever is learned"
+    return f"{history.quoted(call.site)} mixes the weights with themselves"
 
 
 def _taken(history: History, call: Call) -> Call | None:
@@ -145,14 +159,13 @@ def _shallow_hit(history: History, found: Shallow) -> Hit:
     copy, model = found.copy.name or "the copy", found.model.name or "the model"
     names = learning.listed(history, found.tensors)
     return Hit(
-        f"`{copy}` has the parameters of `{model}` themselves, {names}: a shallow copy "
-        "copies the module and not what it holds, so every step of the one moves the "
-        f"other. {history.line(found.used.site)} takes its results for those of "
+        f"Every step of `{model}` also changes `{copy}`, because a shallow copy shares "
+        f"the parameters: {names}. {history.line(found.used.site)} uses `{copy}` as "
         "another model.",
         found.site or found.used.site,
-        "Copy the parameters, too: `copy.deepcopy(…)`.",
+        f"Copy the parameters too: `copy.deepcopy({found.model.name or '…'})`.",
         symptom=found.used.site,
-        related=(Related("used as another model here", found.used.site),),
+        related=(Related("copy used as another model here", found.used.site),),
         tensors=found.tensors,
         edit=None if found.site is None else copied_model(found.site),
     )

@@ -141,23 +141,22 @@ def _hit(
     by = history.name(outer.inputs[0], f"`{given}`" if given else "its input")
     first = history.producer(columns, before=outer.index) if inner is None else inner
     made = None if first is None else first.site
-    what, derivatives = (
-        (f"is computed from {by}", "derivatives by")
+    what, derivative = (
+        (f"computed from {by}", "derivative")
         if inner is None
-        else (f"is the gradient by {by}", "second derivatives by")
+        else (f"the gradient with respect to {by}", "second derivative")
     )
     return Hit(
-        f"{name} {what} ({history.line(made)}) and has {columns.shape[-1]} columns. "
-        "Differentiated as a whole, it gives the derivative of their sum: every column "
-        f"of the result holds mixed {derivatives} the other coordinates, too. "
-        f"{history.quoted(use.site)} takes the columns for {derivatives} one "
-        "coordinate each.",
+        f"{history.quoted(use.site)} is not a {derivative} with respect to one "
+        f"coordinate alone: it also contains mixed derivatives. {name} ({what}, "
+        f"{history.line(made)}) has {columns.shape[-1]} columns, and differentiating "
+        "all columns at once gives the derivative of their sum.",
         asked,
         _fix(columns, set(map(_column, uses)), bound, whole, given),
         symptom=use.site,
         related=(
-            Related("computed here" if inner is None else "derived here", made),
-            Related("columns taken here", use.site),
+            Related("columns computed here", made),
+            Related("column used here", use.site),
         ),
         tensors=(columns.tensor,),
         certainty=0.85,
@@ -194,14 +193,13 @@ def _fix(
         return f"Differentiate that column alone: `{call}create_graph=True)`."
     if not whole or not given:
         return (
-            "Differentiate each column in a call of its own, and take the same column "
-            "of what it gives."
+            "Differentiate each column in a separate call, and take the same column of "
+            "the result."
         )
     last = f"[{', '.join([':'] * (len(columns.shape) - 1))}, i]"
     return (
-        f"Differentiate each column in a call of its own: `{bound}torch.stack(["
-        f"{call}create_graph=True)[0]{last} for i in range({columns.shape[-1]})], -1)` "
-        "has the shape of what was here."
+        f"Differentiate each column in a separate call: `{bound}torch.stack(["
+        f"{call}create_graph=True)[0]{last} for i in range({columns.shape[-1]})], -1)`."
     )
 
 

@@ -58,12 +58,11 @@ def check(history: History) -> Iterator[Hit]:
 
 def _hit(history: History, each: Rebinding) -> Hit:
     return Hit(
-        f"`{ast.unparse(each.assign)}` makes the name `{each.name}` stand for another "
-        f"value; the tensor that `{ast.unparse(each.loop.iter)}` gave stays as it was. "
-        f"The loop in line {each.loop.lineno} does nothing else, so it changes "
-        "nothing.",
+        f"The loop in line {each.loop.lineno} changes no tensor: "
+        f"`{ast.unparse(each.assign)}` only rebinds the name `{each.name}`. The "
+        f"tensors of `{ast.unparse(each.loop.iter)}` keep their values.",
         history.places.at_line(each.site[0], each.assign.lineno),
-        f"Write into the tensor, under `torch.no_grad()`: `{each.name}.copy_(…)`.",
+        f"Write into the tensor, under `torch.no_grad()`: `{_written(each)}`.",
         line=each.assign.lineno,
         certainty=0.85,
     )
@@ -74,7 +73,7 @@ def _ended(history: History, each: Rebinding, found: Hit, failed: Backward) -> H
 
     A copy would end the exception no more than the loop does: it has no history.
     """
-    root = name_of(history, failed.roots[0], "The result")
+    root = name_of(history, failed.roots[0], "the result")
     lost = learning.listed(history, each.lost)
     model, values, call = _model(each), _values(each), _call(each)
     inputs, instead = "inputs", ""
@@ -84,19 +83,26 @@ def _ended(history: History, each: Rebinding, found: Hit, failed: Backward) -> H
     new = f"torch.func.functional_call({model or 'model'}, parameters, {inputs})"
     return replace(
         found,
-        message=f"{found.message} {root} was computed without {lost}, whose gradient "
+        message=f"{found.message} So {root} does not depend on {lost}, whose gradient "
         f"{history.line(failed.site)} asks for.",
         fix=f"Call `{new}`{instead}, with `{values or 'the values'}` by their names as "
         "`parameters`. A copy under `torch.no_grad()` would have no history: the error "
         "would stay.",
         symptom=failed.site,
-        related=(Related("asked for their gradient", failed.site),),
+        related=(Related("gradient asked for here", failed.site),),
         tensors=tuple(sorted(each.lost)),
         explains=history.ended_by(failed),
         edit=None
         if call is None or not model or not values
         else called_with(each.site, each.loop, call, model, values),
     )
+
+
+def _written(each: Rebinding) -> str:
+    """Return the assignment as a write: ``p.copy_(q)`` for ``p = q``."""
+    value = each.assign.value
+    how = "fill_" if isinstance(value, ast.Constant) else "copy_"
+    return f"{each.name}.{how}({ast.unparse(value)})"
 
 
 def _model(each: Rebinding) -> str:

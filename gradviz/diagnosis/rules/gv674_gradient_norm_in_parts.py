@@ -76,10 +76,9 @@ def _hit(history: History, grad: Backward, call: Call, gradient: Value) -> Hit:
     shape, made = tuple(gradient.shape), tuple(call.outputs[0].shape)
     name = operand_text(history, call.site) or "gradient"
     return Hit(
-        f"`{name}`, the gradient, has the shape {shape}, and "
-        f"`{history.text(call.site)}` gives {made}: {prod(made[1:])} norms for each of "
-        f"the {made[0]} samples. The penalty pulls each of them to 1, instead of the "
-        "one norm of the gradient with respect to a whole sample.",
+        f"The penalty takes {prod(made[1:])} gradient norms per sample instead of one, "
+        f"and pulls each norm to 1. `{history.text(call.site)}` turns the gradient of "
+        f"shape {shape} into shape {made}.",
         call.site,
         "Take the norm over all dimensions but the first: "
         f"`{name}.flatten(1).norm(2, dim=1)`.",

@@ -78,17 +78,51 @@ def _hit(history: History, kept: Call, layers: list[Module]) -> Hit:
         if layers[0].key in each.changed and not each.training
     ]
     return Hit(
-        f"{history.line(kept.site)} writes the parameters of a copy in "
-        "eval mode, and nothing writes its running means and variances: "
-        f"{', '.join(names[:_NAMES])}{more} still "
-        f"{learning.plural(len(names), 'normalises', 'normalise')} with mean 0 and "
-        "variance 1, as made.",
+        f"The running mean and variance of {', '.join(names[:_NAMES])}{more} are "
+        f"never copied, because {_why(history, kept.site)}. In eval mode the copy "
+        "still normalises with the initial mean 0 and variance 1.",
         site,
-        f"Copy the buffers, too, in a loop of their own{_headed(history, loop)}, with "
-        "`copy_()`: `num_batches_tracked` is an integer, which cannot be averaged.",
+        _fix(history, kept, loop),
         symptom=switched[-1].site if switched else None,
-        related=(Related("written here", kept.site if site != kept.site else None),),
+        related=(
+            Related("parameters copied here", kept.site if site != kept.site else None),
+        ),
         certainty=0.8,
+    )
+
+
+def _loading(history: History, site: RawSite | None) -> str:
+    """Return the model whose ``named_parameters()`` a line loads as a state; or ""."""
+    statement = history.places.statement(site)
+    for each in ast.walk(statement) if statement else ():
+        match each:
+            case ast.Call(func=ast.Attribute(model, "named_parameters")):
+                if "load_state_dict(" in ast.unparse(statement or model):
+                    return ast.unparse(model)
+            case _:
+                pass
+    return ""
+
+
+def _why(history: History, site: RawSite | None) -> str:
+    """Tell why a line leaves the buffers out."""
+    line = history.line(site)
+    if _loading(history, site):
+        return (
+            f"`named_parameters()` in {line} has no buffers and `strict=False` hides "
+            "that they are missing"
+        )
+    return f"{line} copies parameters only, and they are buffers"
+
+
+def _fix(history: History, kept: Call, loop: RawSite | None) -> str:
+    """Return how to copy the buffers, too."""
+    model = _loading(history, kept.site)
+    if model:
+        return f"Load `{model}.state_dict()` in {history.line(kept.site)}."
+    return (
+        f"Copy the buffers too, in a second loop{_headed(history, loop)}, with "
+        "`copy_()`. Do not average them: `num_batches_tracked` is an integer."
     )
 
 
@@ -97,7 +131,7 @@ def _headed(history: History, loop: RawSite | None) -> str:
     head = history.places.statement(loop)
     if not isinstance(head, ast.For):
         return ""
-    return f", `{ast.unparse(head.iter).replace('parameters()', 'buffers()')}`"
+    return f" over `{ast.unparse(head.iter).replace('parameters()', 'buffers()')}`"
 
 
 def _loop_of(history: History, site: RawSite | None) -> RawSite | None:

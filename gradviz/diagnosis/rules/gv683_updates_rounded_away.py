@@ -67,11 +67,11 @@ def check(history: History) -> Iterator[Hit]:
                 history,
                 each,
                 each.tensors,
-                f"The steps of {optimizer_words(history, each.key)} change next to "
-                f"nothing: {part} of the elements that had a gradient are the same "
-                f"after a step. The weights are {_dtype(history, each.tensors)}, and "
-                "what is less than half the distance to the next such number is "
-                "rounded away.",
+                f"{optimizer_words(history, each.key)} trains next to nothing: {part} "
+                "of the elements that have a gradient are the same after a step. The "
+                f"weights are {(dtype := _dtype(history, each.tensors))}, and a step "
+                f"smaller than half the distance to the next {dtype} number is rounded "
+                "away.",
             )
         elif standing := _standing(each):
             yield _hit(history, each, standing, _left_out(history, each, standing))
@@ -92,7 +92,7 @@ def _hit(
         f"{keep} the weights in float32, and let `torch.autocast` compute in "
         f"{_dtype(history, tensors)}.",
         symptom=step,
-        related=(Related("steps without effect", step),),
+        related=(Related("optimizer steps here", step),),
         tensors=tuple(tensors),
         certainty=0.9,
     )
@@ -102,14 +102,11 @@ def _left_out(history: History, optimizer: Optimizer, standing: list[int]) -> st
     """Say which parameters stand still, while others move."""
     steps = min(optimizer.pushed[key].steps for key in standing)
     dtype = _dtype(history, standing)
-    moved = [key for key in optimizer.pushed if key not in standing]
     return (
-        f"The steps of {optimizer_words(history, optimizer.key)} move "
-        f"{learning.listed(history, moved, 1)}, but never "
-        f"{learning.listed(history, standing)}: measured in {steps} steps, they have "
-        f"gradients, and are what they were at the first. The weights are {dtype}, "
-        "where the next number is further away the larger a weight is, and a step of "
-        "less than half of that is rounded away. Such steps never add up."
+        f"{optimizer_words(history, optimizer.key)} never changes "
+        f"{learning.listed(history, standing)}, in spite of the gradients. The weights "
+        f"are {dtype}, and each step is smaller than half the distance to the next "
+        f"{dtype} number, so it is rounded away (measured in {steps} steps)."
     )
 
 

@@ -146,15 +146,17 @@ def _hit(history: History, call: Call, rows: Value, made: Call, given: Value) ->
     dim = behind[0] if len(behind) == 1 else behind
     where = "this line" if here else f"{history.quoted(call.site)}"
     return Hit(
-        f"`{history.text(made.site)}` adds up {tuple(given.shape)}, all {count} "
-        f"samples, to one number, and {where} puts it into each element of "
-        f"{tuple(rows.shape)}: each sample gets what belongs to all {count} of them.",
+        f"Each element of shape {tuple(rows.shape)} gets the sum over all {count} "
+        f"samples of the batch: `{history.text(made.site)}` sums shape "
+        f"{tuple(given.shape)} to one number, and {where} broadcasts this number.",
         made.site,
-        f"Sum over what belongs to one sample alone: `dim={dim}`."
+        f"Sum over `dim={dim}` only."
         if behind
         else "Leave out the sum: there is one value per sample already.",
-        symptom=call.site,
-        related=(Related("put into each sample here", None if here else call.site),),
+        symptom=None if here else call.site,
+        related=(
+            Related("broadcast to each sample here", None if here else call.site),
+        ),
         tensors=(given.tensor, rows.tensor),
         certainty=0.75,
         edit=with_keyword(made.site, "dim", str(dim), of=("sum",))
@@ -169,10 +171,9 @@ def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
     shared = _is_read_elsewhere(history, made, call)
     given = history.name(made.inputs[0], "what was averaged")
     return Hit(
+        f"{weights} does not weight the samples, so no sample has its own weight: "
         f"`{history.text(made.site)}` is one number, the mean of {count} samples, and "
-        f"{history.quoted(call.site)} multiplies it with {weights} of {count} "
-        "elements: no sample has its own weight, as all of them are multiplied with "
-        "the same mean.",
+        f"{history.quoted(call.site)} multiplies this mean by all {count} weights.",
         call.site if shared else made.site,
         f"Multiply {given} of each sample with {weights}, and reduce the products."
         if shared
@@ -180,9 +181,9 @@ def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
         "products.",
         symptom=call.site,
         related=(
-            Related("averaged here", made.site)
+            Related("mean taken here", made.site)
             if shared
-            else Related("weighed here", call.site),
+            else Related("weights applied here", call.site),
         ),
         tensors=(made.outputs[0].tensor, rows.tensor),
         certainty=0.8,
@@ -212,15 +213,15 @@ def _summary_hit(history: History, summary: Summary) -> Hit:
     within = tuple(rest) if len(rest) > 1 else (*rest, 1 if place == 0 else 0)[0]
     chosen = of_setting(history, made, (), 0, ("dim", "axis"))
     return Hit(
-        f"`{history.text(made.site)}` reduces {tuple(shape)} over dimension {place}, "
-        f"all {shape[place]} samples of the batch, and "
-        f"{history.quoted(summary.joined.site)} puts what came of it into each of "
-        "them: what the model says of a sample depends on what else is in the batch.",
+        "The output for one sample depends on the rest of the batch: "
+        f"`{history.text(made.site)}` reduces shape {tuple(shape)} over dimension "
+        f"{place}, all {shape[place]} samples of the batch, and "
+        f"{history.quoted(summary.joined.site)} puts the result into every sample.",
         chosen.site,
-        f"Reduce over the elements of one sample alone: `dim={within}`.",
+        f"Reduce within one sample: `dim={within}`.",
         symptom=summary.joined.site,
         line=chosen.line,
-        related=(Related("put into each sample here", summary.joined.site),),
+        related=(Related("result put into each sample here", summary.joined.site),),
         tensors=(made.outputs[0].tensor, summary.rows.tensor),
         certainty=0.75,
         edit=None

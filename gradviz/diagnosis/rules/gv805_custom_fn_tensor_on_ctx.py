@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 
 from gradviz.diagnosis.custom_functions import custom_nodes, place
 from gradviz.diagnosis.decisions.bindings import own_nodes
@@ -42,24 +43,36 @@ def _hit(
     site, line = _assignment(history, custom, kept.name)
     writes = history.writes(kept.value.storage, after=node.call or -1)
     write = writes[0][0] if writes else None
-    who = f"{history.quoted(write.site)}" if write is not None else "an in-place op"
+    who = f"{history.quoted(write.site)}" if write is not None else "an in-place call"
     return Hit(
-        f"{custom.name} keeps a tensor as ctx.{kept.name} instead of "
-        f"save_for_backward. It was at version {kept.value.version} then; {who} "
-        f"changed it, it is now at version {kept.version_now}, and backward computes "
-        f"with the changed values without an error.",
+        f"`{custom.name}.backward` computes with changed values, so its gradient is "
+        f"wrong: `ctx.{kept.name}` is the tensor itself, and {who} overwrites it in "
+        "place before the backward pass.",
         culprit=site,
         line=line,
-        fix=f"Use ctx.save_for_backward for it instead of ctx.{kept.name}, so that "
-        "such a change is noticed, and do not change it before backward.",
+        fix=f"{_copied(history, site, line)} Or run {who} after `backward()`.",
         symptom=write.site if write is not None else node.site,
         related=(
-            Related("changed here", write.site if write is not None else None),
-            Related("applied here", node.site),
+            Related("overwritten here", write.site if write is not None else None),
+            Related("Function applied here", node.site),
         ),
         nodes=(node.key,),
         tensors=(kept.value.tensor,),
     )
+
+
+def _copied(history: History, site: RawSite | None, line: int | None) -> str:
+    """Return the assignment as one that keeps a copy."""
+    text = (
+        history.places.source_line(site[0].co_filename, line) if site and line else ""
+    )
+    with suppress(SyntaxError):
+        match ast.parse(text.strip()).body:
+            case [ast.Assign([ast.Attribute() as target], ast.Name(value))]:
+                return f"Keep a copy: `{ast.unparse(target)} = {value}.clone()`."
+            case _:
+                pass
+    return "Keep a copy on `ctx`, by `.clone()`."
 
 
 def _assignment(

@@ -36,6 +36,7 @@ from gradviz.diagnosis.custom_functions import (
     returned_for,
 )
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._function_words import argument
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
 from gradviz.program import CustomFunction, DerivativeCheck, History, RawSite
 
@@ -93,17 +94,25 @@ def _hit(
     if checked.swapped is not None or checked.unmoved:
         return _not_a_formula(history, custom, checked, applied)
     site, line = _formula(history, custom, checked.input)
-    where = f" at {list(checked.index)}" if checked.index else ""
+    name = argument(custom, checked.input)
+    where = f" for element {list(checked.index)} of {name}" if checked.index else ""
+    times = f", times `{_given(custom)}`" if _given(custom) else ""
+    what = f"the derivative of `{custom.name}.forward` with respect to {name}"
+    differs = (
+        "differs, where `forward` is flat, from"
+        if _passes_flat(checked)
+        else "gives wrong gradients: it is not"
+    )
     return Hit(
-        f"{custom.name}.backward gives {checked.analytic:g} for input "
-        f"{checked.input}{where}, but the numeric derivative of {custom.name}.forward "
-        f"is {checked.numeric:g}{_ratio(checked)}.",
+        f"`{custom.name}.backward` {differs} {what}. It gives "
+        f"{checked.analytic:g}{where}, but the numeric derivative is "
+        f"{checked.numeric:g}{_ratio(checked)}.",
         culprit=site,
         line=line,
-        fix="Correct the derivative, and test the Function with "
-        "`torch.autograd.gradcheck` on float64 inputs.",
+        fix=f"Return the derivative of `forward` with respect to {name}{times}. Test "
+        "it with `torch.autograd.gradcheck` on float64 inputs.",
         symptom=applied,
-        related=(Related("applied here", applied),),
+        related=(Related("Function applied here", applied),),
         severity="info" if _passes_flat(checked) else None,
         explains=any(failed_checks(history)),
         certainty=0.9,
@@ -123,27 +132,29 @@ def _not_a_formula(
         history, custom.backward, lambda each: last < len(returned(each))
     )
     name, answer = _given(custom), _answer(history, custom, first)
-    given = f"`{name}`, the gradient that it is given" if name else "its gradient"
+    given = f"`{name}`" if name else "the gradient that it is given"
+    mine = argument(custom, first)
     message = (
-        f"What {custom.name}.backward returns for input {first} does not depend on "
-        f"{given}: whatever the result is multiplied by later, a weight or the scale "
-        "of a scaled loss, has no effect on it."
+        f"`{custom.name}.backward` ignores {given}, so the gradient of {mine} is wrong "
+        f"as soon as the output of `{custom.name}` is multiplied by a weight or the "
+        "loss is scaled."
         if second is None
-        else f"{custom.name}.backward returns the gradients of its inputs {first} and "
-        f"{second} in the wrong order: each gets the one that belongs to the other, "
-        "and as their shapes are the same, nothing fails."
+        else f"`{custom.name}.backward` returns the gradients of {mine} and "
+        f"{argument(custom, second)} in the wrong order, so each gets the gradient of "
+        "the other. Their shapes are the same, so no error is raised."
     )
     return Hit(
         message,
         culprit=site,
         line=line,
-        fix=f"Multiply by it: `{name} * {answer}`."
+        fix=f"Return `{name} * {answer}` for {mine}."
         if second is None and name
-        else "Multiply by the gradient that it is given."
+        else f"Multiply what is returned for {mine} by the given gradient."
         if second is None
-        else f"Return them in the order of the inputs of {custom.name}.forward.",
+        else f"Return the gradients in the order of the arguments of "
+        f"`{custom.name}.forward`.",
         symptom=applied,
-        related=(Related("applied here", applied),),
+        related=(Related("Function applied here", applied),),
         explains=any(failed_checks(history)),
         certainty=0.95,
     )
@@ -173,7 +184,7 @@ def _ratio(checked: DerivativeCheck) -> str:
     if _passes_flat(checked):
         return " there, and everywhere else the two agree"
     if checked.ratio is not None:
-        return f": every entry is {checked.ratio:.4g} times what it should be"
+        return f": all entries are {checked.ratio:.4g} times the right value"
     return ""
 
 

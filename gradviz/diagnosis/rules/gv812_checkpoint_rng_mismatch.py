@@ -119,21 +119,27 @@ def _hit(
         for event in history.backwards
         if event.error is not None and "CheckpointError" in event.error
     ]
-    return Hit(
-        f"The function checkpointed in {history.line(call.site)} computed something "
-        f"else when the backward pass ran it again: {history.quoted(before.site)} was "
-        f"followed in the second run by {history.quoted(after.site)}. {why}"
+    effect = (
+        "checkpoint raises an error"
+        if failed
+        else "the gradient does not belong to the loss"
+    )
+    differs = (
+        f"{history.quoted(after.site)} runs in place of {history.quoted(before.site)}"
         if before.site != after.site
-        else f"The function checkpointed in {history.line(call.site)} computed "
-        "something else when the backward pass ran it again: the results of "
-        f"{history.quoted(before.site)} differ. {why}",
+        else f"{history.quoted(before.site)} gives other results"
+    )
+    return Hit(
+        f"The backward pass runs the function checkpointed in "
+        f"{history.line(call.site)} again and computes something else, so {effect}: in "
+        f"the second run {differs}. {why}",
         culprit=site,
         line=line,
         fix=fix,
         symptom=again.site,
         related=(
             Related("checkpointed here", call.site),
-            Related("differs here", before.site),
+            Related("second run differs here", before.site),
             Related("run again here", again.site),
         ),
         edit=without_keyword(call.site, "preserve_rng_state"),
@@ -154,15 +160,14 @@ def _own(history: History) -> Iterator[Hit]:
             if again is None:
                 continue
             yield Hit(
-                f"{custom.name}.backward runs the forward pass again "
-                f"({history.line(again)}), and with it {history.quoted(draw.site)}, "
-                "which draws other random numbers now: the gradient belongs to another "
-                "result than the loss.",
+                f"The gradient does not belong to the loss: `{custom.name}.backward` "
+                f"runs the forward pass again ({history.line(again)}), and "
+                f"{history.quoted(draw.site)} draws other random numbers then.",
                 culprit=again,
                 fix="Keep torch.get_rng_state() in forward and restore it around the "
                 "second run, or use torch.utils.checkpoint.",
                 symptom=applied.site,
-                related=(Related("draws here", draw.site),),
+                related=(Related("random numbers drawn here", draw.site),),
             )
             return
 
@@ -180,12 +185,13 @@ def _again(history: History, backward: CodeType | None, draw: Call) -> RawSite |
 
 
 _DRAW = (
-    "Leave preserve_rng_state at True and draw from PyTorch's default generator inside "
-    "of the function, or draw the noise outside and hand it in."
+    "Draw from PyTorch's default generator (`torch.rand`) in the function, or draw "
+    "before the checkpoint and pass the numbers in."
 )
+_RESTORED = "Remove `preserve_rng_state=False`."
 _SAME = (
-    "Let the function do the same whenever it is called: hand in what decides about "
-    "its way, instead of reading a counter, a list or an attribute that changes."
+    "Let the function do the same in both runs: pass in as an argument what it reads "
+    "from a counter, a list or an attribute that changes."
 )
 
 
@@ -194,10 +200,10 @@ def _blame(
 ) -> tuple[RawSite | None, int | None, str, str]:
     """Return the place to change, why, and what to write instead."""
     if draws(before) and call.keywords.get("preserve_rng_state") is False:
-        why = "It draws random numbers, and preserve_rng_state=False does not restore"
-        return call.site, None, f"{why} the generator.", _DRAW
+        why = "`preserve_rng_state=False` does not restore the random generator."
+        return call.site, None, why, _RESTORED
     if draws(before):
-        why = "It draws from a generator whose state checkpoint does not restore."
+        why = "This draw uses a generator whose state checkpoint does not restore."
         return before.site, None, why, _DRAW
     frames = before.frames
     outer = frames.index(call.site) if call.site in frames else 1
@@ -208,5 +214,5 @@ def _blame(
             continue
         why = f"Line {line} draws from a generator of Python or NumPy, which checkpoint"
         return site, line, f"{why} does not restore.", _DRAW
-    why = "It depends on something that changed in between."
+    why = "The function depends on something that changed between the two runs."
     return before.site, None, why, _SAME

@@ -68,7 +68,7 @@ def check(history: History) -> Iterator[Hit]:
         ]
         if met and all(met):
             mine = hooks[tensors[0]][-1]
-            yield _hit(history, history.name(tensors[0], "a tensor"), mine)
+            yield _hit(history, _name(history, tensors[0], mine), mine)
     yield from _of_modules(history)
 
 
@@ -140,24 +140,38 @@ def _hit(history: History, name: str, hook: HookRegistered) -> Hit:
     if found is not None:
         site, line = site_of(history, found.chosen), found.chosen.line
         why = (
-            f" {history.quoted(found.call.site)} selects nothing, so its mask is 0 all "
-            "over."
+            f" {history.quoted(found.call.site)} selects nothing, so the mask of the "
+            "hook is 0 everywhere."
         )
+    leaf = hook.value is not None and hook.value.is_leaf
+    effect = (
+        f"{name} never learns"
+        if leaf
+        else f"No gradient gets past {name}, so the layers before it never learn"
+    )
     return Hit(
-        f"The hook that {history.line(hook.site)} puts on {name} makes zeros of its "
-        f"whole gradient, in every pass: what is behind it never learns.{why}",
+        f"{effect}: the hook registered in {history.line(hook.site)} sets the whole "
+        f"gradient to 0.{why}",
         site,
-        "Let the hook keep what should go on; what is not meant to learn is frozen "
-        "with `requires_grad_(False)`.",
+        f"Correct the selection in {history.line(found.call.site)}."
+        if found is not None
+        else "Let the hook return the part of the gradient that is meant to go on.",
         line=line,
         symptom=history.backwards[-1].site,
         related=(
             Related("hook registered here", hook.site),
-            Related("selects nothing", found.call.site if found else None),
+            Related("selection is empty here", found.call.site if found else None),
         ),
         tensors=() if hook.value is None else (hook.value.tensor,),
         certainty=0.8,
     )
+
+
+def _name(history: History, tensor: int, hook: HookRegistered) -> str:
+    """Return the name of a tensor, or the text that its hook is registered on."""
+    text, method, _ = history.text(hook.site).partition(".register_hook(")
+    on = f"`{text}`" if method and text.replace(".", "").isidentifier() else "a tensor"
+    return history.name(tensor, on)
 
 
 def _selection(history: History, hook: HookRegistered) -> Selection | None:

@@ -39,6 +39,7 @@ References
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from types import CodeType
 
@@ -68,18 +69,34 @@ def check(history: History) -> Iterator[Hit]:
         if site is None or line is None:
             continue  # the library's own
         yield Hit(
-            f"What {custom.name}.backward returned was refused: {_said(event.error)}.",
+            f"`{custom.name}.backward` returns {_wrong(event.error)}.",
             culprit=site,
             line=line,
-            fix="Return one value per input of forward, in their order: a tensor for "
-            "each that requires grad, and None for the others.",
+            fix=_instead(event.error),
             symptom=event.site,
-            related=(
-                Related("forward takes its inputs here", definition(custom.forward)),
-            ),
+            related=(Related("arguments of forward", definition(custom.forward)),),
             explains=True,
             certainty=_CERTAINTY,
         )
+
+
+def _wrong(error: str) -> str:
+    """Return what a backward returned that autograd does not take."""
+    found = re.search(r"expected Variable or None \(got ([\w.]+)\)", error)
+    if found is None:
+        return f"a value that autograd does not accept: {_said(error)}"
+    return f"a `{found[1]}`, but autograd accepts only tensors and None"
+
+
+def _instead(error: str) -> str:
+    if "got numpy" in error:
+        return "Convert the NumPy array in this line: `torch.from_numpy(…)`."
+    if "expected Variable" in error:
+        return "Make a tensor of it in this line, of the shape of the input."
+    return (
+        "Return one value per argument of `forward`, in their order: a tensor for each "
+        "that requires grad, and None for the others."
+    )
 
 
 def _applied(history: History) -> Iterator[Hit]:
@@ -105,10 +122,11 @@ def _applied(history: History) -> Iterator[Hit]:
             site, line = place(history, code, each.lineno)
     if line is not None:
         yield Hit(
-            f"What {custom.name}.forward saved or returned was refused: {error}.",
+            f"`{custom.name}.forward` saves or returns something that is not a tensor: "
+            f"{error}.",
             culprit=site,
             line=line,
-            fix="Save and return tensors only; keep numbers as attributes, "
+            fix="Save and return tensors only. Keep numbers as attributes, "
             "`ctx.slope = slope`, and return None as their gradient.",
             symptom=call.site,
             explains=True,

@@ -58,27 +58,23 @@ def check(history: History) -> Iterator[Hit]:
         chosen = of_unpacked(history, apply)
         used = learning.listed(history, [value.tensor for value in each.values])
         lost = learning.listed(history, each.lost)
+        outside = learning.plural(
+            len(each.values), "is not an argument", "are not arguments"
+        )
+        where = f"{apply.op}.apply(...)"
+        place = f"`{where}` in {history.line(apply.site)}"
+        if chosen.is_elsewhere and chosen.text:
+            place = f"`{chosen.text}` in {history.line(chosen.site)}"
         yield Hit(
-            f"{apply.op}.forward uses {used} "
-            f"(`{history.text(use.site)}`, {history.line(use.site)}), which "
-            f"`{history.text(apply.site)}` is not given. Autograd knows the inputs of "
-            "`apply` only: "
-            + learning.plural(
-                len(each.lost),
-                f"{lost} gets no gradient, and never learns.",
-                f"{lost} get no gradient, and never learn.",
-            ),
+            f"No gradient reaches {lost}: `{apply.op}.forward` uses {used}, which "
+            f"{outside} of `{where}`. Autograd follows only the arguments.",
             chosen.site,
-            "Give `apply` "
-            + learning.plural(
-                len(each.values),
-                "this tensor, too, and return a gradient for it from backward.",
-                "these tensors, too, and return a gradient for each from backward.",
-            ),
+            f"Add {used} to {place}, and let `backward` return one gradient for "
+            "each argument.",
             symptom=each.backward.site,
             related=(
-                Related("used here", use.site),
-                Related("given here", chosen.made),
+                Related("used without being an argument", use.site),
+                Related("Function applied here", chosen.made),
             ),
             nodes=apply.nodes,
             tensors=tuple(sorted(each.lost)),

@@ -156,22 +156,26 @@ def _is_given(
 def _hit(history: History, layer: Layer, walked: Backward) -> Hit:
     name, line = layer.owner.name, layer.backward.lineno
     same = all(plain(call.op) in _IDENTITIES for call in layer.inside)
-    effect = ": the gradient goes through it unchanged" if same else ""
+    effect = (
+        "so the gradient passes through it unchanged"
+        if same
+        else f"so the gradient is that of what `forward` returns{_computed(layer)}"
+    )
     nodes = [key for call in layer.inside for key in call.nodes]
     reached = [key for key in nodes if key in walked.nodes] or nodes
     return Hit(
-        f"`backward` of {name} (line {line}) never ran: {name} is a module, and "
-        f"autograd calls the `backward` of a torch.autograd.Function only. The pass in "
-        f"{history.line(walked.site)} differentiates what `forward` computed"
-        f"{_computed(layer)}{effect}.",
+        f"`backward` of {name} (line {line}) never runs, {effect}. Autograd calls the "
+        f"`backward` of a `torch.autograd.Function`, but {name} is an `nn.Module`.",
         _site(history, layer),
         _fix(layer),
         line=line,
         symptom=walked.site,
         related=(
-            Related("called here", layer.ran[0].site),
-            Related("computed here", layer.inside[0].site if layer.inside else None),
-            Related("walks through it", walked.site),
+            Related("module called here", layer.ran[0].site),
+            Related(
+                "forward computed here", layer.inside[0].site if layer.inside else None
+            ),
+            Related("backward pass", walked.site),
         ),
         nodes=tuple(reached[:1]),
     )
@@ -187,32 +191,32 @@ def _site(history: History, layer: Layer) -> RawSite | None:
 
 
 def _computed(layer: Layer) -> str:
-    """Return " (`x.view_as(x)`, line 55)", what a forward returns."""
+    """Return ": `x.view_as(x)` (line 55)", what a forward returns."""
     nodes = () if layer.forward is None else own_nodes(layer.forward)
     given = [e.value for e in nodes if isinstance(e, ast.Return) and e.value]
     if len(given) != 1:
         return ""
-    return f" (`{shortened(layer.source.of(given[0]))}`, line {given[0].lineno})"
+    return f": `{shortened(layer.source.of(given[0]))}` (line {given[0].lineno})"
 
 
 def _fix(layer: Layer) -> str:
     """Return how the same is written as a Function."""
     given = parameters(layer.forward)[1:] if layer.forward is not None else ["…"]
     own, made = _own(layer)
-    keeps = f", keeps {joined(f'`ctx.{each} = {each}`' for each in own)}" if own else ""
-    if made:
-        keeps += (
-            f", puts {joined(f'`{each}`' for each in made)} on `ctx`, not on `self`"
-        )
-    nones = f", and None for {joined(f'`{each}`' for each in own)}" if own else ""
+    sets = [f"`ctx.{each} = {each}`" for each in own]
+    sets += [f"`ctx.{each}` in place of `self.{each}`" for each in made]
+    keeps = f" (set {joined(sets)})" if sets else ""
+    reads = joined(f"`ctx.{each}`" for each in [*own, *made]) if own or made else ""
+    nones = f"; return also None for {joined(f'`{e}`' for e in own)}" if own else ""
+    nones = f" (read {reads}{nones})" if reads else ""
     takes = parameters(layer.backward)[1:] or ["…"]
     applied = ", ".join([*given, *(f"self.{each}" for each in own)])
+    name = f"{layer.owner.name}Function"
     return (
-        "Write a `torch.autograd.Function` of its own, with two static methods: "
-        f"`forward(ctx, {', '.join([*given, *own])})` computes what `forward` does here"
-        f"{keeps}; `backward(ctx, {', '.join(takes)})` returns what `backward` does "
-        f"here{', from `ctx`' if own or made else ''}{nones}. Then let `forward` of "
-        f"{layer.owner.name} return its `.apply({applied})`."
+        f"Move both methods to a `class {name}(torch.autograd.Function)`, as static "
+        f"methods: `forward(ctx, {', '.join([*given, *own])})`{keeps} and "
+        f"`backward(ctx, {', '.join(takes)})`{nones}. In `forward` of "
+        f"{layer.owner.name}, return `{name}.apply({applied})`."
     )
 
 

@@ -25,7 +25,7 @@ PROGRAMS: list[Case] = [
         y.sum().backward()
         """,
         "custom-fn-tensor-on-ctx",
-        related=["changed here"],
+        related=["overwritten here"],
     ),
     case(
         "weight_kept_on_ctx_and_stepped",

@@ -88,7 +88,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "custom-fn-wrong-formula",
-        says=["inputs 0 and 1 in the wrong order"],
+        says=["`value` and `gate` in the wrong order"],
     ),
     case(
         "gradient_that_was_given_is_not_used",
@@ -115,7 +115,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "custom-fn-wrong-formula",
-        says=["the gradient that it is given: whatever", "Multiply by it: `grad"],
+        says=["backward` ignores `grad", "Return `grad"],
     ),
     case(
         "rounding_by_the_largest_weight",
@@ -159,6 +159,6 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "custom-fn-wrong-formula",
-        says=["the gradient that it is given: whatever", "Multiply by it: `grad"],
+        says=["backward` ignores `grad", "Return `grad"],
     ),
 ]

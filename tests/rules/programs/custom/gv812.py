@@ -19,7 +19,7 @@ PROGRAMS: list[Case] = [
         y.sum().backward()
         """,
         "checkpoint-rng-mismatch",
-        related=["differs here"],
+        related=["second run differs here"],
     ),
     case(
         "checkpoint_with_python_noise",

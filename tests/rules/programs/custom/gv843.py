@@ -46,7 +46,7 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-unseen-input",
         says=["`1.gain` and `1.shift`"],
-        related=["used here"],
+        related=["used without being an argument"],
     ),
     case(
         "weights_of_the_script",
@@ -83,8 +83,8 @@ PROGRAMS: list[Case] = [
         print(loss.item())
         """,
         "custom-fn-unseen-input",
-        says=["`weight` (`x @ weight`"],
-        related=["used here"],
+        says=["`weight`, which"],
+        related=["used without being an argument"],
     ),
     case(
         "a_weight_in_one_pass",
@@ -111,7 +111,7 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-unseen-input",
         says=["`gain`"],
-        related=["used here"],
+        related=["used without being an argument"],
     ),
     case(
         "no_input_requires_grad",
@@ -138,7 +138,7 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-unseen-input",
         says=["`gain`"],
-        related=["used here"],
+        related=["used without being an argument"],
     ),
     case(
         "weights_used_in_place",
@@ -260,6 +260,6 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-unseen-input",
         says=["`encoder.bias` and `encoder.weight`"],
-        related=["given here"],
+        related=["Function applied here"],
     ),
 ]

@@ -42,14 +42,14 @@ PROGRAMS: list[Case] = [
         """,
         "module-backward-never-called",
         says=[
-            "`backward` of GradientReversal (line 9) never ran",
-            "(`x.view_as(x)`, line 8): the gradient goes through it unchanged",
+            "`backward` of GradientReversal (line 9) never runs",
+            "the gradient passes through it unchanged",
             "`forward(ctx, x, weight)`",
-            "keeps `ctx.weight = weight`",
-            "and None for `weight`",
-            "`.apply(x, self.weight)`",
+            "set `ctx.weight = weight`",
+            "return also None for `weight`",
+            "`GradientReversalFunction.apply(x, self.weight)`",
         ],
-        related=["called here", "computed here", "walks through it"],
+        related=["module called here", "forward computed here", "backward pass"],
     ),
     case(
         "scale_of_a_branch_that_returns_its_input",
@@ -74,8 +74,8 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
         "module-backward-never-called",
-        says=["(`features`, line 8)"],
-        related=["called here"],
+        says=["`SlowerFunction.apply(features, self.scale)`"],
+        related=["module called here"],
     ),
     case(
         "window_of_a_gradient_kept_by_forward",
@@ -104,7 +104,7 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
         "module-backward-never-called",
-        says=["puts `inside` on `ctx`, not on `self`"],
+        says=["`ctx.inside` in place of `self.inside`"],
     ),
     case(
         "straight_through_written_as_a_layer",
@@ -132,6 +132,6 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
         "module-backward-never-called",
-        says=["(`(x > 0).float()`, line 5)."],
+        says=["`(x > 0).float()` (line 5)."],
     ),
 ]

@@ -116,7 +116,7 @@ PROGRAMS: list[Case] = [
         loss.backward()
         """,
         "broadcast-loss-manual",
-        says=["64 pairs from 8 samples", "hands over shapes (8, 1) and (8,)"],
+        says=["64 pairs from 8 samples", "passes shapes (8, 1) and (8,)"],
     ),
     case(
         "accuracy_of_a_column",

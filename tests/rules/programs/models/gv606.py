@@ -32,8 +32,8 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "layers-in-plain-list",
-        says=["`self.layers`", "4 trainable tensors"],
-        related=["created here"],
+        says=["`self.layers`", "4 parameters"],
+        related=["layer created here"],
     ),
     case(
         "layers_in_a_dict",

@@ -37,7 +37,7 @@ PROGRAMS: list[Case] = [
         ((counts - counts.mean()) * w).sum().backward()
         """,
         "dtype-mismatch",
-        says=["`mean` does not work on int64"],
+        says=["does not work on int64, and `counts` is int64"],
     ),
     case(
         "one_minus_a_mask",

@@ -35,7 +35,7 @@ PROGRAMS: list[Case] = [
         """,
         "same-derivative-twice",
         says=["`u_xx` has the same numbers as `u_x`"],
-        related=["taken here"],
+        related=["differentiated here first"],
     ),
     case(
         "one_axis_of_a_laplacian_twice",

@@ -18,7 +18,7 @@ PROGRAMS: list[Case] = [
         (weights.unsqueeze(-1) * tokens).sum(1).square().sum().backward()
         """,
         "mask-without-effect",
-        says=["as much weight as other places"],
+        says=["as much weight as the others"],
     ),
     case(
         "padding_filled_with_the_wrong_sign",
@@ -56,7 +56,7 @@ PROGRAMS: list[Case] = [
         pool(torch.randn(2, 5, 3), mask).square().sum().backward()
         """,
         "mask-without-effect",
-        says=["chose the number"],
+        says=["The number comes from"],
     ),
     case(
         "padding_stored_with_almost_zero",
@@ -92,7 +92,7 @@ PROGRAMS: list[Case] = [
         """,
         "mask-without-effect",
         says=["whole rows"],
-        related=["filled in here"],
+        related=["mask applied here"],
     ),
     case(
         "scores_times_a_large_negative_mask",
@@ -111,7 +111,7 @@ PROGRAMS: list[Case] = [
         (torch.softmax(scores, dim=-1) @ x).square().sum().backward()
         """,
         "mask-without-effect",
-        says=["far above all others"],
+        says=["multiplies the scores by the mask"],
     ),
     case(
         "mask_of_attention_as_numbers",
@@ -125,7 +125,7 @@ PROGRAMS: list[Case] = [
         F.scaled_dot_product_attention(net(x), x, x, attn_mask=mask).sum().backward()
         """,
         "mask-without-effect",
-        says=["0 and 1 leave nothing out"],
+        says=["which leaves nothing out"],
     ),
     case(
         "mask_of_attention_as_large_numbers",

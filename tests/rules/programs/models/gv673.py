@@ -31,7 +31,7 @@ PROGRAMS: list[Case] = [
         print(slow(torch.randn(2, 4)))
         """,
         "loop-only-rebinds",
-        says=["`s = p`", "`s.copy_(…)`"],
+        says=["`s = p`", "`s.copy_(p)`"],
     ),
     case(
         "weights_clipped_by_a_name",

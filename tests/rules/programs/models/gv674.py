@@ -27,6 +27,6 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "gradient-norm-in-parts",
-        says=["36 norms", "g.flatten(1)"],
+        says=["36 gradient norms", "g.flatten(1)"],
     ),
 ]

@@ -170,6 +170,6 @@ PROGRAMS: list[Case] = [
         """,
         "batch-result-in-each-sample",
         says=["Multiply `log_probs` of each sample with `returns`"],
-        related=["averaged here"],
+        related=["mean taken here"],
     ),
 ]

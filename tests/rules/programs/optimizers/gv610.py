@@ -194,8 +194,11 @@ PROGRAMS: list[Case] = [
         fit(Gan(), torch.randn(5, 16, 2))
         """,
         "gradients-not-zeroed",
-        says=["`optimizer.zero_grad()` before `loss.backward()`", "sum"],
-        related=["left here"],
+        says=[
+            "`optimizer.zero_grad()` right before `loss.backward()`",
+            "leftover gradients",
+        ],
+        related=["leftover gradients come from here"],
     ),
     case(
         "critic_is_cleared_before_the_actors_pass",
@@ -230,7 +233,7 @@ PROGRAMS: list[Case] = [
             update(torch.randn(16, 4), torch.rand(16, 1), torch.randn(16, 1))
         """,
         "gradients-not-zeroed",
-        says=["`critic_opt.zero_grad()` before `critic_loss.backward()`"],
+        says=["`critic_opt.zero_grad()` right before `critic_loss.backward()`"],
     ),
     case(
         "all_are_cleared_once_before_the_generators_pass",
@@ -252,7 +255,7 @@ PROGRAMS: list[Case] = [
             opt_d.step()
         """,
         "gradients-not-zeroed",
-        says=["`opt_d.zero_grad()` before"],
+        says=["`opt_d.zero_grad()` right before"],
     ),
     case(
         "other_parameters_of_the_pass_are_cleared",
@@ -266,7 +269,7 @@ for x, y in batches:
     top.step()
 """),
         "gradients-not-zeroed",
-        says=["but only for other parameters"],
+        says=["clears only other parameters"],
     ),
 ]
 
@@ -287,7 +290,7 @@ TWO_PLACES: list[Case] = [
                 opt.step()
         """,
         "gradients-not-zeroed",
-        says=["Line 6 does, but not in every iteration."],
+        says=["line 6 does not clear them in every iteration"],
     ),
     case(
         "only_the_head_is_cleared",
@@ -302,6 +305,6 @@ TWO_PLACES: list[Case] = [
             opt.step()
         """,
         "gradients-not-zeroed",
-        says=["Line 6 does, but only for other parameters."],
+        says=["line 6 clears only other parameters"],
     ),
 ]

@@ -21,7 +21,7 @@ PROGRAMS: list[Case] = [
         """,
         "parameters-in-no-optimizer",
         says=["`decoder.weight`", "them"],
-        related=["created here"],
+        related=["parameter created here"],
     ),
     case(
         "weights_of_a_loss_left_out",
@@ -50,7 +50,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "parameters-in-no-optimizer",
-        says=["`criterion.log_vars` gets a gradient"],
+        says=["`criterion.log_vars` is never trained"],
     ),
     case(
         "synthesis_left_out_beside_a_critic_that_learns",
@@ -78,7 +78,7 @@ PROGRAMS: list[Case] = [
             painting.step()
         """,
         "parameters-in-no-optimizer",
-        says=["`painter.draw.weight` get gradients, but `painting`"],
+        says=["`painter.draw.weight` are never trained"],
     ),
     case(
         "width_of_a_policy_in_no_group_of_a_list_of_optimizers",
@@ -112,6 +112,6 @@ PROGRAMS: list[Case] = [
                 each.step()
         """,
         "parameters-in-no-optimizer",
-        says=["`width.bias` and `width.weight` get gradients"],
+        says=["`width.bias` and `width.weight` are never trained"],
     ),
 ]

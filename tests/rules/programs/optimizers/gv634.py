@@ -26,7 +26,7 @@ PROGRAMS: list[Case] = [
         """,
         "weights-of-an-average",
         says=["without bound"],
-        related=["the average is made here"],
+        related=["average created here"],
     ),
     case(
         "an_average_of_a_list_that_runs_away",

@@ -26,6 +26,6 @@ PROGRAMS: list[Case] = [
                     optimizer.zero_grad()  # CULPRIT
         """,
         "bad-gradients-stay",
-        related=["steps only here"],
+        related=["last step taken here"],
     ),
 ]

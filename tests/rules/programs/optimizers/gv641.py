@@ -93,7 +93,7 @@ PROGRAMS: list[Case] = [
         says=[
             "`outer` (line 6)",
             "`learner` (4 parameters)",
-            "copy their gradients to the parameters",
+            "add their gradients to the `.grad` of the parameters",
         ],
     ),
     case(
@@ -118,6 +118,6 @@ PROGRAMS: list[Case] = [
             outer.step()
         """,
         "optimizer-of-other-parameters",
-        says=["`outer` (line 6)", "Line 14 makes new leaves"],
+        says=["`outer` (line 6)", "line 14 makes new leaf tensors"],
     ),
 ]

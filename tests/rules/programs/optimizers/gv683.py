@@ -54,7 +54,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "updates-rounded-away",
-        says=["but never `1.norm.weight`", "in 6 steps"],
+        says=["never changes `1.norm.weight`", "in 6 steps"],
     ),
     case(
         "a_temperature_in_bfloat16",
@@ -86,7 +86,7 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
         "updates-rounded-away",
-        says=["never `scale`"],
+        says=["never changes `scale`"],
     ),
     case(
         "steps_that_bfloat16_weights_can_take",
