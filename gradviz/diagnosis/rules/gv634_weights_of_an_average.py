@@ -245,7 +245,7 @@ def _hit(history: History, update: _Update, effect: str, why: str, fix: str) -> 
 def _turned(history: History, update: _Update) -> str:
     """Return the update that moves away, with its one sign turned round."""
     text, line = history.text(update.call.site), history.line(update.call.site)
-    away = update.kept > 1
+    away = update.kept > 1 and "mul" not in text
     if away and text.count(".add_(") == 1 and plain(update.call.op) == "add":
         return f"Write `{text.replace('.add_(', '.sub_(')}` in {line}."
     return ""
