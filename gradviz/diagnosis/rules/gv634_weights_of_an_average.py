@@ -88,8 +88,7 @@ def check(history: History) -> Iterator[Hit]:
         for tell in (_moves_away, _does_not_add_up, _copies):
             told = tell(first)
             if told is not None and all(tell(each) for each in updates):
-                same = (e.average.storage == first.average.storage for e in updates)
-                yield _hit(history, first, sum(same), *told)
+                yield _hit(history, first, *told)
                 break
 
 
@@ -228,16 +227,13 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
-def _hit(
-    history: History, update: _Update, count: int, effect: str, why: str, fix: str
-) -> Hit:
+def _hit(history: History, update: _Update, effect: str, why: str, fix: str) -> Hit:
     call = update.call
     name = history.name(update.average, "The average of parameters")
     sign = "-" if update.taken < 0 else "+"
     return Hit(
         f"{name} {effect}. {why} {history.quoted(call.site)} computes "
-        f"{update.kept:.4g} * average {sign} {abs(update.taken):.4g} * parameter, "
-        f"{count} times.",
+        f"{update.kept:.4g} * average {sign} {abs(update.taken):.4g} * parameter.",
         call.site,
         _turned(history, update) or fix,
         related=(Related("average created here", _made_at(history, update)),),
@@ -249,7 +245,7 @@ def _hit(
 def _turned(history: History, update: _Update) -> str:
     """Return the update that moves away, with its one sign turned round."""
     text, line = history.text(update.call.site), history.line(update.call.site)
-    away = update.kept > 1
+    away = update.kept > 1 and "mul" not in text
     if away and text.count(".add_(") == 1 and plain(update.call.op) == "add":
         return f"Write `{text.replace('.add_(', '.sub_(')}` in {line}."
     return ""

@@ -111,7 +111,7 @@ def _hits(history: History, carried: _Carried) -> Iterator[Hit]:
     yield Hit(
         f"Memory grows with each step: `{name}` is kept for the next step with its "
         f"graph, and {history.line(bridge.site)} computes from it, so the graph goes "
-        f"back over {carried.steps} steps. No backward pass needs this graph.",
+        f"back over at least {carried.steps} steps. No backward pass needs this graph.",
         site,
         f"Keep `{name}` without its graph: `{name}.detach()`.",
         symptom=bridge.site,

@@ -109,13 +109,12 @@ def _holding_the_same(
     if late:
         why = f" The lambda reads `{late}` when it is called, after the loop has ended."
         fix = (
-            f"Bind the loop variable in {history.line(later.site)}: "
-            f"`lambda {late}={late}, ...`."
+            f"Bind `{late}` as a default in {history.line(later.site)}: "
+            f"`lambda {_bound_now(history, later, late)}: …`."
         )
     return Hit(
-        f"{optimizer_words(history, wrong.key)} holds {held}, which "
-        f"{optimizer_words(history, right.key)} holds too. So no optimizer trains "
-        f"{missing}.{why}",
+        f"No optimizer trains {missing}: {optimizer_words(history, wrong.key)} holds "
+        f"{held} instead, like {optimizer_words(history, right.key)}.{why}",
         chosen.site,
         fix,
         symptom=moves(history)[later.key][0].site,
@@ -163,6 +162,17 @@ def _modules_of(history: History, tensors: set[int]) -> set[str]:
         and own <= tensors
         and not each.name.rsplit(".", 1)[-1].isdigit()
     }
+
+
+def _bound_now(history: History, optimizer: Optimizer, name: str) -> str:
+    """Return the parameters of the lambda that makes an optimizer, and a default."""
+    where = spot(history, optimizer.site)
+    if where is None or not isinstance(where.scope, ast.Lambda):
+        return f"{name}={name}"
+    given = where.scope.args
+    parts = [f"{name}={name}", ast.unparse(given)]
+    parts = parts[::-1] if given.args else parts
+    return ", ".join(filter(None, parts))
 
 
 def _bound_late(history: History, later: Optimizer, first: Optimizer) -> str:

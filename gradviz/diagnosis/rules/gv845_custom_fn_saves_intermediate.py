@@ -162,20 +162,20 @@ def _hit(
     bare = name.rpartition(".")[2]
     again = f"`{bare} = {history.text(made.site)}`" if name else said
     return Hit(
-        f"{custom.name}.forward saves {said}, which it computed itself "
-        f"({history.line(made.site)}): for backward that is a constant. The gradient "
-        f"of {history.line(first.site)} (create_graph=True) is right, but the pass of "
-        f"{history.line(second.site)} through it misses how {said} changes with the "
-        "input: second derivatives are wrong.",
+        f"The second derivative in {history.line(second.site)} is wrong: "
+        f"`{custom.name}.backward` treats {said} as a constant, because "
+        f"`{custom.name}.forward` computed and saved {said} without a graph "
+        f"({history.line(made.site)}). The first derivative "
+        f"({history.line(first.site)}) is right.",
         site or made.site,
-        f"Save the inputs of forward only, and compute it again in backward, where a "
-        f"graph is recorded: {again}.",
+        f"Save the inputs of `forward` and compute {said} again in `backward`: "
+        f"{again}.",
         line=line,
         symptom=second.site,
         related=(
-            Related("computed here", made.site),
-            Related("used here", used.site),
-            Related("first derivative", first.site),
+            Related("computed without a graph here", made.site),
+            Related("used in backward here", used.site),
+            Related("first derivative here", first.site),
         ),
         nodes=(node.key,),
         certainty=0.9,

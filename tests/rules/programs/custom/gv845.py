@@ -29,7 +29,7 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-saves-intermediate",
         says=["`sig = torch.sigmoid(x)`"],
-        related=["computed here", "used here"],
+        related=["computed without a graph here", "used in backward here"],
     ),
     case(
         "norm_kept_on_ctx",

@@ -35,7 +35,7 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
         "graph-carried-along",
-        says=["goes back over 13 steps"],
+        says=["goes back over at least 13 steps"],
         related=["read in the next step"],
     ),
 ]
