@@ -66,7 +66,7 @@ def _comprehension(where: Spot, name: str) -> ast.expr | None:
     for each in where.source.around(where.node):
         for one in getattr(each, "generators", ()):
             if name in names_in(one.target) and where.node is not one.iter:
-                return one.iter
+                return walked(one.target, one.iter, name)
     return None
 
 
@@ -237,17 +237,34 @@ def put_by(statement: ast.AST, name: str) -> ast.expr | None:
 def stored(statement: ast.AST) -> tuple[ast.expr, list[ast.expr]] | None:
     """Return the list, queue or table that a statement fills, and what it puts there.
 
-    Of ``rows.insert(0, x)`` and ``table.setdefault(key, x)``, ``x`` is the last.
+    Of ``rows.insert(0, x)`` and ``table.setdefault(key, x)``, ``x`` is the last; of
+    ``table.update(zip(keys, x))``, what gives the values.
     """
     match statement:
         case ast.Assign([*_, ast.Subscript(holder)], value):
             return holder, [value]
         case ast.AugAssign(holder, ast.Add(), ast.List(put) | ast.Tuple(put)) if put:
             return holder, put
+        case ast.Expr(ast.Call(ast.Attribute(holder, "update"), [entries], [])):
+            put = _values(entries)
+            return (holder, put) if put else None
         case ast.Expr(ast.Call(ast.Attribute(holder, method), put)) if put:
             return (holder, put) if method in _STORING else None
         case _:
             return None
+
+
+def _values(entries: ast.expr) -> list[ast.expr]:
+    """Return what gives the values of a table that is spelt out."""
+    match entries:
+        case ast.Dict(_, values):
+            return values
+        case ast.DictComp(_, value):
+            return [value]
+        case ast.Call(ast.Name("zip"), [_, values], []):
+            return [values]
+        case _:
+            return []
 
 
 def item_set(where: Spot, holder: ast.expr, key: object) -> ast.expr | None:

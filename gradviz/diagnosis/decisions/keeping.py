@@ -59,13 +59,26 @@ def _kept(history: History, reader: Frames, maker: Frames) -> Iterator[tuple[str
     )
     for source, name in read:
         for statement, value in stored_in(source, name):
-            kept = Spot(source, value)
-            if any(
-                _is_made(each, made)
-                for each in path(kept)
-                if each.source is kept.source
-            ):
+            way = _way(Spot(source, value))
+            if any(_is_made(each, made) for each in way if each.source is source):
                 yield name, statement.lineno
+
+
+def _way(kept: Spot, depth: int = 3) -> Iterator[Spot]:
+    """Yield the steps back from what is kept, through methods of what it came from."""
+    way = path(kept)
+    yield from way
+    *_, inner = receivers(way[-1].node)
+    if inner is not way[-1].node and depth:
+        yield from _way(way[-1].at(inner), depth - 1)
+
+
+def receivers(value: ast.AST) -> Iterator[ast.AST]:
+    """Yield an expression, and of ``rows.view(-1).unbind()`` what it is called on."""
+    yield value
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        value = value.func.value
+        yield value
 
 
 def put_into(where: Spot, depth: int = 4) -> list[Spot]:

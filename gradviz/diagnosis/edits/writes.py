@@ -442,7 +442,7 @@ def kept_without_graph(
 ) -> Edit:
     """Keep what a statement stores without its graph: ``losses.append(loss.detach())``.
 
-    Of a tuple or dict of things, what has one of these names.
+    Of a tuple or dict of things, or ``zip(keys, values)``, what has one of these names.
     """
     source, _, statement = place(history, site, line or None)
     match statement:
@@ -457,11 +457,13 @@ def kept_without_graph(
         case _:
             raise NoEditError("nothing is stored here")
     parts = [kept]
-    if isinstance(kept, ast.Dict | ast.Tuple | ast.List):
+    spelt_out = isinstance(kept, ast.Dict | ast.DictComp | ast.Tuple | ast.List)
+    if spelt_out or called(kept) == "zip":
         parts = [
             each
             for each in ast.walk(kept)
             if isinstance(each, ast.Name | ast.Attribute) and source.of(each) in names
+            if isinstance(each.ctx, ast.Load)
         ]
     if len(parts) != 1 or isinstance(parts[0], ast.ListComp | ast.Constant):
         raise NoEditError("what is kept has no name here")

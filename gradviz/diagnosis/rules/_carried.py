@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from inspect import CO_GENERATOR
 
 from gradviz.dependence.stores import is_unbound
-from gradviz.diagnosis.decisions.keeping import kept_by
+from gradviz.diagnosis.decisions.bindings import stored
+from gradviz.diagnosis.decisions.keeping import kept_by, receivers
 from gradviz.diagnosis.decisions.sites import line_of
 from gradviz.diagnosis.rules._bindings import holds, keeps
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
@@ -185,7 +186,10 @@ def kept_name(history: History, site: RawSite | None, line: int) -> str:
             case ast.Expr(ast.Call(_, [*_, ast.Name() | ast.Attribute() as kept])):
                 return ast.unparse(kept)
             case _:
-                pass
+                put = stored(each)
+                *_, inner = receivers(put[1][-1]) if put is not None else [each]
+                if put is not None and isinstance(inner, ast.Name | ast.Attribute):
+                    return ast.unparse(inner)
     return ""
 
 

@@ -72,18 +72,22 @@ def _hit(
     mine = history.program.optimizers[made.optimizer]
     name = f"`{used.name}`" if used.name else "it"
     renewed = stepped and used.made > made.index
+    # A line that makes all parts by their names made the one in use just as well.
+    apart = (each for each in made.frames if each != used.site)
+    site = next(apart, made.site)
+    direct = site == made.site and used.made < made.index
     return Hit(
-        f"The {made.kind} of {history.line(made.site)} changes the learning rate of "
+        f"The {made.kind} of {history.line(site)} changes the learning rate of "
         f"the {mine.kind} made in {history.line(mine.site)}, which "
         f"{'steps no more' if stepped else 'never steps'}: the parameters are stepped "
         f"by {optimizer_words(history, other)}, whose rate no scheduler changes.",
-        made_anew_at(history, mine, used) if renewed else made.site,
+        made_anew_at(history, mine, used) if renewed else site,
         "Make a new scheduler where the optimizer is made anew, or keep the optimizer "
         "and call `add_param_group()`."
         if renewed
         else f"Make the scheduler from {name}, after that optimizer was made.",
         symptom=step.site,
-        edit=scheduled_of(made.site, used.name) if used.made < made.index else None,
+        edit=scheduled_of(made.site, used.name) if direct else None,
         related=(
             Related("optimizer of the scheduler", mine.site),
             Related("optimizer in use", used.site),

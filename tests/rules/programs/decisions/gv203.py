@@ -107,4 +107,36 @@ PROGRAMS: list[Case] = [
         "hidden-state-not-detached",
         says=["Call `loss.backward()` here, and add `loss.item()` to `total`."],
     ),
+    case(
+        "last_words_in_a_table_that_is_updated",
+        """
+        import torch
+        from torch import nn
+
+        class Table:
+            def __init__(self):
+                self.rows = {}
+
+            def look_up(self, keys):
+                return torch.stack([self.rows.get(k, torch.zeros(3)) for k in keys])
+
+            def fill(self, keys, new):
+                self.rows.update({k: row for k, row in zip(keys, new)})  # CULPRIT
+
+        cell, table = nn.Linear(3, 3), Table()
+
+        def speak(keys):
+            said = torch.tanh(cell(table.look_up(keys)))
+            table.fill(keys, said.unbind(0))
+            return said
+
+        for turn in range(3):
+            loss = speak([turn, turn + 1]).square().sum()
+            cell.zero_grad()
+            loss.backward()
+        """,
+        "hidden-state-not-detached",
+        says=["Keep `row.detach()`"],
+        engines=("torch",),
+    ),
 ]

@@ -94,4 +94,29 @@ PROGRAMS: list[Case] = [
         "scheduler-of-another-optimizer",
         says=["Make the scheduler from `sgd`"],
     ),
+    case(
+        "parts_by_their_names_of_which_one_is_made_twice",
+        """
+        import torch
+        net = torch.nn.Linear(3, 1)
+        kinds = {
+            "sgd": torch.optim.SGD,
+            "decay": torch.optim.lr_scheduler.ExponentialLR,
+        }
+
+        def part(kind, of, number):
+            return kinds[kind](of, number)
+
+        weights = list(net.parameters())
+        opt = part("sgd", weights, 0.1)
+        plan = part("decay", part("sgd", weights, 0.1), 0.9)  # CULPRIT
+        for _ in range(4):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).square().mean().backward()
+            opt.step()
+            plan.step()
+        """,
+        "scheduler-of-another-optimizer",
+        says=["Make the scheduler from `opt`"],
+    ),
 ]
