@@ -38,12 +38,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gradviz.diagnosis.decisions.sites import line_of
+from gradviz.diagnosis.decisions.sites import line_of, site_at
+from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.edits.training import carried_cut
+from gradviz.diagnosis.edits.writes import kept_without_graph
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._carried import carried_at
+from gradviz.diagnosis.rules._carried import blended, carried_at, kept_name, stored_at
 from gradviz.diagnosis.rules._freed import crossing_into, made_again
-from gradviz.program import Backward, History
+from gradviz.program import Backward, History, RawSite
 
 
 @rule("GV205", "retain-graph-hides-growth", "warning")
@@ -68,13 +70,15 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
     crossing = crossing_into(history, first, second)
     if crossing is None or not made_again(history, crossing.node, first, second):
         return None
-    culprit = carried_at(history, crossing, second)
-    targets = history.places.targets(culprit)
-    name = f"`{targets[-1]}`" if targets else "A tensor made here"
-    cut = "Detach it where one iteration ends"
-    if targets:
-        cut += f", `{targets[-1]} = {targets[-1]}.detach()`"
-    bridge = None if crossing.bridge is None else crossing.bridge.site
+    culprit, bridged = carried_at(history, crossing, second), crossing.bridge
+    stored = bridged and stored_at(history, culprit, crossing, bridged, second)
+    if blended(history, culprit, stored):
+        stored = None  # what is new in it has to keep its graph
+    called, cut, edit = _cut(history, culprit, stored)
+    if stored is None:
+        edit = carried_cut(history, culprit, second, bridged, retained=True)
+    name = f"`{called}`" if called else "A tensor made here"
+    bridge = None if bridged is None else bridged.site
     shown = ", ".join(map(str, counts[:5])) + (", …" if len(counts) > 5 else "")
     return Hit(
         f"The graph grows in every iteration of the loop: {shown} nodes. {name} "
@@ -88,5 +92,21 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
             Related("used in the next iteration", bridge),
         ),
         nodes=(crossing.node.key,),
-        edit=carried_cut(history, culprit, second, crossing.bridge, retained=True),
+        edit=edit,
+        line=stored,
     )
+
+
+def _cut(
+    history: History, culprit: RawSite | None, stored: int | None
+) -> tuple[str, str, Remedy | None]:
+    """Return the name of what is carried along, and what cuts its graph."""
+    targets = history.places.targets(culprit)
+    called = targets[-1] if targets else ""
+    if stored is None:
+        cut = f", `{called} = {called}.detach()`" if called else ""
+        return called, f"Detach it where one iteration ends{cut}", None
+    called = kept_name(history, culprit, stored) or called
+    edit = kept_without_graph(site_at(history, culprit, stored), [called])
+    kept = f"`{called}.detach()`" if called else "it detached"
+    return called, f"Keep {kept} in line {stored}", edit

@@ -52,7 +52,13 @@ def check(history: History) -> Iterator[Hit]:
             history, custom.backward, lambda each, n=index: len(returned(each)) > n
         )
         exchanged = _is_of_another(history, custom, match[3])
-        bound = None if exchanged else _bound_at(history, custom, index)
+        got, wanted = (
+            [*map(int, re.findall(r"\d+", each))] for each in (match[3], match[4])
+        )
+        # Of rows, the line that computed it left nothing out: a step is missing.
+        bound = None
+        if not exchanged and not _is_of_rows(got, wanted):
+            bound = _bound_at(history, custom, index)
         gave = site
         if bound is not None and custom.backward is not None:
             site, line = place(history, custom.backward, bound)
@@ -61,7 +67,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{index} of {name}.forward, which has the shape {match[4]}.",
             culprit=site,
             line=line,
-            fix=_fix(match[3], match[4], exchanged),
+            fix=_fix(got, wanted, exchanged),
             symptom=event.site,
             related=(
                 Related("forward takes its inputs here", definition(custom.forward)),
@@ -71,16 +77,33 @@ def check(history: History) -> Iterator[Hit]:
         )
 
 
-def _fix(got: str, wanted: str, exchanged: bool) -> str:
+def _fix(got: list[int], wanted: list[int], exchanged: bool) -> str:
     """Return what brings a gradient to the shape of its input."""
     if exchanged:
         return "Return the gradients in the order of the inputs of forward."
-    has, needs = (prod(map(int, re.findall(r"\d+", each))) for each in (got, wanted))
-    if has > needs:
+    if prod(got) > prod(wanted) and _fits(wanted, got):
         return "Undo the broadcasting: `sum_to_size` gives it the shape of its input."
-    if has < needs:
+    if prod(got) < prod(wanted) and _fits(got, wanted):
         return "Undo the reduction: `expand` the gradient to the shape of its input."
+    if _is_of_rows(got, wanted):
+        return (
+            "Give it the shape of its input. Where forward takes rows by an index, add "
+            "their gradients up in the rows they came from: `zeros.index_add(0, index, "
+            "gradient)`, with zeros of that shape."
+        )
     return "Give it the shape of its input."
+
+
+def _is_of_rows(got: list[int], wanted: list[int]) -> bool:
+    """Tell whether a gradient has other rows than its input, of the same shape."""
+    apart = not _fits(got, wanted) and not _fits(wanted, got)
+    return apart and got[1:] == wanted[1:]
+
+
+def _fits(narrow: list[int], wide: list[int]) -> bool:
+    """Tell whether a shape is broadcast to another."""
+    pairs = zip(narrow[::-1], wide[::-1], strict=False)
+    return len(narrow) <= len(wide) and all(one in (1, other) for one, other in pairs)
 
 
 def _bound_at(history: History, custom: CustomFunction, index: int) -> int | None:

@@ -63,4 +63,25 @@ PROGRAMS: list[Case] = [
         """,
         "custom-fn-wrong-shape",
     ),
+    case(
+        "gradient_of_the_rows_that_were_taken",
+        """
+        import torch
+
+        class Take(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, table, rows):
+                return 2 * table[rows]
+
+            @staticmethod
+            def backward(ctx, grad):
+                doubled = 2 * grad
+                return doubled, None  # CULPRIT
+
+        table = torch.ones(3, 2, requires_grad=True)
+        Take.apply(table, torch.tensor([0, 2, 2, 1])).sum().backward()
+        """,
+        "custom-fn-wrong-shape",
+        says=["index_add(0, index, gradient)"],
+    ),
 ]

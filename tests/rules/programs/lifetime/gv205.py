@@ -57,4 +57,27 @@ PROGRAMS: list[Case] = [
         "retain-graph-hides-growth",
         says=["Detach it where one iteration ends"],
     ),
+    case(
+        "retained_average_that_an_attribute_keeps",
+        """
+        import torch
+        from torch import nn
+        class Smooth(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale = nn.Parameter(torch.tensor(0.5))
+                self.last = torch.zeros(3)
+            def forward(self, x):
+                mixed = 0.9 * self.last + 0.1 * self.scale * x
+                self.last = mixed  # CULPRIT
+                return mixed.sum()
+        model = Smooth()
+        for step in range(5):
+            loss = (model(torch.ones(3)) - 1) ** 2
+            loss.backward(retain_graph=True)
+            model.scale.grad = None
+        """,
+        "retain-graph-hides-growth",
+        says=["Keep `mixed.detach()` in line 10"],
+    ),
 ]
