@@ -1,8 +1,9 @@
 """A list keeps one tensor many times, which is changed in place in between.
 
 What it does
-    Finds ``stack`` and ``cat`` of one and the same tensor, which was written in place
-    from turn to turn and put into a list in between.
+    Finds ``stack`` and ``cat`` of one and the same tensor, or of views of all of it as
+    ``detach()`` gives them, which was written in place from turn to turn and put into a
+    list in between.
 
 Why is this bad
     A list keeps the tensor, not what it held at that moment. All entries are the last
@@ -41,6 +42,7 @@ from gradviz.diagnosis.decisions.choice import path
 from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.diagnosis.decisions.keeping import put_into
 from gradviz.diagnosis.decisions.sites import site_of
+from gradviz.diagnosis.edits.syntax import called
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History
 
@@ -48,25 +50,45 @@ from gradviz.program import Call, History
 @rule("GV667", "same-tensor-kept", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that joins one tensor with itself."""
-    asked = set[object]()  # calls, by their callers, which not all know; tensors
-    meant: dict[int, int] = {}  # tensors that were joined before they were written
+    asked = set[object]()  # calls, by their callers, which not all know; memories
+    meant: dict[object, int] = {}  # memories that were joined before they were written
     for call in history.calls:
         if plain(call.op) not in JOINS or len(call.inputs) < 2 or call.frames in asked:
             continue
-        first, count = call.inputs[0], len(call.inputs)
-        if first.tensor in asked or {e.tensor for e in call.inputs} != {first.tensor}:
+        memory, count = _memory(call), len(call.inputs)
+        if memory is None or memory in asked:
             continue
-        writes = [each for each, _ in history.writes(first.storage, before=call.index)]
+        storage = call.inputs[0].storage
+        writes = [each for each, _ in history.writes(storage, before=call.index)]
         turns = Counter(each.site for each in writes)
         if max(turns.values(), default=0) < 2:
-            meant[first.tensor] = max(count, meant.get(first.tensor, 0))
-        elif count > meant.get(first.tensor, 0):
+            meant[memory] = max(count, meant.get(memory, 0))
+        elif count > meant.get(memory, 0) and _is_taken_over_time(history, call):
             asked.add(call.frames)
             kept = _kept(history, call)
             if kept is not None:
-                asked.add(first.tensor)
+                asked.add(memory)
                 out = _handed_out(history, kept, writes[-1])
                 yield _hit(history, call, writes[-1], out or kept)
+
+
+def _memory(call: Call) -> object:
+    """Return what all that a call joins has in common, as views of it do, or None."""
+    found = {(e.storage, e.offset, e.shape, e.strides) for e in call.inputs}
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_taken_over_time(history: History, call: Call) -> bool:
+    """Tell whether views were taken before and after a write.
+
+    Of a tensor itself nobody knows when a list got it.
+    """
+    first, last = call.inputs[0], call.inputs[-1]
+    taken = [history.producer(each, call.index) for each in (first, last)]
+    after, before = (-1 if each is None else each.index for each in taken)
+    if first.tensor == last.tensor or not 0 <= after < before:
+        return True
+    return bool(history.writes(first.storage, after, before))
 
 
 def _kept(history: History, call: Call) -> Spot | None:
@@ -91,10 +113,12 @@ def _handed_out(history: History, kept: Spot, write: Call) -> Spot | None:
 def _hit(history: History, call: Call, write: Call, kept: Spot) -> Hit:
     name = kept.source.of(kept.node)
     plainly = isinstance(kept.node, ast.Name | ast.Attribute)
+    plainly |= called(kept.node) == "detach"
+    same = len({each.tensor for each in call.inputs}) == 1
     return Hit(
-        f"{history.quoted(call.site)} joins {len(call.inputs)} times the same tensor: "
-        f"`{name}` is put away as it is, and {history.quoted(write.site)} changes it "
-        "in place, in every entry.",
+        f"{history.quoted(call.site)} joins {len(call.inputs)} times the same "
+        f"{'tensor' if same else 'memory'}: `{name}` is put away as it is, and "
+        f"{history.quoted(write.site)} changes it in place, in every entry.",
         site_of(history, kept),
         f"Keep a copy: `{name}.clone()`." if plainly else "Keep copies: `.clone()`.",
         symptom=call.site,

@@ -142,4 +142,42 @@ PROGRAMS: list[Case] = [
         "same-tensor-kept",
         says=["`self.state.clone()`"],
     ),
+    case(
+        "rows_of_a_walk_that_share_its_memory",
+        """
+        import torch
+        class Walk:
+            def __init__(self):
+                self.place = torch.zeros(3, requires_grad=True)
+                self.trace = []
+            def move(self):
+                loss = (self.place - 1).square().sum()
+                loss.backward()
+                with torch.no_grad():
+                    self.place -= 0.1 * self.place.grad
+                    self.place.grad = None
+        walk = Walk()
+        for _ in range(6):
+            walk.move()
+            walk.trace.append(walk.place.detach())  # CULPRIT
+        spread = torch.stack(walk.trace).std(0)
+        """,
+        "same-tensor-kept",
+        says=["6 times the same memory", "`walk.place.detach().clone()`"],
+    ),
+    case(
+        "one_result_for_many_beginnings",
+        """
+        import torch
+        place = torch.zeros(3, requires_grad=True)
+        for _ in range(4):
+            loss = (place - 1).square().sum()
+            loss.backward()
+            with torch.no_grad():
+                place -= 0.1 * place.grad
+                place.grad = None
+        starts = torch.stack([place.detach() for _ in range(5)])
+        starts = starts + torch.randn(5, 3)
+        """,
+    ),
 ]
