@@ -76,6 +76,9 @@ _SAME = words(
 _UNION = words("cat concat stack hstack vstack max min where")
 """What gives elements of several operands."""
 
+_EACH = words("broadcast_tensors meshgrid atleast_1d atleast_2d atleast_3d")
+"""What gives elements of each operand in a result of its own."""
+
 
 def _product(one: float, other: float) -> float:
     return 0.0 if 0 in (one, other) else one * other
@@ -141,6 +144,9 @@ class Ranges:
         ]
         if name in _SAME:
             return _around(operands[:1])
+        if name in _EACH:
+            place = [each.tensor for each in call.outputs].index(value.tensor)
+            return _around(operands[place : place + 1])
         if name in _UNION:
             return _around(operands[1:] if name == "where" else operands)
         return _sane(_OPS[name](call, operands))
@@ -155,7 +161,7 @@ def _is_read(call: Call, value: Value) -> bool:
     name = plain(name_of(call))
     if name in _FIXED or not _learns(call, value):
         return False
-    return name in _SAME or (
+    return name in _SAME | _EACH or (
         len(call.outputs) == 1 and (name in _UNION or name in _OPS)
     )
 

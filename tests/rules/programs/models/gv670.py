@@ -66,4 +66,41 @@ PROGRAMS: list[Case] = [
         "loss-without-lower-bound",
         says=["counts negatively"],
     ),
+    case(
+        "likelihood_of_labels_that_are_broadcast",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(16, 4), torch.randint(0, 3, (16,))
+        for step in range(4):
+            scores = net(x)
+            log_p = scores - torch.logsumexp(scores, -1, keepdim=True)
+            label, log_p = torch.broadcast_tensors(y.unsqueeze(-1), log_p)
+            picked = log_p.gather(-1, label[..., :1]).squeeze(-1)
+            loss = picked.mean()  # CULPRIT
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "loss-without-lower-bound",
+        says=["never above 0"],
+    ),
+    case(
+        "scores_that_are_broadcast",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(16, 4), torch.randn(16, 1)
+        for step in range(4):
+            near, out = torch.broadcast_tensors(-y.abs(), net(x))
+            loss = (out - near).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]
