@@ -41,6 +41,7 @@ from gradviz.diagnosis.decisions.order import outside_modules, parting
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import unstepped
+from gradviz.diagnosis.rules._made_anew import made_anew
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Call, Event, History, Module, Optimizer, RawSite
 
@@ -57,6 +58,7 @@ def check(history: History) -> Iterator[Hit]:
     born = learning.births(history)
     new = {each for each in unknown if each in born and born[each].index > first}
     new -= _made_in_each_turn(history, {each: born[each] for each in new})
+    new -= {tensor for each in made_anew(history) for tensor in each.tensors}  # GV677
     groups: dict[tuple[RawSite | None, int], set[int]] = {}
     for tensor in sorted(new):
         if not _is_replacement(history, tensor, known):

@@ -3,6 +3,8 @@
 What it does
     Finds lines that make new parameters for at least three optimizers of one line, each
     of which did a single step or none, where nothing is computed with them after that.
+    Finds lines whose models are made anew for each pass, as by a property, where the
+    optimizer has the parameters of an earlier one.
 
 Why is this bad
     Each model learns from one batch and is given up. The next begins with random
@@ -42,10 +44,9 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._loop_helpers import moves
+from gradviz.diagnosis.rules._made_anew import LEAST, MadeAnew, asked_at, made_anew
 from gradviz.diagnosis.rules._origins import made_at
 from gradviz.program import Event, History, Optimizer, RawSite
-
-_LEAST = 3  # models of one line
 
 
 @rule("GV677", "model-made-anew", "warning")
@@ -57,7 +58,7 @@ def check(history: History) -> Iterator[Hit]:
         if learnt and each.site is not None and each.tensors:
             found[each.site].append(each)
     for site, made in found.items():
-        if len(made) >= _LEAST and _are_given_up(history, made, stepped):
+        if len(made) >= LEAST and _are_given_up(history, made, stepped):
             first = made[0]
             model = _made(history, first, site)
             step = stepped[first.key][0]
@@ -75,6 +76,29 @@ def check(history: History) -> Iterator[Hit]:
                 tensors=first.tensors,
                 certainty=0.9,
             )
+    yield from (_beside_optimizer(history, each) for each in made_anew(history))
+
+
+def _beside_optimizer(history: History, anew: MadeAnew) -> Hit:
+    site, is_property = asked_at(history, anew)
+    optimizer = anew.optimizer
+    name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"
+    once = ", as `functools.cached_property` does" if is_property else ""
+    return Hit(
+        f"{history.quoted(anew.first.site)} made a new model for each of {anew.count} "
+        f"passes, and {name} ({history.line(optimizer.site)}) has the parameters of "
+        "another one: what it steps computes no loss, and each loss is that of random "
+        "weights.",
+        site,
+        f"Make the model once{once}, and use that one in each step.",
+        symptom=optimizer.site,
+        related=(
+            Related("made here", anew.first.site),
+            Related("its optimizer is made here", optimizer.site),
+        ),
+        tensors=anew.tensors,
+        certainty=0.9,
+    )
 
 
 def _are_given_up(

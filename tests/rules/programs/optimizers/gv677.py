@@ -100,4 +100,70 @@ PROGRAMS: list[Case] = [
         print(untrained, model(x).pow(2).mean().item())
         """,
     ),
+    case(
+        "network_that_a_property_makes_at_each_look",
+        """
+        import torch
+        from torch import nn
+
+        class Task:
+            def __init__(self, width):
+                self.width = width
+                self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+            @property  # CULPRIT
+            def net(self):
+                hidden = nn.Linear(3, self.width)
+                return nn.Sequential(hidden, nn.Tanh(), nn.Linear(self.width, 1))
+
+            def step(self, x):
+                loss = self.net(x).square().mean()
+                self.opt.zero_grad()
+                loss.backward()
+                self.opt.step()
+
+        task = Task(4)
+        for x in torch.randn(5, 8, 3):
+            task.step(x)
+        """,
+        "model-made-anew",
+        says=["for each of 5 passes", "cached_property"],
+    ),
+    case(
+        "network_built_for_the_optimizer_and_for_each_pass",
+        """
+        import torch
+        from torch import nn
+
+        def build():
+            return nn.Linear(3, 1)
+
+        opt = torch.optim.SGD(build().parameters(), lr=0.1)
+        for x in torch.randn(4, 8, 3):
+            net = build()  # CULPRIT
+            opt.zero_grad()
+            net(x).square().mean().backward()
+            opt.step()
+        """,
+        "model-made-anew",
+        says=["Make the model once, and"],
+    ),
+    case(
+        "random_networks_beside_the_one_that_learns",
+        """
+        import torch
+        from torch import nn
+
+        def build():
+            return nn.Linear(3, 2)
+
+        net = build()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x in torch.randn(4, 8, 3):
+            loss = (net(x) - build()(x)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
 ]
