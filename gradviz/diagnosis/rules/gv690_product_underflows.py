@@ -2,8 +2,8 @@
 
 What it does
     Finds ``prod`` and ``cumprod`` whose result has zeros where none of its factors is
-    0, and which a backward pass walks; multiplications of many factors one after the
-    other, none of them 0, after which most of the result is.
+    0, and multiplications of many factors one after the other, none of them 0, after
+    which most of the result is; where a logarithm is taken of the product.
 
 Why is this bad
     The product of a hundred probabilities is below the least number that the type can
@@ -23,7 +23,8 @@ Use instead
 
 When it stays quiet
     Where a factor is 0, and where the result has no zeros. A few multiplications, and
-    those that lose some elements alone: a weight may be next to nothing.
+    those that lose some elements alone. Products of which no logarithm is taken: light
+    that is used up along a ray, and other weights, may be next to nothing.
 
 References
     https://en.wikipedia.org/wiki/Arithmetic_underflow
@@ -33,7 +34,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.dependence.op_families import MULTIPLICATIONS, plain
+from gradviz.dependence.lineage import ahead
+from gradviz.dependence.op_families import (
+    ADDITIONS,
+    MOVES,
+    MULTIPLICATIONS,
+    PICKS,
+    plain,
+    words,
+)
 from gradviz.diagnosis._words import in_code
 from gradviz.diagnosis.edits.calls import operand_text
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -41,6 +50,9 @@ from gradviz.program import Call, History, RawSite, Value
 
 _PRODUCTS = ("prod", "cumprod")
 _MANY = 8  # factors one after the other
+_LOGARITHMS = words("log log2 log10 log1p")
+_SUMS = words("clamp clamp_min clip maximum sum mean matmul mm mv dot bmm einsum")
+_KEEPING = MOVES | PICKS | ADDITIONS | _SUMS
 
 
 @rule("GV690", "product-underflows", "warning")
@@ -54,8 +66,10 @@ def check(history: History) -> Iterator[Hit]:
         else:
             zeros, count = _multiplied(call, factors)
         if zeros and call.site not in told:
-            told.add(call.site)
-            yield _hit(history, call, zeros, count)
+            told.add(call.site)  # the same line does the same in every turn
+            used = _logarithm(history, call)
+            if used is not None:
+                yield _hit(history, call, zeros, count, used)
 
 
 def _lost(call: Call) -> int:
@@ -90,10 +104,9 @@ def _is_no_zero(value: Value) -> bool:
     return value.summary is not None and not value.summary.zeros
 
 
-def _hit(history: History, call: Call, zeros: int, factors: int) -> Hit:
+def _hit(history: History, call: Call, zeros: int, factors: int, used: RawSite) -> Hit:
     made = call.outputs[0]
     count = made.summary.count if made.summary is not None else zeros
-    used = _used(history, call, made)
     x = in_code(operand_text(history, call.site, _PRODUCTS))
     product = f"product of {factors} factors" if factors else "product"
     return Hit(
@@ -105,18 +118,20 @@ def _hit(history: History, call: Call, zeros: int, factors: int) -> Hit:
         "Add the logarithms of the factors instead."
         if factors
         else f"Add logarithms instead: `{x}.log().sum(…)`.",
-        symptom=used or call.site,
-        related=(Related("used here", used),),
+        symptom=used,
+        related=(Related("logarithm taken here", used),),
         nodes=() if made.node is None else (made.node,),
         tensors=(made.tensor,),
         certainty=0.85,
     )
 
 
-def _used(history: History, call: Call, made: Value) -> RawSite | None:
-    """Return the line that uses a product, behind those that multiply on."""
-    while True:
-        use = next(iter(history.uses(made.tensor, call.index)), None)
-        if use is None or plain(use.op) not in MULTIPLICATIONS or use.site != call.site:
-            return None if use is None else use.site
+def _logarithm(history: History, call: Call) -> RawSite | None:
+    """Return where the logarithm of a product is taken, or of a sum of products."""
+    made = call.outputs[0]
+    while (use := next(iter(history.uses(made.tensor, call.index)), None)) is not None:
+        if plain(use.op) not in MULTIPLICATIONS or use.site != call.site:
+            break
         call, made = use, use.outputs[0]
+    uses = ahead(history, [made], lambda _, e: plain(e.op) in _KEEPING, call.index)
+    return next((e.site for _, e in uses if plain(e.op) in _LOGARITHMS), None)

@@ -74,4 +74,27 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "light_that_is_used_up_along_a_ray",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(3, 32), nn.ReLU(), nn.Linear(32, 4))
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+        points, seen = torch.randn(16, 64, 3), torch.rand(16, 3)
+        for step in range(3):
+            raw = net(points)
+            alpha = 1 - torch.exp(-torch.relu(raw[..., 3] * 30 + 200) * 0.1)
+            light = torch.cumprod(1 - alpha + 1e-10, -1).roll(1, -1)
+            colour = (torch.sigmoid(raw[..., :3]) * (alpha * light)[..., None]).sum(1)
+            left = torch.ones(16)
+            for place in range(64):
+                left = left * (1 - alpha[:, place] + 1e-10)
+            loss = (colour + left[:, None] - seen).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]
