@@ -156,7 +156,7 @@ def consequence(history: History, birth: Birth) -> str:
         count = len(birth.parameters)
         what = "1 parameter" if count == 1 else f"{count} parameters"
         line = history.line(birth.poisoned.site)
-        parts.append(f"the step of {line} wrote {bad} into {what}")
+        parts.append(f"the step of {line} made {what} non-finite")
     if birth.refused is not None:
         line = history.line(birth.refused.site)
         parts.append(f"`{birth.refused.op}` ({line}) was given NaN, and raised")

@@ -76,7 +76,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "nan-sqrt-of-zero",
-        says=["wrote NaN into 1 parameter"],
+        says=["made 1 parameter non-finite"],
     ),
     case(
         "distance_that_two_terms_weigh_with_zero",

@@ -33,7 +33,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "nan-zero-division",
-        says=["wrote NaN into 2 parameters"],
+        says=["made 2 parameters non-finite"],
     ),
     case(
         "unit_vector_of_zero",
