@@ -154,7 +154,8 @@ def test_github_reads_one_command_for_each_finding(checkout: Path, capsys):
         "endColumn": "43",
         "title": "GV306 detach-in-forward",
     }
-    assert message.startswith("train.py:10%0A`.detach()` in line 10 cuts the graph.")
+    assert message.startswith("train.py:10%0A`encoder.bias` and `encoder.weight` get")
+    assert "`.detach()` in line 10 cuts the graph." in message
 
 
 # ---- odd findings --------------------------------------------------------------------

@@ -113,7 +113,7 @@ def test_a_format_alone_says_what_was_found_and_writes_nothing(checkout: Path, c
     run(CUT, "--format", "text")
     said = capsys.readouterr().err
     assert said.startswith("gradviz: found 1 cause in 3 backward passes")
-    assert said.rstrip().endswith(".detach()")
+    assert said.rstrip().endswith("showed at: train.py:15  loss.backward()")
     assert sorted(each.name for each in checkout.iterdir()) == [".git", "train.py"]
 
 
