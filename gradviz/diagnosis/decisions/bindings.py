@@ -62,6 +62,24 @@ def all_parameters(function: Function) -> list[str]:
     return [*parameters(function), *(each.arg for each in function.args.kwonlyargs)]
 
 
+def looked_up(function: Function) -> set[str]:
+    """Return the variables that a function looks up outside itself when it runs."""
+    inside = function.body if isinstance(function.body, list) else [function.body]
+    read = {
+        each.id
+        for part in inside
+        for each in ast.walk(part)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+    }
+    own = {*all_parameters(function)}
+    own |= {
+        each.id
+        for each in own_nodes(function)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    return read - own
+
+
 def _comprehension(where: Spot, name: str) -> ast.expr | None:
     for each in where.source.around(where.node):
         for one in getattr(each, "generators", ()):

@@ -36,11 +36,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import suppress
 
 from gradviz.dependence.alike import alike
 from gradviz.dependence.op_families import ADDITIONS, JOINS, plain
 from gradviz.diagnosis.decisions.frames import Spot, spots
+from gradviz.diagnosis.edits.draft import parsed_expression
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, Value
 from gradviz.program.places import names_in
@@ -217,17 +217,14 @@ def _again(text: str, old: str) -> str:
     >>> _again("grad(u, x)", "u_x")
     ': `grad(u_x, x)`'
     """
-    with suppress(SyntaxError):
-        call = ast.parse(text, mode="eval").body
-        match call:
-            case ast.Call(args=[ast.Name(of), *_]) if old.isidentifier():
-                for each in ast.walk(call):
-                    if isinstance(each, ast.Name) and each.id == of:
-                        each.id = old
-                return f": `{ast.unparse(call)}`"
-            case _:
-                pass
-    return ""
+    match call := parsed_expression(text):
+        case ast.Call(args=[ast.Name(of), *_]) if old.isidentifier():
+            for each in ast.walk(call):
+                if isinstance(each, ast.Name) and each.id == of:
+                    each.id = old
+            return f": `{ast.unparse(call)}`"
+        case _:
+            return ""
 
 
 def _added_hit(history: History, loop: RawSite, passed: Backward) -> Hit:

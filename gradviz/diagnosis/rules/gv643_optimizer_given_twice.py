@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import sampled
 from gradviz.dependence.nesting import calls_of
+from gradviz.diagnosis.decisions.bindings import looked_up
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.optimizers import of_parameters
 from gradviz.diagnosis.edits.syntax import names_in
@@ -182,10 +183,7 @@ def _bound_late(history: History, later: Optimizer, first: Optimizer) -> str:
         return ""
     if not isinstance(where.scope, ast.Lambda):
         return ""
-    read = {e.id for e in ast.walk(where.scope.body) if isinstance(e, ast.Name)}
-    read -= {
-        each.arg for each in ast.walk(where.scope.args) if isinstance(each, ast.arg)
-    }
+    read = looked_up(where.scope)
     for around in where.source.around(where.scope):
         if isinstance(around, ast.DictComp | ast.ListComp | ast.GeneratorExp):
             bound = [n for part in around.generators for n in names_in(part.target)]

@@ -34,7 +34,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import all_parameters, own_nodes
+from gradviz.diagnosis.decisions.bindings import looked_up, own_nodes
 from gradviz.diagnosis.decisions.decision import Frames
 from gradviz.diagnosis.decisions.frames import Function, Spot, spot
 from gradviz.diagnosis.decisions.sites import line_of, site_at
@@ -75,7 +75,7 @@ def _loops_around(where: Spot) -> Iterator[tuple[ast.For, list[str]]]:
     function, source = where.scope, where.source
     if not isinstance(function, Function):
         return
-    outer, read = source.scope(function), _looked_up(function)
+    outer, read = source.scope(function), looked_up(function)
     for each in source.around(function):
         if each is outer:
             return
@@ -105,24 +105,6 @@ def _varying(loop: ast.For) -> list[str]:
         ):
             found += _set_by(each)
     return found
-
-
-def _looked_up(function: Function) -> set[str]:
-    """Return the variables that a function looks up outside itself when it runs."""
-    inside = function.body if isinstance(function.body, list) else [function.body]
-    read = {
-        each.id
-        for part in inside
-        for each in ast.walk(part)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
-    }
-    own = {*all_parameters(function)}
-    own |= {
-        each.id
-        for each in own_nodes(function)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
-    return read - own
 
 
 def _runs_inside(history: History, callers: Frames, where: Spot, loop: ast.For) -> bool:
