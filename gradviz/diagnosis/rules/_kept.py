@@ -7,6 +7,7 @@ from bisect import bisect
 from collections import defaultdict
 
 from gradviz.dependence.cuts import cuts
+from gradviz.dependence.nesting import frames_of
 from gradviz.diagnosis.decisions.bindings import own_nodes, stored
 from gradviz.diagnosis.decisions.frames import Spot, calls_of, loops_around, spot
 from gradviz.diagnosis.decisions.sites import line_of, site_at
@@ -148,14 +149,15 @@ def _around(history: History, call: Call) -> tuple[RawSite, ...]:
 
     Frames are noted when a line runs for the first time.
     """
+    frames = frames_of(history, call)
     if call.stack or call.site is None:
-        return call.frames
+        return frames
     function = history.places.function(call.site[0])
     if function is None:
-        return call.frames
+        return frames
     calls = calls_of(place(history, call.site).source, function)
     outer = (site_at(history, call.site, each.lineno) for each in calls)
-    return (call.site, *filter(None, outer))
+    return (*frames, *filter(None, outer))
 
 
 def _put(statement: ast.stmt) -> ast.expr | None:

@@ -98,18 +98,22 @@ def check(history: History) -> Iterator[Hit]:
             continue
         held = f", held by `{found.holder}`" if found.holder else ""
         size = f" and {found.nbytes:,} bytes of saved tensors" if found.nbytes else ""
+        derived = is_of_gradients(history, found.made)
         yield Hit(
             f"{len(made)} recorded results of {history.line(site)} keep their graphs"
             f"{size} alive{held}, and no backward pass ever starts from them.",
             site,
-            "Evaluate under `torch.no_grad()` (or `torch.inference_mode()`), or keep "
-            "out.detach().",
+            "Keep `.detach()` of each, or numbers: they are made of derivatives, so grad "
+            "mode has to be on there."
+            if derived
+            else "Evaluate under `torch.no_grad()` (or `torch.inference_mode()`), or "
+            "keep out.detach().",
             related=(
                 Related("made here", made[-1].site),
                 Related("kept here", kept and kept[0]),
             ),
             nodes=tuple(call.nodes[-1] for call in made if call.nodes),
-            edit=under_no_grad(site),
+            edit=None if derived else under_no_grad(site),
             certainty=0.6,  # graphs that nothing walks may also have been cut off
         )
 

@@ -236,6 +236,43 @@ PROGRAMS: list[Case] = [
         says=["They are made of derivatives"],
     ),
     case(
+        "one_entry_of_what_a_model_gave_in_a_history",
+        """
+        import torch
+        from torch import nn
+
+        class Elastic(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+            def forward(self, x):
+                x = x.clone().requires_grad_(True)
+                energy = self.net(x)
+                (force,) = torch.autograd.grad(energy.sum(), x, create_graph=True)
+                error = (force - x.sin()).pow(2).mean()
+                return {"total": error + 0.1 * energy.pow(2).mean(), "force": error}
+
+        class Fit:
+            def __init__(self):
+                self.model, self.curve = Elastic(), []
+                self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05)
+            def run(self, epochs):
+                data, held_out = torch.rand(16, 1), torch.rand(8, 1)
+                for _ in range(epochs):
+                    for rows in data.split(8):
+                        self.optimizer.zero_grad()
+                        self.model(rows)["total"].backward()
+                        self.optimizer.step()
+                    out = self.model(held_out)
+                    self.curve.append(out["total"])  # CULPRIT
+                return min(each.item() for each in self.curve)
+
+        Fit().run(120)
+        """,
+        "eval-without-no-grad",
+        says=["They are made of derivatives"],
+    ),
+    case(
         "scores_in_a_replay_memory_that_losses_weigh_by",
         """
         import random
