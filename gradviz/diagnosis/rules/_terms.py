@@ -10,7 +10,7 @@ from gradviz.dependence.cuts import Cut, blamed, cuts, sampled, switch_of
 from gradviz.dependence.flow import Crossing, Flow, compares
 from gradviz.dependence.terms import Account, Accounts, Term
 from gradviz.diagnosis.rules._gradients import applied, is_failed
-from gradviz.program import Backward, History, Value
+from gradviz.program import Backward, History, RawSite, Value
 
 _LEAST = 2  # passes of one line that must agree
 
@@ -74,7 +74,7 @@ def scored(history: History, value: Value, leaves: set[int]) -> bool:
         and reached(account, term) & leaves
         and value.tensor in history.behind([term.value], account.backward.index)
         for account in accounts(history)
-        for term in account.lines()
+        for term in account.terms  # those of one line are made of different values
     )
 
 
@@ -93,22 +93,26 @@ def term_cuts(history: History) -> list[Cut]:
     for account, term in in_all_passes(
         history, lambda *each: any(_cut(history, *each))
     ):
+        at = defaultdict[RawSite | None, list[tuple[Crossing, set[int]]]](list)
         for crossing, lost in _cut(history, account, term):
             if crossing.call.site not in told:
-                told.add(crossing.call.site)
-                kind, place = blamed(history, crossing)
-                found.append(
-                    Cut(
-                        kind,
-                        account.backward,
-                        (crossing,),
-                        switch_of(history, crossing),
-                        place,
-                        frozenset(lost),
-                        False,
-                        words(history, account, term),
-                    )
+                at[crossing.call.site].append((crossing, lost))
+        told.update(at)
+        for rows in at.values():
+            first, _ = rows[0]
+            kind, place = blamed(history, first)
+            found.append(
+                Cut(
+                    kind,
+                    account.backward,
+                    tuple(crossing for crossing, _ in rows),
+                    switch_of(history, first),
+                    place,
+                    frozenset(leaf for _, lost in rows for leaf in lost),
+                    False,
+                    words(history, account, term),
                 )
+            )
     return found
 
 
@@ -117,12 +121,13 @@ def _cut(
 ) -> Iterator[tuple[Crossing, set[int]]]:
     """Yield what cuts a term off, with the leaves that are lost to it.
 
-    Of one without a graph, that is a decorator, which its caller may know nothing of.
+    Of one without a graph, that is a draw, or a decorator, which its caller may know
+    nothing of.
     """
     if term.value is None or account.backward.api == "grad":
         return
     if not term.has_graph:
-        yield from _decorated(history, term, term.value)
+        yield from _of_constant(history, term, term.value)
         return
     flow, use = history.once(Flow), term.use or account.backward
     idle = not learners(history, account, term)
@@ -147,19 +152,30 @@ def _cut(
             yield crossing, lost
 
 
-def _decorated(
+def _of_constant(
     history: History, term: Term, value: Value
 ) -> Iterator[tuple[Crossing, set[int]]]:
-    """Yield what a function without gradients compares, where the loss adds that up."""
-    if value.shape or term.use is None or not (term.weight or 0) > 0:
+    """Yield what cuts off a number that a loss adds up.
+
+    A draw that nothing scores, or what a function without gradients compares.
+    """
+    if value.shape or term.use is None:
         return
     flow, before = history.once(Flow), term.use.index
+    wanted = learning.wanted(history) or set[int]()
     for crossing in flow.crossings(value, before):
-        way = flow.calls_between(crossing.call.outputs, value, before)
-        kind, _ = blamed(history, crossing)
-        if kind == "decorator" and any(map(compares, (crossing.call, *way))):
-            behind = flow.leaves(crossing.source, crossing.call.index)
-            yield crossing, behind & (learning.wanted(history) or set())
+        made = crossing.call.outputs
+        lost = flow.leaves(crossing.source, crossing.call.index) & wanted
+        match blamed(history, crossing)[0]:
+            case "sample":
+                is_cut = not any(scored(history, each, lost) for each in made)
+            case "decorator" if (term.weight or 0) > 0:
+                way = flow.calls_between(made, value, before)
+                is_cut = any(map(compares, (crossing.call, *way)))
+            case _:
+                is_cut = False
+        if is_cut:
+            yield crossing, lost
 
 
 def _is_judged(

@@ -103,8 +103,8 @@ def check(history: History) -> Iterator[Hit]:
             f"{len(made)} recorded results of {history.line(site)} keep their graphs"
             f"{size} alive{held}, and no backward pass ever starts from them.",
             site,
-            "Keep `.detach()` of each, or numbers: they are made of derivatives, so grad "
-            "mode has to be on there."
+            "Keep `.detach()` of each, or numbers: they are made of derivatives, so "
+            "grad mode has to be on there."
             if derived
             else "Evaluate under `torch.no_grad()` (or `torch.inference_mode()`), or "
             "keep out.detach().",

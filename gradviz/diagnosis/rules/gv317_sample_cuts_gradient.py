@@ -2,7 +2,8 @@
 
 What it does
     Finds ``distribution.sample()`` on the way to a root where the leaves behind the
-    distribution's parameters get no gradient in the whole run.
+    distribution's parameters get no gradient in the whole run; or on the way to a term
+    of a loss, where nothing else that reaches them is computed from what was drawn.
 
 Why is this bad
     ``sample()`` draws under ``no_grad``. An encoder that learns only through its

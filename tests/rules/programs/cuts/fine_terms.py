@@ -406,4 +406,27 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "expected_cost_by_its_score_beside_its_number",
+        """
+        import torch
+        from torch import distributions, nn
+
+        torch.manual_seed(0)
+        net = nn.Linear(3, 2)
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+        for step in range(4):
+            x, limit = torch.rand(16, 3), torch.rand(16)
+            mean, spread = net(x).unbind(1)
+            law = distributions.LogNormal(mean, spread.exp())
+            price = law.sample()
+            cost = (limit - price).abs()
+            score = (law.log_prob(price) * (cost - cost.mean())).mean()
+            loss = cost.mean() + score - score.detach() - 0.01 * law.entropy().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, loss.item())
+        """,
+    ),
 ]

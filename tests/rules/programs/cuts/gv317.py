@@ -126,4 +126,37 @@ PROGRAMS: list[Case] = [
         """,
         "sample-cuts-gradient",
     ),
+    case(
+        "cost_of_a_drawn_price_beside_its_entropy",
+        """
+        import torch
+        from torch import distributions, nn
+
+        class Seller(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.mean, self.spread = nn.Linear(3, 1), nn.Linear(3, 1)
+
+            def offers(self, x):
+                law = distributions.Gamma(self.mean(x).exp(), self.spread(x).exp())
+                return law.sample((8,)), law.entropy().mean()  # CULPRIT
+
+        def lost(price, limit):
+            return torch.where(price < limit, limit - price, limit).mean()
+
+        torch.manual_seed(0)
+        seller = Seller()
+        optimizer = torch.optim.Adam(seller.parameters(), lr=1e-3)
+        for step in range(4):
+            x, limit = torch.rand(16, 3), torch.rand(16, 1)
+            price, entropy = seller.offers(x)
+            loss = lost(price, limit) - 0.01 * entropy
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, loss.item())
+        """,
+        "sample-cuts-gradient",
+        says=["`seller` (4 parameters)", "Use `rsample()`."],
+    ),
 ]
