@@ -69,6 +69,12 @@ class Birth:
         return bool(self.value and self.value.summary and self.value.summary.nans)
 
     @property
+    def is_lost(self) -> bool:
+        """Whether the program wrote it there, in calls that the log has not."""
+        written = self.value is not None and self.value.version > 0
+        return self.how == "data" and self.call is None and written
+
+    @property
     def hurts(self) -> bool:
         """Whether it reached a loss, a gradient or a parameter."""
         return bool(self.root or self.gradient or self.poisoned)

@@ -92,6 +92,8 @@ def _kind(history: History, birth: Birth) -> Kind:
         return _of_derivative(history, birth)
     if _fully_masked(birth):
         return "masked"
+    if birth.is_lost and runaway(history, birth) is not None:
+        return "diverged"
     if birth.how == "data":
         return "other" if _is_mask(birth) else "data"
     return _of_call(history, birth)
@@ -147,7 +149,8 @@ def _of_overflow(history: History, birth: Birth) -> Kind:
 
 def runaway(history: History, birth: Birth) -> Optimizer | None:
     """Return the optimizer whose parameters had grown without bound before a birth."""
-    end = birth.call.index if birth.call is not None else 0
+    event = birth.call or birth.turned_nan or birth.root
+    end = 0 if event is None else event.index
     for optimizer in history.program.optimizers.values():
         for tensor in optimizer.tensors:
             sizes = [

@@ -32,8 +32,8 @@ from gradviz.program import History, Value
 
 _LOADED = "Clean or drop the row where the data is loaded."
 _REWRITTEN = (
-    "Look at what is written into it: of a mask of -inf, leave each row one element "
-    "that is not masked, also the rows that the loss leaves out."
+    "Look at what is written into it. If it is a mask of -inf, leave each row one "
+    "element that is not masked, also the rows that the loss leaves out."
 )
 
 
@@ -54,18 +54,12 @@ def check(history: History) -> Iterator[Hit]:
             f"has it{words.place(birth)}."
         )
         told = put, _maker(birth), _step(history, birth)
-        fix = _REWRITTEN if _is_lost(birth) else _LOADED
+        fix = _REWRITTEN if birth.is_lost else _LOADED
         yield words.hit(history, birth, " ".join(filter(None, told)), fix)
 
 
-def _is_lost(birth: Birth) -> bool:
-    """Tell whether the program wrote to the tensor, in calls that the log has not."""
-    value = birth.value
-    return birth.call is None and value is not None and value.version > 0
-
-
 def _maker(birth: Birth) -> str:
-    if not _is_lost(birth):
+    if not birth.is_lost:
         return ""
     return "It was written into it in place, by a line that is no longer in the log."
 

@@ -33,6 +33,7 @@ from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.optimizers import of_rate
 from gradviz.diagnosis.decisions.sites import site_of, sources_of
 from gradviz.diagnosis.measured import measured
+from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind, runaway
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied_by, clips, steps_with
@@ -56,19 +57,23 @@ def check(history: History) -> Iterator[Hit]:
         optimizer = runaway(history, birth)
         if optimizer is None:
             continue
-        chosen = of_rate(history, optimizer)
-        yield words.hit(
+        hit = words.hit(
             history,
             birth,
             f"{history.quoted(birth.site)} gave {words.kind_of(birth)}, because the "
             f"steps of {optimizer.kind} ({history.line(optimizer.site)}) had made the "
-            "parameters more than a million times as large as they were "
-            f"({words.operands(history, birth.call)}).",
+            "parameters more than a million times as large as they were"
+            f"{_operands(history, birth)}.",
             "Lower the learning rate"
             + ("." if clipped else ", or clip the gradients before the step."),
-            chosen.site,
-            line=chosen.line,
         )
+        yield _of_steps(history, hit, optimizer)
+
+
+def _operands(history: History, birth: Birth) -> str:
+    """Say in brackets what the operands were, as far as that is known."""
+    said = "" if birth.call is None else words.operands(history, birth.call)
+    return f" ({said})" if said else ""
 
 
 def _grown(history: History) -> Iterator[Hit]:
@@ -93,12 +98,16 @@ def _grown(history: History) -> Iterator[Hit]:
         severity="warning",
         certainty=LAST_RESORT,  # whatever else was found may be why
     )
+    yield _of_steps(history, hit, optimizer)
+
+
+def _of_steps(history: History, hit: Hit, optimizer: Optimizer) -> Hit:
+    """Name who chose the rate; of the program's own optimizer, what moves so far."""
     moves = _moves(history, optimizer)
     if moves:
-        yield _of_update(history, hit, moves)
-    else:
-        chosen = of_rate(history, optimizer)
-        yield replace(hit, culprit=chosen.site, line=chosen.line)
+        return _of_update(history, hit, moves)
+    chosen = of_rate(history, optimizer)
+    return replace(hit, culprit=chosen.site, line=chosen.line)
 
 
 def _of_update(history: History, hit: Hit, moves: list[Call]) -> Hit:

@@ -144,4 +144,41 @@ PROGRAMS: list[Case] = [
         "diverging-training",
         says=["`alpha`", "moves the parameters"],
     ),
+    case(
+        "correction_that_shrinks_until_the_state_overflows",
+        """
+        import torch
+        from torch import nn
+
+        class Signed(torch.optim.Optimizer):
+            def __init__(self, params, lr=1e-3, beta=0.8):
+                super().__init__(params, {"lr": lr, "beta": beta})
+            @torch.no_grad()
+            def step(self):
+                for group in self.param_groups:
+                    group["count"] = group.get("count", 0) + 1
+                    scale = group["beta"] ** group["count"]  # CULPRIT
+                    for p in group["params"]:
+                        state = self.state[p]
+                        if not state:
+                            state["mean"] = torch.zeros_like(p)
+                            state["square"] = torch.zeros_like(p)
+                        state["mean"].lerp_(p.grad, 1 - group["beta"])
+                        state["square"].lerp_(p.grad.square(), 0.001)
+                        size = state["square"].sqrt().add_(1e-8)
+                        p.addcdiv_(state["mean"], size, value=-group["lr"] / scale)
+
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(2, 8), nn.SiLU(), nn.Linear(8, 1))
+        optimizer = Signed(net.parameters())
+        for step in range(260):
+            x = torch.randn(32, 2)
+            loss = (net(x) - x.prod(1, keepdim=True)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "diverging-training",
+        says=["a million times", "moves the parameters", "Compare the sign"],
+    ),
 ]
