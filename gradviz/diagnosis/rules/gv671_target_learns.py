@@ -26,7 +26,8 @@ Use instead
 
 When it stays quiet
     Targets without a graph; derivatives, as in a differential equation's residual;
-    sides that share parameters and no discount; other terms that hold both sides; and
+    sides that share parameters and no discount; what is left of data when earlier
+    predictions were subtracted; other terms that hold both sides; and
     gradients that no step applies.
 
 References
@@ -136,6 +137,8 @@ def _guess(history: History, call: Call, mine: set[int]) -> Value | None:
         data = [term for term in terms if not term.has_graph and _varies(term)]
         if len(learning) != 1 or not data or _is_derived(history, target, call):
             continue
+        if (learning[0].weight or 0) < 0:
+            continue  # what earlier predictions left of data is no guess of it
         value = learning[0].value
         same = flow.leaves(given, call.index) & mine
         if value is None or not same or flow.leaves(value, call.index) & mine != same:

@@ -201,4 +201,26 @@ PROGRAMS: list[Case] = [
             ),
         )
     ),
+    case(
+        "stages_that_each_predict_what_the_others_left",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        stage = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 6))
+        optimizer = torch.optim.Adam(stage.parameters(), lr=1e-2)
+        for step in range(6):
+            left = torch.randn(12, 6)
+            losses = []
+            for _ in range(3):
+                left = left - 0.8 * stage(left)
+                losses.append(left.abs().mean())
+            loss = sum(losses) / len(losses)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            print(step, loss.item())
+        """,
+    ),
 ]
