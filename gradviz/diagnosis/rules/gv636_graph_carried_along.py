@@ -45,7 +45,8 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._carried import carried_at, kept_name, stored_at
 from gradviz.diagnosis.rules._freed import Crossing
 from gradviz.diagnosis.rules._kept import trained_nodes, training_passes
-from gradviz.program import Call, History, RawSite, Value
+from gradviz.diagnosis.rules._lifetime import makers
+from gradviz.program import Call, History, Node, RawSite, Value
 
 _LEAST = 8  # steps
 
@@ -95,10 +96,14 @@ def _carried(history: History) -> Iterator[_Carried]:
 
 def _hits(history: History, carried: _Carried) -> Iterator[Hit]:
     bridge, value = carried.bridge, carried.value
-    node, second = history.node(value.node), next_pass(history, bridge.index)
-    maker = None if node is None else history.maker(node)
-    if node is None or second is None or maker is None:
+    maker, second = (
+        history.once(makers).get(value.node or 0),
+        next_pass(history, bridge.index),
+    )
+    if second is None or maker is None:
         return
+    node = history.node(value.node)  # not read where no pass reaches it
+    node = node or Node(value.node or 0, maker.op, call=maker.index, site=maker.site)
     if same_line(maker.site, bridge.site):
         return  # the line lengthens its own graph: that is GV217
     crossing = Crossing(node, bridge, value)
