@@ -86,8 +86,18 @@ def _is_constant(history: History, account: Account, term: Term) -> bool:
         return False
     met = {leaf for each in account.terms for leaf in account.leaves(each)}
     behind = history.behind(made.inputs, before=made.index)
-    others = (learning.wanted(history) or set[int]()) | _derivatives(history)
+    others = learning.wanted(history) or set[int]()
+    others = others - _done(history, account.backward.index) | _derivatives(history)
     return bool(met) and behind.isdisjoint(met | others)
+
+
+def _done(history: History, index: int) -> set[int]:
+    """Return what had learnt before an event, and learns no more: a teacher."""
+    later, earlier = set[int](), set[int]()
+    for key, steps in learning.steps_of(history).items():
+        goes_on = bool(steps) and steps[-1].index > index
+        (later if goes_on else earlier).update(history.program.optimizers[key].tensors)
+    return earlier - later
 
 
 @learning.once

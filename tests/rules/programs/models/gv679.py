@@ -58,4 +58,35 @@ PROGRAMS: list[Case] = [
         """,
         "loss-of-constants",
     ),
+    case(
+        "teacher_that_was_trained_before_on_both_sides",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        def fit(net, data, loss_of, rate):
+            optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+            for x, y in data:
+                optimizer.zero_grad()
+                loss_of(x, y).backward()
+                optimizer.step()
+
+        torch.manual_seed(0)
+        teacher = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+        student = nn.Linear(4, 3)
+        data = [(torch.randn(8, 4), torch.randint(3, (8,))) for _ in range(5)]
+
+        def both(x, y, warmth=2.0):
+            with torch.no_grad():
+                logits = teacher(x) / warmth
+            log_probs = F.log_softmax(logits, dim=1)  # CULPRIT
+            soft = F.kl_div(log_probs, logits.softmax(1), reduction="batchmean")
+            return F.cross_entropy(student(x), y) + soft
+
+        fit(teacher, data, lambda x, y: F.cross_entropy(teacher(x), y), 0.1)
+        fit(student, data, both, 0.1)
+        """,
+        "loss-of-constants",
+    ),
 ]
