@@ -9,16 +9,27 @@ from gradviz.dependence import learning
 from gradviz.diagnosis.edits.calls import call_at
 from gradviz.diagnosis.edits.draft import Draft, Edit, NoEditError
 from gradviz.diagnosis.edits.remedy import Remedy, remedy, remedy_at
-from gradviz.diagnosis.edits.syntax import Loop, Place, Source, dotted, keyword, place
+from gradviz.diagnosis.edits.syntax import (
+    Loop,
+    Place,
+    Source,
+    called,
+    dotted,
+    keyword,
+    place,
+)
 from gradviz.program import Backward, Call, History, RawSite
 
 
 def known(source: Source, node: ast.AST, name: str) -> str:
     """Return a name if the code around a node can read it; NoEditError if not.
 
-    In its own function, that is a name which was bound before.
+    In its own function, that is a name which was bound before; in a method, ``self``
+    for an object of its class.
     """
     root = name.split(".")[0].split("[")[0]
+    if _is_own(source, node, root):
+        name, root = f"self{name.removeprefix(root)}", "self"
     if root == "self" and not _has(source, node, name.split("[")[0]):
         raise NoEditError(f"{name} is another object's")
     scopes = [source.scope(node), source.tree]
@@ -35,6 +46,20 @@ def known(source: Source, node: ast.AST, name: str) -> str:
                 case _:
                     pass
     raise NoEditError(f"{name} is not known there")
+
+
+def _is_own(source: Source, node: ast.AST, root: str) -> bool:
+    """Tell whether a name is bound to an object of the class around a node alone."""
+    owner = source.owner(node)
+    bound = [
+        each.value
+        for each in ast.walk(source.tree)
+        if isinstance(each, ast.Assign)
+        and any(dotted(target) == root for target in each.targets)
+    ]
+    return isinstance(owner, ast.ClassDef) and [called(e) for e in bound] == [
+        owner.name
+    ]
 
 
 def _has(source: Source, node: ast.AST, name: str) -> bool:

@@ -132,4 +132,33 @@ PROGRAMS: list[Case] = [
         """,
         "optimizer-given-twice",
     ),
+    case(
+        "one_of_its_own_networks_twice",
+        """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        class Duel:
+            def __init__(self):
+                self.maker, self.judge = nn.Linear(3, 2), nn.Linear(2, 1)
+                self.first = torch.optim.SGD(self.maker.parameters(), lr=0.1)
+                self.other = torch.optim.SGD(self.maker.parameters(), lr=0.1)  # CULPRIT
+
+            def step(self, x, real):
+                made = self.maker(x)
+                both = torch.cat([self.judge(real), -self.judge(made.detach())])
+                self.judge.zero_grad()
+                F.softplus(-both).mean().backward()
+                self.other.step()
+                self.maker.zero_grad()
+                F.softplus(-self.judge(made)).mean().backward()
+                self.first.step()
+
+        duel = Duel()
+        for step in range(3):
+            duel.step(torch.randn(4, 3), torch.randn(4, 2))
+        """,
+        "optimizer-given-twice",
+    ),
 ]
