@@ -77,18 +77,16 @@ _NUMBERS = words("item __float__ tolist numpy detach __format__ __int__ cpu data
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that lengthens a graph in vain."""
     sites: dict[RawSite, list[Call]] = defaultdict(list)
-    lines: dict[object, list[Call]] = defaultdict(list)
     for call in history.calls:
         grows = call.nodes and any(value.requires_grad for value in call.outputs)
         if grows and call.site is not None:
             sites[call.site].append(call)
-            lines[call.site, call.stack].append(call)
     reported: set[object] = set()
-    for calls in lines.values():
+    for calls in (each for same in sites.values() for each in _by_callers(same)):
         chain = _chain(history, calls)
         if len(chain) < 2 or chain[-1].site is None:
             continue
-        if not _is_followed(history, chain[-1]):
+        if not any(_is_followed(history, each) for each in reversed(chain)):
             continue
         passed = history.once(passed_nodes)
         # A model's line runs for training, too: its graphs are told apart.
@@ -100,6 +98,18 @@ def check(history: History) -> Iterator[Hit]:
         if place not in reported and _in_vain(history, chain):
             reported.add(place)
             yield _hit(history, chain)
+
+
+def _by_callers(calls: list[Call]) -> list[list[Call]]:
+    """Return the runs of a line by the calls that led to it.
+
+    Those of a step in brief, whose callers were not noted, are of the only ones.
+    """
+    found: dict[object, list[Call]] = defaultdict(list)
+    callers = {call.stack for call in calls if call.stack}
+    for call in calls:
+        found[() if len(callers) == 1 else call.stack].append(call)
+    return list(found.values())
 
 
 def _is_followed(history: History, call: Call) -> bool:
