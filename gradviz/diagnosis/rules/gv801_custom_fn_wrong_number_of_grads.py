@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import (
+    custom_nodes,
     definition,
     named,
     refusals,
@@ -31,7 +32,7 @@ from gradviz.diagnosis.custom_functions import (
 )
 from gradviz.diagnosis.edits.leaves import returns_none
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import CustomFunction, History
+from gradviz.program import Backward, CustomFunction, History
 from gradviz.text.words import counted
 
 _ERROR = re.compile(
@@ -53,6 +54,7 @@ def check(history: History) -> Iterator[Hit]:
         )
         ends = custom.backward is not None and not returns(history, custom.backward)
         gave = f"returned {counted(got, 'gradient')}"
+        short = _is_short(history, event, custom, expected, got)
         yield Hit(
             f"{custom.name}.forward takes {_inputs(custom, expected)}, but "
             f"{custom.name}.backward {'ends without a return' if ends else gave}. It "
@@ -66,8 +68,22 @@ def check(history: History) -> Iterator[Hit]:
                 Related("forward takes its inputs here", definition(custom.forward)),
             ),
             explains=True,
-            edit=returns_none(site, line, expected - got),
+            edit=None if short else returns_none(site, line, expected - got),
         )
+
+
+def _is_short(
+    history: History, event: Backward, custom: CustomFunction, expected: int, got: int
+) -> bool:
+    """Tell whether a gradient that is missing is wanted: None would be too little.
+
+    Nodes have an edge for each tensor, which leads nowhere where none is wanted.
+    """
+    mine = (node for node, other in custom_nodes(history) if other is custom)
+    edges = next((node.next for node in mine if node.key in event.nodes), ())
+    if len(edges) == expected:
+        return any(edges[got:])
+    return sum(map(bool, edges)) > got
 
 
 def _inputs(custom: CustomFunction, expected: int) -> str:

@@ -66,4 +66,27 @@ PROGRAMS: list[Case] = [
         "custom-fn-wrong-number-of-grads",
         says=["ends without a return"],
     ),
+    case(
+        "the_gradient_of_one_of_two_parameters",
+        """
+        import torch
+
+        class Line(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, slope, offset):
+                ctx.save_for_backward(x)
+                return x * slope + offset
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                return None, (grad * x).sum()  # CULPRIT
+
+        slope = torch.ones((), requires_grad=True)
+        offset = torch.zeros((), requires_grad=True)
+        Line.apply(torch.arange(3.0), slope, offset).sum().backward()
+        """,
+        "custom-fn-wrong-number-of-grads",
+        says=["Return 3 values"],
+    ),
 ]
