@@ -139,10 +139,21 @@ def last_passes(passes: Sequence[Backward], count: int) -> list[Backward]:
 
 def first_unusual(passes: Iterable[Backward]) -> Backward | None:
     """Return the first pass in which NaN or Inf was noticed, or came to a leaf."""
-    for each in passes:
-        if each.unusual or any(found.bad for _, found in each.at_leaves()):
-            return each
-    return None
+    return next((e for e in passes if e.unusual or _is_spoiled(e)), None)
+
+
+def unusual(passes: Iterable[Backward]) -> list[Backward]:
+    """Return the first unusual pass, and the first whose NaN or Inf came to a leaf.
+
+    An Inf that a later node makes 0 of does no harm, and comes before what does.
+    """
+    known = list(passes)
+    spoiled = next(filter(_is_spoiled, known), None)
+    return [e for e in (first_unusual(known), spoiled) if e is not None]
+
+
+def _is_spoiled(each: Backward) -> bool:
+    return any(found.bad for _, found in each.at_leaves())
 
 
 def _is_grad(noted: Any) -> bool:

@@ -29,9 +29,9 @@ from gradviz._capture.adapters.gradtape.tensor_records import Reader
 from gradviz._capture.adapters.gradtape.value_scan import Scan
 from gradviz._capture.detail import Detail
 from gradviz._capture.recorder.steps import (
-    first_unusual,
     index_of,
     outlasting,
+    unusual,
     without_asides,
 )
 from gradviz._capture.training_loop.log import LoopLog
@@ -195,8 +195,7 @@ class GradtapeLog(Log):
             self.program.drop(half, raw[: half // 2])
             return
         self.passes.finish()
-        odd = first_unusual(self._passes_noted())
-        wanted = set[int]() if odd is None else {odd.index}
+        wanted = {each.index for each in unusual(self._passes_noted())}
         first = next(self._passes_noted(), None)
         half, steps = outlasting(raw, half, first, wanted, self.program.gaps)
         oldest, kept = index_of(raw[half]), set(map(index_of, steps))

@@ -110,6 +110,7 @@ class GradientGuard:
         self._index = index  # of the event
         self._told = told  # what the event learns of leaves
         self._event: Backward | None = None  # once something was noticed
+        self._known: NodeRun | None = None  # of a node that was noticed before
         self._roots: list[Any] = []  # while the pass runs
         self._watches = True  # over gradients on their way to leaves
         self._on = True
@@ -156,9 +157,11 @@ class GradientGuard:
         """Be done. The hooks stay on the nodes, which mostly die with the pass."""
         if self._event is None:
             self._tell_leaves()
+            self._tell_known()
         else:
             self._note_leaves(self._event)
-        self._on, self._event, self._leaves, self._roots = False, None, [], []
+        self._on, self._event, self._known = False, None, None
+        self._leaves, self._roots = [], []
 
     def _tell_leaves(self) -> None:
         """Tell the norms of what came to leaves that had nothing before."""
@@ -179,6 +182,15 @@ class GradientGuard:
                 summary = log.values.summary(leaf.grad)
                 if summary is not None:
                     told.bad[number_of(leaf)] = summary
+
+    def _tell_known(self) -> None:
+        """Tell which node it was where what had done no harm before came to a leaf."""
+        event = self._log.program.event(self._index)
+        known = self._known if self._told is not None and self._told.bad else None
+        if known is not None and isinstance(event, Backward):
+            self._graph.outline(self._roots)
+            event.unusual, event.ran = True, [known]
+            self._note_leaves(event)
 
     def _note_leaves(self, event: Backward) -> None:
         """Note what came to leaves of a pass in which something was noticed."""
@@ -214,16 +226,18 @@ class GradientGuard:
 
     def _look(self, outgoing: tuple[Any, ...], incoming: tuple[Any, ...]) -> None:
         if self._event is None:
-            self._notice()
-        if self._event is not None:
-            self._note(self._event, outgoing, incoming)
+            self._notice(outgoing, incoming)
+        if self._event is not None and isinstance(self._event.ran, list):
+            run = self._run(outgoing, incoming)
+            self._event.ran += [] if run is None else [run]
 
-    def _notice(self) -> None:
+    def _notice(self, outgoing: tuple[Any, ...], incoming: tuple[Any, ...]) -> None:
         """Read this node and all behind it, unless it did the same before."""
         fn, log = self._current(), self._log
         maker = log.program.event(self._graph.producers.get(fn._sequence_nr() + 1))
         site = None if maker is None else maker.site
         if not log.nonfinite.is_news((fn.name(), site)):
+            self._known = self._known or self._run(outgoing, incoming)
             return
         log.notice()
         event = log.program.event(self._index)
@@ -234,16 +248,15 @@ class GradientGuard:
             event.ran = list[NodeRun]()  # from here on all that runs
             self._event = event
 
-    def _note(
-        self, event: Backward, outgoing: tuple[Any, ...], incoming: tuple[Any, ...]
-    ) -> None:
-        if isinstance(event.ran, list):
-            summary = self._log.values.summary
-            ins = tuple([each if each is None else summary(each) for each in incoming])
-            outs = tuple([each if each is None else summary(each) for each in outgoing])
-            key = self._log.node_key(self._current())
-            if key is not None:
-                event.ran.append(NodeRun(key, ins, outs))
+    def _run(
+        self, outgoing: tuple[Any, ...], incoming: tuple[Any, ...]
+    ) -> NodeRun | None:
+        """Return what the node that runs was given and gave."""
+        summary = self._log.values.summary
+        ins = tuple([each if each is None else summary(each) for each in incoming])
+        outs = tuple([each if each is None else summary(each) for each in outgoing])
+        key = self._log.node_key(self._current())
+        return None if key is None else NodeRun(key, ins, outs)
 
 
 _harmless: dict[type, bool] = {}

@@ -34,10 +34,10 @@ from gradviz._capture.names.tensors import grad_fn_of
 from gradviz._capture.recorder.raw import KEPT_STEPS
 from gradviz._capture.recorder.steps import (
     begins_step,
-    first_unusual,
     index_of,
     last_passes,
     outlasting,
+    unusual,
     without_asides,
 )
 from gradviz._capture.training_loop.log import LoopLog
@@ -384,15 +384,14 @@ class TorchLog(TorchFrames):
         self.times = {at: ns for at, ns in times if at >= oldest or at in older}
 
     def _lasting(self) -> set[int]:
-        """Return the passes that outlive others: those told in full, the first odd.
+        """Return the passes that outlive others: told in full, or the first odd ones.
 
         As many as a picture has, also where nobody wants one: findings are the same.
         """
         passes = [e for e in self.program.raw if isinstance(e, Backward)]
         told = [each for each in passes if each.runs and each.whole]
         found = last_passes(told, self._pictured or KEPT_STEPS)
-        odd = first_unusual(passes)
-        return {event.index for event in (*found, odd) if event is not None}
+        return {event.index for event in (*found, *unusual(passes))}
 
     def tensor(self, tensor: Any) -> int:
         """Return the number of a tensor; its row of facts opens when there are any."""
