@@ -115,9 +115,10 @@ def _fix(history: History, found: Overwrite) -> str:
 def _moved(history: History, found: Overwrite, computed: RawSite) -> str:
     """Return the lines to move: what computes, and what is computed from it there."""
     first, site = history.places.statement(computed), found.site
-    names, lines = set(history.places.targets(computed)), [history.line(computed)]
+    names = set(history.places.targets(computed))
     if first is None or site is None or site[0] is not computed[0]:
-        return lines[0]
+        return history.line(computed)
+    lines = [str(history.places.line(computed))]
     function = history.places.function(site[0])
     end = history.places.line(site)
     for each in own_nodes(function) if function is not None else ():
@@ -125,8 +126,8 @@ def _moved(history: History, found: Overwrite, computed: RawSite) -> str:
             continue
         if names & loads(each.value):
             names |= {ast.unparse(name) for name in each.targets}
-            lines.append(f"line {each.lineno}")
-    return joined(lines)
+            lines.append(str(each.lineno))
+    return f"lines {joined(lines)}" if len(lines) > 1 else history.line(computed)
 
 
 def _computed_at(history: History, found: Overwrite) -> RawSite | None:

@@ -200,6 +200,13 @@ def _fix(
     and adding them would train both sets with both.
     """
     if not steps_between(history, found):
+        one, other = found.first.site, found.second.site
+        if one and other and one[0] is not other[0]:  # neither has both losses
+            return (
+                f"Give the first call `retain_graph=True` "
+                f"({history.line(found.first.site)}), with no optimizer step before "
+                "the last one; or detach() the shared tensor for one of them."
+            )
         return (
             f"{once} Or give the first call `retain_graph=True`, with no optimizer "
             "step before the last one; or detach() the shared tensor for one of them."
