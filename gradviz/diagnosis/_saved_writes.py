@@ -13,7 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from gradviz.dependence.learning import once, steps
+from gradviz.dependence.learning import (
+    all_parameters,
+    around,
+    joined,
+    once,
+    steps,
+)
 from gradviz.diagnosis._memory import numel, overlap
 from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._views import through
@@ -21,6 +27,7 @@ from gradviz.diagnosis._words import (
     module_around,
     module_words,
     node_words,
+    owner_of,
     place,
     tensor_words,
 )
@@ -228,8 +235,8 @@ def _updates_weights(call: Call | None, write: Write | None) -> bool:
 
 def step_around(history: History, call: Call) -> OptimizerCall | None:
     """Return the optimizer step that a write was part of."""
-    around = [step for step in steps(history) if step.site in call.frames]
-    return min(around, key=lambda step: abs(step.index - call.index), default=None)
+    near = [step for step in steps(history) if step.site in call.frames]
+    return min(near, key=lambda step: abs(step.index - call.index), default=None)
 
 
 def _step_of(
@@ -387,25 +394,56 @@ def overwritten_words(history: History, found: Overwrite) -> str:
     inside = "" if found.call is None else module_words(history, found.call.module)
     writer = place(history, found.site, inside)
     name = tensor_words(history, found.value)
-    return f"{writer} overwrites {name} in place. {needed_words(history, found)}"
+    return (
+        f"{writer} overwrites {name} in place, so backward() refuses: "
+        f"{needed_words(history, found)} {version_words(found)}"
+    )
 
 
 def needed_words(history: History, found: Overwrite) -> str:
-    """Return "The gradient of `h ** 2` (line 19) needs its input `h` as it was …"."""
+    """Return "the gradient of `h ** 2` (line 19) needs its input `h` as it was"."""
     role = "its result" if found.is_output else "its input"
     name = tensor_words(history, found.value)
     named = f"{role} {name}" if name.startswith("`") else f"{role}, {name},"
-    return (
-        f"The gradient of {node_words(history, found.node)} needs {named} as it was "
-        f"saved, at version {found.value.version}; it is at version "
-        f"{found.version_now} now"
-    )
+    node = node_words(history, found.node)
+    return f"the gradient of {node} needs {named} as it was then"
+
+
+def version_words(found: Overwrite) -> str:
+    """Return what to find the message of PyTorch's own error by."""
+    saved, now = found.value.version, found.version_now
+    return f"({found.node.name}: saved at version {saved}, now at version {now})"
+
+
+def weights_words(history: History, found: Overwrite) -> str:
+    """Return "the weights of `qf1` and `qf2`": what was changed that a pass needs."""
+    stale = [found.value, *(each[2] for each in _stale(history, found.backward))]
+    owners = {owner_of(history, each) or each.tensor for each in stale}
+    states = () if found.step is None else found.step.states
+    changed = {each.tensor for each in states} or owners
+    names = {_layer_of(history, each, changed) for each in owners & changed} - {""}
+    if not names:
+        return "weights"
+    return f"the weights of {joined(sorted(names))}"
+
+
+def _layer_of(history: History, tensor: int, changed: set[int]) -> str:
+    """Return the name of the largest module around a weight that changed as a whole.
+
+    Without one, of the layer that has it; without a module, that of the tensor.
+    """
+    name = ""
+    for module in around(history, tensor):
+        if name and not all_parameters(history, module) <= changed:
+            break
+        name = module.name or name
+    return f"`{name}`" if name else history.name(tensor, "")
 
 
 def rewrite_words(history: History, found: Overwrite) -> str:
     """Return how to do without the write."""
-    around = None if found.call is None else found.call.module
-    words = instead(history, found.site, module_around(history, around))
+    inside = None if found.call is None else found.call.module
+    words = instead(history, found.site, module_around(history, inside))
     if found.call is not None and _second_name(history, found.call.site) is not None:
         here = "Make it a copy here, with `.clone()`."
         return f"{here} Or, in {history.line(found.site)}: {words}"

@@ -7,6 +7,7 @@ import re
 
 from gradviz.diagnosis.edits.draft import parsed_expression
 from gradviz.program import History, Module, ModuleCall, Node, RawSite, Value
+from gradviz.text.words import without_comments
 
 _LONGEST = 90  # characters of code quoted in a sentence
 _OPERAND = 40  # characters of an operand in the code of a fix
@@ -65,7 +66,7 @@ def begun_large(text: str) -> str:
 
 
 def node_words(history: History, node: Node) -> str:
-    """Return "`sq = h ** 2` (line 19, PowBackward0)", or "`net.1` (Tanh, line 7, …)".
+    """Return "`sq = h ** 2` (line 19)", or "`net.1` (Tanh, line 7)".
 
     A line that calls a model runs many layers: there, the layer is named.
     """
@@ -74,11 +75,11 @@ def node_words(history: History, node: Node) -> str:
     module, event = module_around(history, node.module), history.at(node.module)
     line, path = history.line(node.site), module and _path(history, module)
     if module is not None and path and event is not None and event.site == node.site:
-        return f"`{path}` ({module.kind}, {line}, {node.name})"
+        return f"`{path}` ({module.kind}, {line})"
     text, inside = code(history, node.site), module_words(history, node.module)
     if not text:
         return f"{node.name} ({line}{inside})"
-    return f"`{text}` ({line}, {node.name}{inside})"
+    return f"`{text}` ({line}{inside})"
 
 
 def module_around(history: History, call: int | None) -> Module | None:
@@ -117,10 +118,15 @@ def tensor_words(history: History, value: Value) -> str:
     """Return what the program calls a tensor, or how it was made, or its shape."""
     if (name := variable(history, value)) is not None:
         return f"`{name}`"
-    owner = history.once(_parameters).get(value.storage)
+    owner = owner_of(history, value)
     if owner is not None and owner != value.tensor:
         return f"a view of {history.name(owner, 'a parameter')}"
     return f"a tensor of shape {list(value.shape)}"
+
+
+def owner_of(history: History, value: Value) -> int | None:
+    """Return the parameter whose memory a tensor has, as a view of it or itself."""
+    return history.once(_parameters).get(value.storage)
 
 
 def _parameters(history: History) -> dict[int, int]:
@@ -175,7 +181,9 @@ def ast_text(history: History, site: RawSite, node: ast.expr | ast.stmt) -> str:
     ]
     lines[-1] = lines[-1][: node.end_col_offset]
     lines[0] = lines[0][node.col_offset :]
-    return " ".join(line.decode(errors="ignore").strip() for line in lines)
+    text = "\n".join(line.decode(errors="ignore") for line in lines)
+    parts = without_comments(text).split("\n")
+    return " ".join(part.strip() for part in parts if part.strip())
 
 
 def versions(before: int, after: int) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from gradviz import ir
 from gradviz.program.sources import SiteTable, cell_of, deep_sources, parsed
 from gradviz.program.values import RawSite
+from gradviz.text.words import without_comments
 
 
 class Places:
@@ -44,7 +45,8 @@ class Places:
         if site.column is not None and site.end_column is not None:
             lines[-1] = lines[-1][: site.end_column - 1]
             lines[0] = lines[0][site.column - 1 :]
-        return " ".join(part.strip() for part in lines)
+        parts = without_comments("\n".join(lines)).split("\n")
+        return " ".join(part.strip() for part in parts if part.strip())
 
     def is_within(self, raw: RawSite | None, around: RawSite | None) -> bool:
         """Tell whether the expression at a site is another one, or a part of it."""

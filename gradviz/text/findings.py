@@ -10,7 +10,7 @@ from typing import Protocol
 
 from gradviz import ir
 from gradviz.text.places import path_in_package
-from gradviz.text.words import clean, columns, counted
+from gradviz.text.words import clean, columns, counted, without_comments
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _LONGEST = 2_000  # characters of a message or a fix
@@ -144,7 +144,7 @@ class _Style:
     def others(self, finding: ir.Finding) -> Iterator[str]:
         for role, row in by_line(self.found, finding)[:_MOST_RELATED]:
             site = self.sites[row]
-            text = clean(site.text.strip().split("\n")[0], 60)
+            text = clean(without_comments(site.text.strip().split("\n")[0]), 60)
             place = self.paint(self.place(site), _DIM)
             yield f"  {clean(role, 60)}: {place}  {text}".rstrip()
 
@@ -153,7 +153,7 @@ class _Style:
 
     def excerpt(self, site: ir.Site) -> Iterator[str]:
         """Yield the first line of a site with its expression marked below."""
-        line = site.text.split("\n")[0]
+        line = without_comments(site.text.split("\n")[0])
         if not line.strip():
             return
         indent = len(line) - len(line.lstrip())

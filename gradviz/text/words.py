@@ -7,10 +7,13 @@ for the reader (no marks that reverse the direction of the text around them).
 
 from __future__ import annotations
 
+import io
 import math
 import re
+import tokenize
 import unicodedata
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 
 from gradviz import ir
@@ -108,6 +111,25 @@ def place_of_site(snapshot: ir.Snapshot, row: int | None) -> str:
     site = snapshot.sites[row]
     source = None if site.source is None else snapshot.sources[site.source].label
     return f"{source or PurePath(site.file).name or site.file}:{site.line}"
+
+
+def without_comments(code: str) -> str:
+    """Return lines of a program without their comments, also of a part of a statement.
+
+    >>> without_comments("y = f('#', x)  # as before")
+    "y = f('#', x)"
+    """
+    if "#" not in code:
+        return code
+    lines = code.split("\n")
+    with suppress(tokenize.TokenError, SyntaxError):  # the end of the part, at most
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type == tokenize.ERRORTOKEN:
+                break  # a string that ends in a later line
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column].rstrip()
+    return "\n".join(lines)
 
 
 def source_line(snapshot: ir.Snapshot, node: ir.OpNode) -> str:

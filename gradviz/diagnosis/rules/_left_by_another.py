@@ -190,7 +190,7 @@ def _hit(history: History, optimizer: Optimizer, rows: list[_Left]) -> Hit:
         f"{name} also applies leftover gradients of another loss to "
         f"{learning.listed(history, first.tensors)}, in at least {len(rows):,} steps. "
         f"The backward pass for {other} fills these gradients too, and nothing clears "
-        f"them before {own} adds the gradients of the own loss.{when}",
+        f"them before {own} adds the gradients of its own loss.{when}",
         first.own.site if cleared is None else cleared.site,
         f"Call `{_clear(history, optimizer, cleared, first.own)}` right before "
         f"`{history.text(first.own.site)}` in {own}.",

@@ -211,12 +211,8 @@ def _passes_by_node(history: History) -> dict[int, list[Backward]]:
 
 
 def describe(history: History, node: Node) -> str:
-    """Return "PowBackward0 (line 18, `x ** 2`)" for a node, its name if no more."""
-    if node.site is None:
-        return node.name
-    text = history.text(node.site)
-    code = f", `{text}`" if text else ""
-    return f"{node.name} ({history.line(node.site)}{code})"
+    """Return "`x ** 2` (line 18)" for a node, its name if no line is known."""
+    return node.name if node.site is None else history.quoted(node.site)
 
 
 def first_difference(first: Event, second: Event) -> RawSite | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from math import prod
+from math import isinf, prod
 
 from gradviz.dependence import learning
 from gradviz.dependence.flow import words
@@ -18,6 +18,7 @@ from gradviz.diagnosis.gradient_flow import all_zero, origin
 from gradviz.program import Backward, Call, History, Node, RawSite
 
 _FILLS = words("setitem masked_fill index_fill fill index_put")
+_LARGEST, _SMALLEST = words("max amax topk"), words("min amin")
 _FAR = 20  # calls from infinite values back to where they came from
 
 
@@ -78,15 +79,27 @@ def zero_at(history: History, stop: Stop) -> Zero:
 
 def filled_up(history: History, call: Call) -> Zero | None:
     """Return what put in the infinite values that are all that a call is given."""
-    made = _infinite(history, call)
-    if made is None:
+    way = _infinite(history, call)
+    if not way:
         return None
+    made = way[-1]
     what = (
         f"is given nothing but infinite values, which {history.quoted(made.site)} put "
         "in"
     )
-    fix = "Fill with what is not chosen later; perhaps the sign is the wrong one."
-    return Zero(what, made.site, fix)
+    return Zero(what, made.site, _other_filling(way))
+
+
+def _other_filling(way: list[Call]) -> str:
+    """Return what to fill with: the other infinity, where one of many is chosen."""
+    filled = [each for each in numbers_in(way[-1]) if isinf(each)]
+    chosen = {plain(each.op) for each in way} & (_LARGEST | _SMALLEST)
+    if len(filled) != 1 or len(chosen) != 1:
+        return "Fill with a value that is not chosen later."
+    old, new = ("inf", "-inf") if filled[0] > 0 else ("-inf", "inf")
+    picked = "inf" if chosen <= _LARGEST else "-inf"
+    why = "is what" if picked == old else f"turns into {picked} on its way, which"
+    return f"Fill with `float('{new}')`: {old} {why} `{chosen.pop()}` chooses."
 
 
 def overwritten(history: History, stop: Stop) -> Zero | None:
@@ -123,25 +136,26 @@ def _emptied(history: History, call: Call) -> Call | None:
     return next((e for e in calls if e.inputs and prod(e.inputs[0].shape)), None)
 
 
-def _infinite(history: History, call: Call) -> Call | None:
-    """Return the call that gave rise to infinite values, where there are no others."""
+def _infinite(history: History, call: Call) -> list[Call]:
+    """Return the way back to the call that infinite values came from, if all are."""
     value = call.inputs[0] if call.inputs else None
     summary = None if value is None else value.summary
     if value is None or summary is None or not 0 < summary.count == summary.infs:
-        return None
-    before = call.index
+        return []
+    before, way = call.index, list[Call]()
     for _ in range(_FAR):
         writes = history.writes(value.storage, before=before)
         made = history.producer(value, before)
         if writes and (made is None or writes[-1][0].index > made.index):
             made = writes[-1][0]
         if made is None:
-            return None
+            return []
+        way.append(made)
         bad = [e for e in made.inputs if e.summary is not None and e.summary.infs]
         if not bad:
-            return made
+            return way
         value, before = bad[0], made.index
-    return None
+    return []
 
 
 def _number(history: History, call: Call) -> RawSite | None:

@@ -38,7 +38,7 @@ from gradviz.program import History
 
 
 def _message(history: History, found: Overwrite) -> str:
-    return f"{overwritten_words(history, found)}, so backward() refuses."
+    return f"{overwritten_words(history, found)}."
 
 
 RULE = overwrite_rule(

@@ -37,8 +37,10 @@ from gradviz.diagnosis._saved_writes import (
     overwritten_words,
     rewrite_words,
     unwritten,
+    version_words,
     written_at,
 )
+from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.decisions.bindings import of_name
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.sites import site_of
@@ -48,7 +50,15 @@ from gradviz.program import History, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
-    return f"{overwritten_words(history, found)}, so backward() refuses."
+    if _keeps_up_a_state(history, found):
+        name, passed = tensor_words(history, found.value), found.backward.site
+        return (
+            f"{place(history, found.site)} overwrites {name} each time that it runs, "
+            f"and it ran again before {place(history, passed)}. The pass needs the "
+            f"{name} that {node_words(history, found.node)} was computed with, so it "
+            f"refuses {version_words(found)}."
+        )
+    return f"{overwritten_words(history, found)}."
 
 
 def _keeps_up_a_state(history: History, found: Overwrite) -> bool:

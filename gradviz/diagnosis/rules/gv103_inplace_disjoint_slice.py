@@ -43,7 +43,7 @@ def _message(history: History, found: Overwrite) -> str:
     facts = where if apart else "each lies in the gaps of the other"
     return (
         f"{overwritten_words(history, found)}. The two do not overlap ({facts}), but "
-        "all views of one storage share one version counter, so backward() refuses."
+        "all views of one storage share one version counter."
     )
 
 

@@ -32,6 +32,7 @@ from gradviz.diagnosis._saved_writes import (
     Overwrite,
     needed_words,
     overwrite_rule,
+    version_words,
     written_tensor,
 )
 from gradviz.diagnosis._views import ancestors
@@ -46,9 +47,10 @@ def _message(history: History, found: Overwrite) -> str:
     times = sum(each.site == call.site for each, _ in writes)
     buffer = tensor_words(history, written_tensor(call, write))
     return (
-        f"{place(history, found.site)} writes into {buffer} {times} times. "
-        f"{needed_words(history, found)}: all views of a buffer share one version "
-        "counter, so a later write to any part of it makes backward() refuse."
+        f"{place(history, found.site)} writes into {buffer} {times} times, so "
+        f"backward() refuses: {needed_words(history, found)}, and all views of a "
+        "buffer share one version counter, so a later write to any part of it counts "
+        f"{version_words(found)}."
     )
 
 

@@ -47,9 +47,9 @@ def _message(history: History, found: Overwrite) -> str:
     written, site = written_tensor(*found.by), _view_site(history, found)
     since = f" since {place(history, site)}" if site else ""
     return (
-        f"{overwritten_words(history, found)}, so backward() refuses. It is written "
-        f"through {tensor_words(history, written)}: the two names are one "
-        f"memory{since} ({numel(written)} elements)."
+        f"{overwritten_words(history, found)}. It is written through "
+        f"{tensor_words(history, written)}: the two names are one memory{since} "
+        f"({numel(written)} elements)."
     )
 
 

@@ -51,8 +51,8 @@ def _detach(history: History, found: Overwrite) -> Call | None:
 def _message(history: History, found: Overwrite) -> str:
     written = tensor_words(history, written_tensor(*found.by))
     return (
-        f"{overwritten_words(history, found)}, so backward() refuses. It is written "
-        f"through {written}: {_detached(history, found)} shares the memory of the "
+        f"{overwritten_words(history, found)}. It is written through {written}: "
+        f"{_detached(history, found)} shares the memory of the "
         "tensor it was detached from."
     )
 

@@ -33,11 +33,13 @@ from __future__ import annotations
 
 import ast
 
+from gradviz.dependence.learning import joined
 from gradviz.dependence.nesting import frames_of
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
-    needed_words,
     overwrite_rule,
+    version_words,
+    weights_words,
     written_at,
 )
 from gradviz.diagnosis._words import place
@@ -45,15 +47,33 @@ from gradviz.diagnosis.decisions.bindings import own_nodes
 from gradviz.diagnosis.decisions.frames import loops_around, spot
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._freed import built_at
+from gradviz.diagnosis.rules._lifetime import loads, name_of
 from gradviz.program import History, OptimizerCall, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
+    computed = _computed_at(history, found) or found.node.site
+    weights = weights_words(history, found)
+    needs = f"still needs them as they were in {history.line(computed)}"
+    if _run_again(history, found) is not None:
+        needs = "needs them as each run found them"
     return (
-        f"{place(history, found.site)} changes weights before "
-        f"{place(history, found.backward.site)}, whose loss was computed with the old "
-        f"ones. {needed_words(history, found)}."
+        f"{place(history, found.site)} changes {weights} before "
+        f"{_passed(history, found)}, which {needs} {version_words(found)}."
     )
+
+
+def _passed(history: History, found: Overwrite) -> str:
+    """Return the pass, by the loss it is for where a helper calls that otherwise."""
+    passed, loss = place(history, found.backward.site), _loss(history, found)
+    told = not loss or f"{loss}.backward" in history.text(found.backward.site)
+    return passed if told else f"{passed} of `{loss}`"
+
+
+def _loss(history: History, found: Overwrite) -> str:
+    """Return what the program calls the loss of the pass, or nothing."""
+    root = next(iter(found.backward.roots), None)
+    return name_of(history, root, "").strip("`")
 
 
 def _fix(history: History, found: Overwrite) -> str:
@@ -74,22 +94,40 @@ def _fix(history: History, found: Overwrite) -> str:
             f"Move {step} behind the loop in line {loop.lineno}, so that backward() of "
             "every loss comes before the first step."
         )
+    name = _loss(history, found)
     if loop is not None:
+        loss = f"`{name}`" if name else f"the loss that {history.line(computed)} serves"
         return (
-            f"The loop in line {loop.lineno} steps for another loss before it comes to "
-            "this one. Let this loss come first there; or compute "
-            f"{history.line(computed)}, and what is made of it, after {step}."
+            f"The loop in line {loop.lineno} steps for another loss first. Let {loss} "
+            "come first there."
         )
     if computed is not None and not needed:
-        return (
-            f"Move {history.line(computed)}, and what is computed from it, after "
-            f"{step}, so that it takes the new weights."
-        )
+        moved, below = _moved(history, found, computed), history.line(found.site)
+        return f"Move {moved} below {below}, so that the new weights are used."
+    loss = f"`{name}`" if name else "the loss"
     return (
-        f"Compute this loss after {step}, from the weights that it leaves; or call "
+        f"Compute {loss} after {step}, from the weights that it leaves; or call "
         "backward() of every loss before it, if none leaves gradients in parameters "
         "that another loss is to train."
     )
+
+
+def _moved(history: History, found: Overwrite, computed: RawSite) -> str:
+    """Return the lines to move: what computes, and what is computed from it there."""
+    first, site = history.places.statement(computed), found.site
+    names = set(history.places.targets(computed))
+    if first is None or site is None or site[0] is not computed[0]:
+        return history.line(computed)
+    lines = [str(history.places.line(computed))]
+    function = history.places.function(site[0])
+    end = history.places.line(site)
+    for each in own_nodes(function) if function is not None else ():
+        if not isinstance(each, ast.Assign) or not first.lineno < each.lineno < end:
+            continue
+        if names & loads(each.value):
+            names |= {ast.unparse(name) for name in each.targets}
+            lines.append(str(each.lineno))
+    return f"lines {joined(lines)}" if len(lines) > 1 else history.line(computed)
 
 
 def _computed_at(history: History, found: Overwrite) -> RawSite | None:

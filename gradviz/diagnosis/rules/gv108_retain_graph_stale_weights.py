@@ -33,8 +33,9 @@ from __future__ import annotations
 from gradviz.dependence.learning import joined
 from gradviz.diagnosis._saved_writes import (
     Overwrite,
-    needed_words,
     overwrite_rule,
+    version_words,
+    weights_words,
     written_at,
 )
 from gradviz.diagnosis._words import place
@@ -53,11 +54,12 @@ from gradviz.program import Backward, History, OptimizerCall, RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
+    built = built_at(history, found.node, found.backward)
     return (
-        f"{place(history, found.site)} changes weights, so "
-        f"{place(history, found.backward.site)} cannot go a second time through the "
-        "graph that retain_graph kept: it was computed with the old weights. "
-        f"{needed_words(history, found)}."
+        f"{place(history, found.backward.site)} needs "
+        f"{weights_words(history, found)} as they were in {history.line(built)}, but "
+        f"{place(history, found.site)} has changed them in between "
+        f"{version_words(found)}. retain_graph=True keeps the graph, not the weights."
     )
 
 
@@ -96,7 +98,7 @@ def _fix(history: History, found: Overwrite) -> str:
     loss = None if root is None else history.producer(root, found.backward.index)
     sites = built_at(history, found.node, found.backward), loss and loss.site
     lines = dict.fromkeys(history.line(each) for each in sites if each)
-    return f"Compute {' and '.join(lines)} again after this step."
+    return f"Run {' and '.join(lines)} again after {history.line(found.site)}."
 
 
 def _is_carried(history: History, found: Overwrite) -> bool:

@@ -30,6 +30,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import name_of, words
@@ -99,17 +100,36 @@ def _rows(history: History, call: Call) -> str:
     return found if found and found != "torch" and "\n" not in found else "rows"
 
 
+def _spelt(history: History, call: Call) -> tuple[str, str]:
+    """Return how a line spells its index and what it adds."""
+    statement = history.places.statement(call.site)
+    if isinstance(statement, ast.AugAssign) and isinstance(
+        statement.target, ast.Subscript
+    ):
+        return ast.unparse(statement.target.slice), ast.unparse(statement.value)
+    for each in () if statement is None else ast.walk(statement):
+        match each:
+            case ast.BinOp(ast.Subscript(_, which), ast.Add(), added):
+                return ast.unparse(which), ast.unparse(added)
+            case ast.BinOp(added, ast.Add(), ast.Subscript(_, which)):
+                return ast.unparse(which), ast.unparse(added)
+            case _:
+                pass
+    return "index", "values"
+
+
 def _hit(history: History, call: Call, rows: Value, index: Value, values: Value) -> Hit:
     count = index.summary.count if index.summary is not None else 0
     row = _rows(history, call)
     name = history.name(rows, f"`{row}`")
+    which, added = _spelt(history, call)
     return Hit(
         f"`{history.text(call.site)}` reads rows of {name}, adds to them and writes "
         f"them back, and {history.name(index, 'its index')} names some rows more than "
-        f"once (it has {count} entries): of several values for one row only one "
-        "stays.",
+        f"once ({count} entries for {rows.shape[0]} rows): of several values for one "
+        "row only one stays.",
         call.site,
-        f"Write `{row} = {row}.index_add(0, index, values)`, which adds them all.",
+        f"Write `{row} = {row}.index_add(0, {which}, {added})`, which adds them all.",
         symptom=call.site,
         tensors=(rows.tensor, index.tensor),
         severity=None if values.requires_grad else "info",

@@ -57,8 +57,8 @@ def check(history: History) -> Iterator[Hit]:
         name = name_of(history, root, "the result")
         yield Hit(
             f"The graph of {name} was freed by the {_API[found.first.api]} in "
-            f"{history.line(culprit)}, so a second pass has nothing to work with: "
-            f"{describe(history, found.freed)} no longer has its saved tensors.",
+            f"{history.line(culprit)}, and {history.line(found.second.site)} needs it "
+            f"once more, for the gradient of {describe(history, found.freed)}.",
             culprit,
             "Run the forward pass again before the second one, or sum what you want "
             "to differentiate and call backward() once. Give the first call "
@@ -67,7 +67,7 @@ def check(history: History) -> Iterator[Hit]:
             related=(
                 Related("second pass", found.second.site),
                 Related("graph built here", made_at(history, root)),
-                Related("lost its saved tensors", found.freed.site),
+                Related("freed by then", found.freed.site),
             ),
             nodes=(found.freed.key,),
             explains=history.ended_by(found.second),

@@ -32,6 +32,7 @@ References
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gradviz.dependence.learning import steps
@@ -53,6 +54,7 @@ from gradviz.diagnosis.rules._lifetime import (
 )
 from gradviz.program import Backward, History, Node, RawSite
 
+_SHORT = 60  # characters of an expression that a fix writes out
 _ANEW = "Compute it anew for each pass that is to train it, or detach() what is kept."
 
 
@@ -79,20 +81,20 @@ def check(history: History) -> Iterator[Hit]:
             once = f"Call backward() once, on {other}: {one} is in it already."
         trunk = trunks[0] if found.crossing else found.freed
         yield Hit(
-            f"{one} and {other} share a part of the graph, down from "
-            f"{describe(history, trunk)}. The backward pass in "
-            f"{history.line(freeing)} freed it, so the one in "
+            f"{one} and {other} are both computed from "
+            f"{_shared(history, trunk)}. The backward pass in "
+            f"{history.line(freeing)} freed the graph of that, so the one in "
             f"{history.line(found.second.site)} fails.",
             culprit,
             _ANEW
             if culprit == cached
-            else _fix(history, found, name or _name(history, trunk), once),
+            else _fix(history, found, site, name or _name(history, trunk), once),
             symptom=found.second.site,
             related=(
                 Related("first pass", freeing if culprit != freeing else None),
                 Related("second pass", found.second.site),
                 Related("shared", trunk.site),
-                Related("lost its saved tensors", found.freed.site),
+                Related("freed by then", found.freed.site),
             ),
             nodes=(trunk.key, found.freed.key),
             explains=history.ended_by(found.second),
@@ -158,6 +160,13 @@ def _name(history: History, node: Node) -> str:
     return names[0].strip("`") if names and names[0] else ""
 
 
+def _shared(history: History, trunk: Node) -> str:
+    """Return what two results were computed from: "`tiles` (line 40)"."""
+    name = _name(history, trunk)
+    made = describe(history, trunk)
+    return f"`{name}` ({history.line(trunk.site)})" if name else made
+
+
 def _trunks(history: History, found: SecondPass) -> list[Node]:
     """Return the nodes of both graphs that each of them takes the results of."""
     cross = found.crossing
@@ -178,20 +187,47 @@ def _below(node: Node) -> set[int]:
     return {edge[0] for edge in node.next if edge is not None}
 
 
-def _fix(history: History, found: SecondPass, shared: str, once: str) -> str:
+def _fix(
+    history: History,
+    found: SecondPass,
+    site: RawSite | None,
+    shared: str,
+    once: str,
+) -> str:
     """Return how to part the graphs, or how to walk them together.
 
     With an optimizer step in between they are two losses for two sets of parameters,
     and adding them would train both sets with both.
     """
     if not steps_between(history, found):
+        one, other = found.first.site, found.second.site
+        if one and other and one[0] is not other[0]:  # neither has both losses
+            return (
+                f"Give the first call `retain_graph=True` "
+                f"({history.line(found.first.site)}), with no optimizer step before "
+                "the last one; or detach() the shared tensor for one of them."
+            )
         return (
             f"{once} Or give the first call `retain_graph=True`, with no optimizer "
             "step before the last one; or detach() the shared tensor for one of them."
         )
+    if site is not None:
+        taken = _detached(history, site, shared)
+        return (
+            f"Write {taken} in {history.line(site)}: the loss that is computed there "
+            "is not to train what is behind it."
+        )
     detached = f"`{shared}.detach()`" if shared else "a detach() of what they share"
     return (
         "An optimizer steps between the two passes, so each needs a graph of its own: "
-        f"compute the loss that is not to train the shared part from {detached}. If "
-        f"both are to train it: {once[0].lower()}{once[1:]}"
+        f"compute the loss that is not to train the shared part from {detached}."
     )
+
+
+def _detached(history: History, site: RawSite, shared: str) -> str:
+    """Return the expression of a line with what is shared detached in it."""
+    text = history.text(site)
+    parts = re.split(rf"(?<![\w.]){re.escape(shared)}(?![\w.(])", text)
+    if not shared or len(parts) != 2 or len(text) > _SHORT:
+        return f"`{shared or '…'}.detach()`"
+    return f"`{parts[0]}{shared}.detach(){parts[1]}`"

@@ -31,6 +31,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.dependence.flow import words
@@ -73,19 +74,16 @@ def check(history: History) -> Iterator[Hit]:
         culprit = carried_at(history, crossing, found.second)
         bridged = crossing.bridge
         bridge = None if bridged is None else bridged.site
-        again = "The next iteration"
-        if bridge is not None:
-            again = history.line(bridge).capitalize()
         use = None if bridged is None else loop_site(history, bridged)
         stored = bridged and stored_at(
             history, culprit, crossing, bridged, found.second
         )
         name, fix = _called(history, crossing, culprit, stored)
         yield Hit(
-            f"{name} comes from an earlier iteration of the loop with its graph, which "
-            f"the backward pass in {history.line(found.first.site)} had freed. "
-            f"{again} used it, so this pass walked "
-            f"on into {describe(history, found.freed)} of the iteration before.",
+            f"{name} keeps its graph from an earlier iteration of the loop, which the "
+            f"backward pass in {history.line(found.first.site)} has freed. "
+            f"{_read_again(history, bridge, name, stored)}, so its pass runs "
+            f"into the freed graph, at {describe(history, found.freed)}.",
             culprit,
             fix,
             symptom=found.second.site,
@@ -93,13 +91,24 @@ def check(history: History) -> Iterator[Hit]:
                 Related("used in the next iteration", bridge),
                 Related("taken over", use if stored else None),
                 Related("freed its graph", found.first.site),
-                Related("lost its saved tensors", found.freed.site),
+                Related("freed by then", found.freed.site),
             ),
             nodes=(crossing.node.key, found.freed.key),
             explains=history.ended_by(found.second),
             edit=_edit(history, found, culprit, stored, name),
             line=stored or None,
         )
+
+
+def _read_again(
+    history: History, bridge: RawSite | None, name: str, stored: int | None
+) -> str:
+    """Return "In the next iteration line 44 reads what line 47 stored"."""
+    what = f"what line {stored} stored" if stored else name
+    what = "it" if what == "The carried tensor" else what
+    if bridge is None:
+        return f"The next iteration reads {what}"
+    return f"In the next iteration {history.line(bridge)} reads {what}"
 
 
 def _adds_up(found: SecondPass, crossing: Crossing) -> bool:
@@ -128,14 +137,14 @@ def _of_sum(history: History, found: SecondPass, crossing: Crossing) -> Hit:
         fix = f"Call `{loss}.backward()` here, and add `{loss}.item()` to {name}."
     return Hit(
         f"`{history.text(second.site)}` starts at {name}, to which each iteration adds "
-        f"its loss ({history.line(added)}): it walks on into the graphs of the "
+        f"its loss ({history.line(added)}): so it also goes through the graphs of the "
         "iterations before, which their own passes have freed.",
         second.site,
         fix,
         symptom=second.site,
         related=(
             Related("added up here", added),
-            Related("lost its saved tensors", found.freed.site),
+            Related("freed by then", found.freed.site),
         ),
         nodes=(crossing.node.key, found.freed.key),
         explains=history.ended_by(second),
@@ -151,10 +160,10 @@ def _of_dropped(
     is_read = site is not None and reads(history, bridge, site, name)
     again = history.line(bridge.site if bridge else found.second.site)
     return Hit(
-        f"`{text}` gives a new tensor, and nothing takes it: what it was called on "
+        f"`{text}` gives a new tensor, and nothing takes it: `{name}` "
         f"keeps its graph, which the backward pass in {history.line(found.first.site)} "
-        f"had freed. {again.capitalize()} used it again, so this pass walked on into "
-        f"{describe(history, found.freed)} of the iteration before.",
+        f"has freed. {again.capitalize()} reads the old tensor again, so the next pass "
+        f"runs into the freed graph, at {describe(history, found.freed)}.",
         lost.site,
         f"Keep what it gives: `{name} = {text}`."
         if is_read
@@ -163,7 +172,7 @@ def _of_dropped(
         related=(
             Related("used in the next iteration", bridge and bridge.site),
             Related("freed its graph", found.first.site),
-            Related("lost its saved tensors", found.freed.site),
+            Related("freed by then", found.freed.site),
         ),
         nodes=(crossing.node.key, found.freed.key),
         explains=history.ended_by(found.second),
@@ -208,21 +217,41 @@ def _called(
     if stored and (kept := kept_name(history, culprit, stored)):
         name, code = f"`{kept}`", kept
     if stored:
-        what = f"`{code}.detach()`" if code else "it detached"
+        what = f"`{code}.detach()`" if code else "each tensor detached"
         return name, (
-            f"Keep {what} in line {stored}: what is stored for later "
-            "iterations is to be without its graph (of several tensors, each of them)."
+            f"Keep {what} in line {stored}{_others(history, culprit, stored)}: later "
+            "iterations need the values, not the graph."
         )
     method = reset_at(history, culprit, code) if code else None
     if method is not None:
+        like = _as_elsewhere(history, culprit, method.name)
         return name, (
             f"Call `{method.name}()` (line {method.lineno}), which sets {name} anew, "
-            "or what calls it, before the model begins a new sequence: it did not run "
-            f"in between. If the values are to go on, set {name} to its `.detach()` "
-            "there."
+            f"before the model begins a new sequence{like}. If the values are to go "
+            f"on: `{code} = {code}.detach()`."
         )
     cut = f"Cut the graph where one iteration ends: `{code} = {code}.detach()`"
     return name, (
         f"{cut if code else 'Detach it where one iteration ends'}, before "
         "the next iteration uses it (of a tuple, each tensor in it)."
     )
+
+
+def _others(history: History, site: RawSite | None, line: int) -> str:
+    """Return that a line is to keep all without a graph, where it keeps several."""
+    for each in history.places.around(site, line):
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Tuple):
+            return " (each of them)"
+    return ""
+
+
+def _as_elsewhere(history: History, site: RawSite | None, method: str) -> str:
+    """Return ", as `net.reset()` in line 77 does", of one that resets the whole."""
+    for each in history.places.in_file(site):
+        match each:
+            case ast.Call(ast.Attribute(ast.Name(owner), attr)) if attr == method:
+                if owner != "self":
+                    return f", as `{owner}.{method}()` in line {each.lineno} does"
+            case _:
+                pass
+    return ""

@@ -54,11 +54,11 @@ from gradviz.diagnosis.rules._freed import (
     second_passes,
     steps_between,
 )
-from gradviz.diagnosis.rules._lifetime import describe
 from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.diagnosis.rules._origins import asked_for_gradients, is_result
 from gradviz.diagnosis.rules._stale_values import StaleValue, stale_values, used_in
 from gradviz.program import Backward, Call, Event, History, Node, RawSite
+from gradviz.text.places import package_of
 
 _ANEW = "Compute it again for every pass: move this line into {}."
 _CONSTANT = " Or `detach()` the result: nothing behind it is to learn."
@@ -102,8 +102,7 @@ def _refused(history: History) -> Iterator[Hit]:
         yield Hit(
             f"{name} was computed once, in {history.line(made)}, and backward() in "
             f"{history.line(found.second.site)} goes through its graph a second time. "
-            f"The first time freed it: {describe(history, found.freed)} has lost its "
-            "saved tensors.",
+            "The first time has freed it.",
             found.second.site if asks else made,
             _RETAIN if asks else anew,
             symptom=found.second.site,
@@ -111,7 +110,7 @@ def _refused(history: History) -> Iterator[Hit]:
                 *one_of,
                 Related("ran a second time", found.second.site),
                 Related("computed once", made if asks else None),
-                Related("lost its saved tensors", found.freed.site),
+                Related("freed by then", found.freed.site),
             ),
             nodes=(built.key, found.freed.key),
             explains=history.ended_by(found.second),
@@ -161,29 +160,32 @@ def _of_constants(
     names = [name for each in asked for name in history.places.targets(each)]
     names = [each.removesuffix(".requires_grad") for each in names]
     name = learning.joined([f"`{each}`" for each in names]) or "This tensor"
-    requires, them, it = "requires", "it", "it is"
-    if len(names) > 1:
-        requires, them, it = "require", "them", "they are"
+    requires, them = ("require", "them") if len(names) > 1 else ("requires", "it")
     return Hit(
         f"{name} {requires} grad, but nothing learns {them}: no optimizer has "
-        f"{them}, and nobody reads a gradient of {them}. So what {history.line(made)} "
-        f"makes of {them}, once, has a graph, which the pass in "
-        f"{history.line(found.second.site)} walks each time: its first run freed it, "
-        f"and {describe(history, found.freed)} has lost its saved tensors.",
+        f"{them}, and nobody reads a gradient of {them}. What "
+        f"{history.line(_computed(found) or made)} computes from {them}, once, carries "
+        f"a graph: the first pass in {history.line(found.second.site)} frees it, and "
+        "the next one fails on it.",
         asked[0],
-        f"Leave out `requires_grad`. (If {it} to learn: let each step change {them}, "
-        f"and compute what comes of {them} anew in each turn.)",
+        "Leave out `requires_grad`.",
         symptom=found.second.site,
         related=(
             *(Related("requires grad as well", each) for each in asked[1:]),
             Related("computed once", made),
             Related("ran a second time", found.second.site),
-            Related("lost its saved tensors", found.freed.site),
+            Related("freed by then", found.freed.site),
         ),
         nodes=(built.key, found.freed.key),
         explains=history.ended_by(found.second),
         edit=without_gradients(asked[0]) if len(asked) == 1 else None,
     )
+
+
+def _computed(found: SecondPass) -> RawSite | None:
+    """Return the line of the program that computed what was freed."""
+    site = found.freed.site
+    return None if site is None or package_of(site[0].co_filename) else site
 
 
 def _is_whole(history: History, built: Node) -> bool:
@@ -226,10 +228,11 @@ def _stale_hit(history: History, alike: list[StaleValue]) -> Hit:
     targets = history.places.targets(made)
     name = f"`{targets[0]}`" if len(targets) == 1 else history.name(found.value, "")
     leaves = learning.listed(history, moved)
+    changes = "them" if len(moved) > 1 else "it"
     return Hit(
         f"{name or 'This result'} keeps its first value: it was computed from {leaves} "
         f"once, in {history.line(made)}, and {history.line(changed.site)} changes "
-        f"{leaves} in every step. {_count(history, found)} in "
+        f"{changes} in every step. {_count(history, found)} in "
         f"{history.line(second.site)} went through that one graph.",
         made,
         _anew(history, alike, made, name),

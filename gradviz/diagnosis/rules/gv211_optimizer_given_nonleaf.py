@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.leaves import gradients_last
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
+from gradviz.diagnosis.rules._lifetime import made_at, name_of
 from gradviz.diagnosis.rules._origins import is_result, raised_with, suspect
 from gradviz.program import History, Value
 
@@ -46,18 +46,19 @@ def check(history: History) -> Iterator[Hit]:
         return
     value = suspect(history, raised, is_result) or next(_not_used(history), None)
     if value is None:
-        message, culprit = "One of the tensors given to the optimizer is", raised.site
+        message, culprit = "One of the tensors given to it is computed", raised.site
     else:
         culprit = made_at(history, value) or raised.site
         message = (
-            f"{name_of(history, value)} is the result of {origin(history, value)} in "
-            f"{history.line(culprit)}, not a leaf; to the optimizer it is"
+            f"{name_of(history, value)} is computed in {history.line(culprit)}, from a "
+            "tensor that requires grad"
         )
     yield Hit(
-        f"{message} a computed value: nothing to update.",
+        f"The optimizer made in {history.line(raised.site)} can train only tensors "
+        f'that are not computed from others ("leaves"). {message}.',
         culprit,
-        "Compute first and ask for gradients last: `w = (...).requires_grad_()`, or "
-        "`nn.Parameter(...)`, and not for what it is computed from.",
+        "Compute first, and ask for gradients last: `(…).requires_grad_()`, or "
+        "`nn.Parameter(…)`.",
         symptom=raised.site,
         related=(Related("given to the optimizer", raised.site),),
         tensors=() if value is None else (value.tensor,),

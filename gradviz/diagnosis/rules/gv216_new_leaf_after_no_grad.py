@@ -67,28 +67,31 @@ def check(history: History) -> Iterator[Hit]:
             continue  # inside the library: of `once_differentiable`
         if value.tensor not in reached or value.tensor in roots | asked:
             continue  # what a pass is asked for by name is meant as a start
-        for lost in _lost(history, made, spared):
-            name, source = name_of(history, value), name_of(history, lost)
+        kept_from = {each.tensor: each for each in _lost(history, made, spared)}
+        if kept_from:
+            name, source = name_of(history, value), _named(history, kept_from)
+            get = learning.plural(len(kept_from), "gets", "get")
+            them = learning.plural(len(kept_from), "it", "them")
             yield Hit(
-                f"{source} gets no gradient: {history.quoted(made.site)} computes "
-                f"{name} from it {_why(made)}. `requires_grad_()` makes {name} a new "
-                "leaf, at which gradients end; it only hides the error of backward().",
+                f"{source} {get} no gradient: {history.quoted(made.site)} computes "
+                f"{name} from {them} {_why(made)}. `requires_grad_()` does not connect "
+                f"{name} with {them} again; it only keeps backward() from raising.",
                 call.site,
                 _fix(history, made, name),
                 symptom=made.site,
                 related=(Related("computed here", made.site),),
-                tensors=(value.tensor, lost.tensor),
+                tensors=(value.tensor, *kept_from),
             )
-            break
 
 
 def _fix(history: History, made: Call, name: str) -> str:
     if made.op == "detach":
         return "Leave out `.detach()` and `.requires_grad_()`."
     if made.grad_enabled:  # it was no mode that cut it
+        given = _given(history, made)
         return (
-            f"Leave out `requires_grad_()`, and compute the loss without "
-            f"{history.quoted(made.site)}, from what it was given."
+            f"Leave out `requires_grad_()`, and compute the loss from {given}, without "
+            f"{history.quoted(made.site)}."
         )
     return f"Compute {name} with grad mode on, and drop `requires_grad_()`."
 
@@ -97,7 +100,27 @@ def _why(made: Call) -> str:
     """Say why a result has no graph."""
     if not made.grad_enabled:
         return "with gradients switched off"
-    return "and detaches it" if made.op == "detach" else "by what has no derivative"
+    if made.op == "detach":
+        return "and detaches that"
+    return "by an operation that has no derivative"
+
+
+def _named(history: History, kept_from: dict[int, Value]) -> str:
+    """Return the parameters of models, or the name of a leaf of no model."""
+    if len(kept_from) == 1:
+        return name_of(history, next(iter(kept_from.values())))
+    return learning.listed(history, kept_from)
+
+
+def _given(history: History, made: Call) -> str:
+    """Return what has a graph, of which an operation without derivatives was made."""
+    call: Call | None = made
+    while call is not None and call.inputs:
+        value = call.inputs[0]
+        if value.requires_grad:
+            return name_of(history, value, "what that is computed from")
+        call = history.producer(value, before=call.index)
+    return "what that is computed from"
 
 
 def _lost(history: History, made: Call, spared: set[int]) -> Iterator[Value]:

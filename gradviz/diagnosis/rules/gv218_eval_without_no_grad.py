@@ -60,6 +60,7 @@ from gradviz.diagnosis.rules._lifetime import (
     keeps_nothing,
     loop_site,
     makers,
+    name_of,
     outermost_module,
     passed_nodes,
 )
@@ -103,11 +104,11 @@ def check(history: History) -> Iterator[Hit]:
             f"{len(made)} recorded results of {history.line(site)} keep their graphs"
             f"{size} alive{held}, and no backward pass ever starts from them.",
             site,
-            "Keep `.detach()` of each, or numbers: they are made of derivatives, so "
-            "grad mode has to be on there."
+            f"Keep {_detached(history, made[-1])}: it is made of derivatives, so grad "
+            "mode has to be on there."
             if derived
             else "Evaluate under `torch.no_grad()` (or `torch.inference_mode()`), or "
-            "keep out.detach().",
+            f"keep {_detached(history, made[-1])}.",
             related=(
                 Related("made here", made[-1].site),
                 Related("kept here", kept and kept[0]),
@@ -135,7 +136,7 @@ def _because(history: History, found: _Pile) -> tuple[str, str] | None:
         return why, "`.detach()` of each tensor, or `.item()`."
     if not found.half_way or not _taken_by_loss(history, found.made):
         return None
-    why = "Losses take their numbers alone, and memory grows."
+    why = "Memory grows, and the losses use only their values."
     return why, (
         "`.detach()` of each tensor. Or run what makes them under `torch.no_grad()`."
     )
@@ -151,9 +152,9 @@ def _of_store(
     """Tell of results whose graphs are kept with them, by the line that keeps them."""
     site, code, line = kept
     return Hit(
-        f"`{code}` keeps {len(made)} recorded results of {history.line(made[-1].site)} "
-        "with their graphs, one more with each turn, and no backward pass ever starts "
-        f"from them. {why}",
+        f"`{code}` keeps the results of {history.line(made[-1].site)} with their "
+        f"graphs ({len(made)} were seen), one more with each turn, and no backward "
+        f"pass ever starts from them. {why}",
         site,
         f"Keep them without their graphs: {instead}",
         related=(Related("made here", made[-1].site),),
@@ -162,6 +163,12 @@ def _of_store(
         line=line,
         certainty=0.6,
     )
+
+
+def _detached(history: History, made: Call) -> str:
+    """Return what to keep in the place of a result."""
+    name = name_of(history, made.outputs[0] if made.outputs else None, "")
+    return f"`{name.strip('`')}.detach()`" if name else "each result detached"
 
 
 def _line(call: Call) -> object:

@@ -46,14 +46,13 @@ def check(history: History) -> Iterator[Hit]:
         if node is None:
             continue
         yield Hit(
-            "The graph was used up before the recording began: "
-            f"{describe(history, node)} no longer has its saved tensors, so an earlier "
-            "backward pass walked it and freed them.",
+            "The graph was used up before the recording began: an earlier backward "
+            f"pass has freed what the gradient of {describe(history, node)} needs.",
             backward.site,
             "Run the forward pass again before the second backward(); record the whole "
             "of it with gradviz.record() to learn which call freed the graph.",
             symptom=backward.site,
-            related=(Related("lost its saved tensors", node.site),),
+            related=(Related("freed by then", node.site),),
             nodes=(node.key,),
             explains=history.ended_by(backward),
         )

@@ -32,18 +32,18 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._bindings import put_away_at
-from gradviz.program import History
+from gradviz.program import History, RawSite
 
 _LOCAL = (
-    "Compute with a variable of the function, and keep only a copy of it without its "
-    "graph, `.detach()`: {} goes on with the result, and has to go on with the graph. "
-    "Or set it to None before the object is copied."
+    "Compute with a variable of the function, `{name} = …`, which {line} goes on with, "
+    "and keep it without its graph: `{kept} = {name}.detach()`."
 )
 
 
@@ -66,7 +66,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{history.name(value, 'a result')}, computed in "
             f"{history.line(made.site)}.",
             kept or call.site,
-            _LOCAL.format(history.line(used.site))
+            _local(history, kept or made.site, used.site)
             if used is not None
             else "Store it without its graph: `.detach()`; or set it to None before "
             "the copy is made.",
@@ -79,3 +79,25 @@ def check(history: History) -> Iterator[Hit]:
             edit=value_followed_by(kept, ".detach()") if used is None else None,
             explains=history.ended_by(call),
         )
+
+
+def _local(history: History, kept: RawSite | None, used: RawSite | None) -> str:
+    """Return how to compute with a variable, and keep what has no graph."""
+    names = history.places.targets(kept)
+    spelt = names[0] if names else "self.result"
+    line = _read_at(history, kept, spelt) or history.line(used)
+    return _LOCAL.format(name=spelt.rpartition(".")[2], kept=spelt, line=line)
+
+
+def _read_at(history: History, kept: RawSite | None, spelt: str) -> str:
+    """Return the first line below, in the function, that reads what was kept."""
+    start = 0 if kept is None else history.places.line(kept)
+    lines = [
+        each.lineno
+        for each in history.places.in_function(kept)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.ctx, ast.Load)
+        and ast.unparse(each) == spelt
+        and each.lineno > start
+    ]
+    return f"line {min(lines)}" if lines else ""

@@ -34,18 +34,34 @@ References
 from __future__ import annotations
 
 from gradviz.dependence.cuts import Cut
-from gradviz.dependence.flow import name_of
+from gradviz.dependence.flow import Flow, name_of
+from gradviz.dependence.op_families import CLASS_LOSSES, DISTANCES, plain
 from gradviz.diagnosis.decisions.helpers import misused
 from gradviz.diagnosis.edits.calls import with_keyword
 from gradviz.diagnosis.rule import Related
 from gradviz.diagnosis.rules._report import Words, cut_rule
-from gradviz.program import History
+from gradviz.program import Call, History
 
-_SCORES = (
-    "Compute the loss from the scores themselves: with `F.cross_entropy` where the "
-    "target is a class, with the expected position (softmax of the scores, times the "
-    "positions, summed) where it is a number;"
+_OF_CLASSES = "with `F.cross_entropy`"
+_OF_NUMBERS = (
+    "with the expected position (softmax of the scores, times the positions, summed)"
 )
+
+
+def _scores(history: History, cut: Cut) -> str:
+    """Return what to compute a loss from, by what it compares."""
+    flow, ways = history.once(Flow), list[Call]()
+    for root in cut.backward.roots:
+        ways += flow.calls_between(cut.call.outputs, root, cut.backward.index)
+    compared = {plain(each.op) for each in ways}
+    how = (
+        f"{_OF_CLASSES} where the target is a class, {_OF_NUMBERS} where it is a number"
+    )
+    if compared & CLASS_LOSSES:
+        how = _OF_CLASSES
+    elif compared & DISTANCES:
+        how = _OF_NUMBERS
+    return f"Compute the loss from the scores themselves: {how};"
 
 
 @cut_rule("GV301", "loss-from-argmax", "index", "other")
@@ -83,13 +99,13 @@ def words(history: History, cut: Cut) -> Words:
             f"The loss is computed from `{used}` ({history.line(caller)}), which gives "
             f"the positions of `{call.op}` in {history.line(call.site)}, and positions "
             f"have no gradient: the graph of {name} ends there.",
-            f"{_SCORES} keep `{used}` for what is only measured.",
+            f"{_scores(history, cut)} keep `{used}` for what is only measured.",
             caller,
             related=(Related("the graph ends here", call.site),),
         )
     return Words(
         f"`{call.op}` gives positions, and positions have no gradient: the graph of "
         f"{name} ends here.",
-        f"{_SCORES} keep the positions for metrics.",
+        f"{_scores(history, cut)} keep the positions for metrics.",
         call.site,
     )

@@ -34,11 +34,14 @@ References
 
 from __future__ import annotations
 
+import ast
+
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import Cut, cuts, drops_graph
 from gradviz.dependence.op_families import DISTANCES, plain
 from gradviz.dependence.terms import StraightThrough, straight_through
 from gradviz.diagnosis.edits.calls import without_method
+from gradviz.diagnosis.edits.draft import parsed_expression
 from gradviz.diagnosis.edits.remedy import first_of
 from gradviz.diagnosis.edits.writes import item_bound_anew
 from gradviz.diagnosis.rule import Related
@@ -101,28 +104,66 @@ def _estimated(history: History, cut: Call, found: StraightThrough) -> Words:
         )
     here, there = history.line(term.site), history.line(cut.site)
     if through == shown:  # one name for both: the line stands too early
+        before = history.producer(found.shown)
+        old = history.line(None if before is None else before.site)
         return Words(
-            f"The straight-through estimator in {there} takes the name {shown} over, "
-            f"and `{history.text(term.site)}` ({here}) compares its result with the "
-            f"detached {passed}: the gradient goes to {passed}, none to what was "
-            f"{shown} before.",
-            f"Move this line below {here}, so that the losses are computed from what "
-            "was looked up; what goes on from here stays as it is.",
+            f"From {there} on, {shown} is the result of a straight-through estimator, "
+            f"which hands its gradient to {passed} alone. `{history.text(term.site)}` "
+            f"({here}) compares that with the detached {passed}, so nothing behind the "
+            f"{shown} of {old} learns from it.",
+            f"Move {there} below {here}, so that the loss is computed from the "
+            f"{shown} of {old}.",
             cut.site,
             related=(Related("compared here", term.site),),
         )
-    taken = f"Compare {shown} of {there} instead, from before the estimator"
     if term.site and cut.site and term.site[0] is cut.site[0]:
-        taken += f": {own}"
+        fix = f"Compare {shown} of {there} instead, from before the estimator: {own}."
+    else:
+        fix = _passed_on(history, found, term) or (
+            f"Let {there} hand on {shown}, from before the estimator, too, and compare "
+            f"that in {here}."
+        )
+    result, constant = _sides(history, found, term) or (through, passed)
     return Words(
-        f"`{history.text(cut.site)}` ({there}) is a straight-through estimator: its "
-        f"result hands its gradient to {passed} alone. `{history.text(term.site)}` "
-        f"compares that result with the detached {passed}, so {shown} gets no gradient "
-        "from it.",
-        f"{taken}.",
+        f"In {here}, {result} is the result of a straight-through estimator "
+        f"(`{history.text(cut.site)}`, {there}), which hands its gradient to "
+        f"{constant} alone, and {constant} is detached here. So {shown} of {there} "
+        "gets no gradient from this term.",
+        fix,
         term.site,
         related=(Related("straight-through estimator here", cut.site),),
     )
+
+
+def _sides(
+    history: History, found: StraightThrough, term: Call
+) -> tuple[str, str] | None:
+    """Return how a term spells what an estimator gave, and what it is compared with."""
+    text = history.text(term.site)
+    call = parsed_expression(text)
+    given = call.args if isinstance(call, ast.Call) else []
+    place = [value.tensor for value in term.inputs[:2]].index(found.result.tensor)
+    if len(given) < 2:
+        return None
+    match given[1 - place]:
+        case ast.Call(ast.Attribute(other, "detach")):
+            sides = (ast.get_source_segment(text, e) for e in (given[place], other))
+            return f"`{next(sides)}`", f"`{next(sides)}`"
+        case _:
+            return None
+
+
+def _passed_on(history: History, found: StraightThrough, term: Call) -> str:
+    """Return the term of what was looked up, where its function has that as well."""
+    sides, text = _sides(history, found, term), history.text(term.site)
+    for use in history.uses(found.shown.tensor):
+        if sides is None or not use.site or not term.site:
+            break
+        spelt = history.text(use.site).removesuffix(".detach()")
+        if use.site[0] is term.site[0] and use.op == "detach" and spelt:
+            new = text.replace(sides[0].strip("`"), spelt, 1)
+            return f"Write `{new}`: `{spelt}` is from before the estimator."
+    return ""
 
 
 def _compared(history: History, found: StraightThrough) -> Call | None:

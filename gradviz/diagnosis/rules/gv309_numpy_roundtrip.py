@@ -36,7 +36,7 @@ from gradviz.program import History
 
 _FIX = (
     "Compute this part with torch, from the tensor itself, without `.data` and "
-    "`.detach()`: for most functions of NumPy torch has one of the same name."
+    "`.detach()`."
 )
 
 

@@ -32,6 +32,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gradviz.dependence import learning
 from gradviz.dependence.lineage import reached
@@ -41,7 +42,7 @@ from gradviz.diagnosis.edits.numbers import scaled_noise
 from gradviz.diagnosis.edits.remedy import Remedy
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._terms import in_all_passes, scored, words
-from gradviz.program import Backward, History, Node
+from gradviz.program import Backward, History, Node, RawSite
 
 _STEPS = ("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Fix", "Heaviside")
 _DRAWS = ("Normal", "Bernoulli", "Poisson", "Uniform", "Exponential")
@@ -72,6 +73,7 @@ def _of_terms(history: History, moved: set[int]) -> Iterator[Hit]:
         came = account.moved(term)
         return set() if came is None else (account.leaves(term) - came) & wanted
 
+    by_line = dict[RawSite | None, list[_Beside]]()
     for account, term in in_all_passes(history, lambda *each: bool(lost(*each))):
         behind = lost(account, term)
         for node in account.nodes(term):
@@ -81,7 +83,19 @@ def _of_terms(history: History, moved: set[int]) -> Iterator[Hit]:
             mine = behind & history.leaves_behind([node.key])
             drawn = call is not None and scored(history, call.outputs[0], mine)
             if mine and not drawn:
-                yield _beside(history, account, term, node, mine)
+                found = _Beside(account, term, node, mine)
+                by_line.setdefault(node.site, []).append(found)
+    yield from (_beside(history, each) for each in by_line.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """A term that a node keeps from parameters which other terms train."""
+
+    account: Account
+    term: Term
+    node: Node
+    lost: set[int]
 
 
 def _walk(history: History, backward: Backward) -> tuple[set[int], list[Node]]:
@@ -121,15 +135,17 @@ def _is_draw(node: Node) -> bool:
 
 
 def _said(history: History, node: Node) -> str:
-    text = history.text(node.site)
-    return f"`{text}` ({node.name})" if text else node.name
+    who = history.quoted(node.site)
+    if _is_draw(node):
+        return f"{who} draws random numbers, which pass no gradient back"
+    return f"{who} has derivative 0 everywhere"
 
 
 def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:
     names = learning.listed(history, lost)
     return Hit(
         f"The gradient of {names} is exactly 0, although the graph is connected: "
-        f"{_said(history, node)} has derivative 0 everywhere.",
+        f"{_said(history, node)}.",
         node.site,
         _fix(history, node),
         edit=_edit(history, node),
@@ -139,13 +155,16 @@ def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hi
     )
 
 
-def _beside(
-    history: History, account: Account, term: Term, node: Node, lost: set[int]
-) -> Hit:
+def _beside(history: History, alike: list[_Beside]) -> Hit:
+    """Tell of one line that keeps one term or several from what others train."""
+    first = alike[0]
+    account, term, node = first.account, first.term, first.node
+    lost = set[int]().union(*(each.lost for each in alike))
+    names = dict.fromkeys(words(history, each.account, each.term) for each in alike)
     return Hit(
         f"{learning.listed(history, lost)} learn nothing from "
-        f"{words(history, account, term)}, only from other terms of the loss: "
-        f"{_said(history, node)} has derivative 0 everywhere.",
+        f"{learning.joined(names)}, only from other terms of the loss: "
+        f"{_said(history, node)}.",
         node.site,
         _fix(history, node),
         edit=_edit(history, node),
@@ -174,8 +193,9 @@ def _fix(history: History, node: Node) -> str:
             f"Use a straight-through estimator{of_what}: "
             f"`{x} + (torch.{_step(history, node)}({x}) - {x}).detach()`."
         )
+    if _edit(history, node) is None:
+        return "Use a loss with `log_prob()` of what was drawn."
     return (
         "Draw noise without parameters and scale it: mean + spread * noise, as "
-        "`rsample()` of a distribution does; where it has none, use a loss with "
-        "`log_prob()` of the sample."
+        "`rsample()` of a distribution does."
     )

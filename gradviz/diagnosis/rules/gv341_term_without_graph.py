@@ -186,7 +186,7 @@ def _hit(
             else "`p` instead of `p.data` or `p.detach()`."
         )
     elif kind == "detach":
-        fix = f"Remove what cuts it off.{_others(history, backward, lost)}"
+        fix = f"Remove what cuts the term off.{_others(history, backward, lost)}"
     else:
         how = _HOW.get(kind, "tensors all the way")
         fix = (
@@ -196,7 +196,8 @@ def _hit(
     return Hit(
         f"{history.quoted(use.site)} adds a term to the loss that gives no gradient: "
         f"{history.quoted(site)} cuts its graph. The term depends on "
-        f"{learning.listed(history, lost)}, but changes the value of the loss only.",
+        f"{learning.listed(history, lost)}, which so learn nothing from it: it only "
+        "changes the value of the loss.",
         site,
         fix,
         symptom=backward.site,

@@ -51,9 +51,11 @@ _WORDS = {
     "unbound": "nothing takes its result",
     "unread": "nothing reads `{name}`",
     "overwritten": "line {line} binds `{name}` anew before anything reads it",
-    "last iteration": "nothing in the loop of line {line} reads `{name}`, so at most "
-    "the loss of the last iteration is left",
+    "last iteration": "each turn of the loop in line {line} overwrites `{name}`, so "
+    "at most the loss of the last iteration is left",
 }
+
+_LOOKED = 8  # losses of a line, the last ones: a loop has one for each level
 
 Place = tuple[str, tuple[RawSite | None, ...]]
 
@@ -70,8 +72,9 @@ def check(history: History) -> Iterator[Hit]:
         if len(calls) < _LEAST or not history.backwards:
             continue
         site, how = _lost(history, place[1])
-        last = calls[-1]
-        behind = flow.leaves(last.outputs[0], last.index + 1)
+        behind = set[int]().union(
+            *(flow.leaves(e.outputs[0], e.index + 1) for e in calls[-_LOOKED:])
+        )
         behind &= learning.trained(history) if wanted is None else wanted
         if how is None or site is None or not behind:
             continue
@@ -105,17 +108,19 @@ def _hit(history: History, site: RawSite, how: Lost, behind: set[int]) -> Hit:
     what = _WORDS[how.fate].format(name=how.name, line=how.line)
     named = f"`{how.name}`" if how.name else "its result"
     fixes = {
-        "last iteration": f"Add `{how.name}` up over the iterations, and call "
-        "`backward()` on the sum.",
+        "last iteration": f"Add up over the iterations, from 0 before the loop: "
+        f"`{how.name} = {how.name} + …`.",
         "overwritten": f"Add to it: `{how.name} = {how.name} + …`.",
     }
     fix = fixes.get(how.fate, f"Add {named} to the loss of {history.line(root.site)}.")
     at = None if how.line is None else history.places.at_line(site[0], how.line)
     kept = None if how.bound is None else history.places.at_line(site[0], how.bound)
+    given = learning.given_gradients(history)
     over = how.fate == "overwritten"  # there it is lost, and that line is the odd one
     return Hit(
-        f"`{history.text(site)}` computes a loss with a graph to "
-        f"{learning.listed(history, behind)}, and {what}: no backward pass walks it.",
+        f"`{history.text(site)}` computes a loss that is to train "
+        f"{learning.listed(history, behind - given or behind)}, but {what}: no "
+        "backward pass starts from it.",
         at if over else kept or site,
         fix,
         symptom=root.site,

@@ -19,6 +19,7 @@ References
 
 from __future__ import annotations
 
+from gradviz.dependence.op_families import plain
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.edits.numbers import dtype_of, epsilon, inside_root
 from gradviz.diagnosis.nonfinite import Birth
@@ -32,12 +33,29 @@ def told(history: History, birth: Birth) -> words.Told:
     return words.Told(
         f"The gradient of {history.quoted(birth.site)} is "
         f"{words.kind_of(birth)}{words.place(birth)}: what the root is taken of is 0 "
-        "there, and the derivative of a root at 0 is infinite. The forward values are "
-        "finite.",
+        f"there, and the derivative of a root at 0 is infinite{_times(birth)}. The "
+        "forward values are finite.",
         "Add a small constant inside the root: "
         f"`({words.operand(history, birth)} + {epsilon(dtype_of(birth.call))})"
-        ".sqrt()`; or "
-        "take a norm with `torch.linalg.vector_norm`, over the same dimensions: its "
-        "gradient at 0 is 0.",
+        f".sqrt()`{_norm(history, birth)}.",
         inside_root(birth.site, dtype_of(birth.call)),
     )
+
+
+def _norm(history: History, birth: Birth) -> str:
+    """Return what else to write for the root of a sum of squares."""
+    value = None if birth.call is None else next(iter(birth.call.inputs), None)
+    summed = None if value is None else history.producer(value)
+    if summed is None or plain(summed.op) != "sum" or not summed.inputs:
+        return ""
+    square = history.producer(summed.inputs[0])
+    if square is None or plain(square.op) not in ("pow", "square", "mul"):
+        return ""
+    return (
+        "; or take a norm with `torch.linalg.vector_norm`, over the same dimensions: "
+        "its gradient at 0 is 0"
+    )
+
+
+def _times(birth: Birth) -> str:
+    return ", and NaN times 0" if words.kind_of(birth) == "NaN" else ""

@@ -45,7 +45,9 @@ def _fix(history: History, birth: Birth) -> str:
         return "Leave the mean out where there is no element."
     keep, dtype = "Keep the divisor away from 0", dtype_of(birth.call)
     written = divisor_text(history, birth.site)
-    if not written or birth.call is None or _is_number(birth.call):
+    if birth.call is not None and _is_number(birth.call) and written:
+        return f"Divide by `max({written}, {_least(birth.call)})`."
+    if not written or birth.call is None:
         return f"{keep}."
     divided, d = birth.call.inputs[-1], in_code(written)
     if _is_root(history, divided):
@@ -55,6 +57,12 @@ def _fix(history: History, birth: Birth) -> str:
         return f"{keep}: `torch.where({d} == 0, 1.0, {d})`."
     small = epsilon(dtype, "1e-8") if "float" in divided.dtype else "1"
     return f"{keep}: `{d}.clamp(min={small})`."
+
+
+def _least(call: Call) -> str:
+    """Return the smallest number to divide by: 1 in the place of a count of 0."""
+    zero = next(each for each in numbers_in(call) if each == 0)
+    return "1" if isinstance(zero, int) else epsilon(dtype_of(call), "1e-8")
 
 
 def _divisor(birth: Birth) -> Value | None:
@@ -83,7 +91,8 @@ def _why(history: History, birth: Birth) -> str:
     if call is not None and _is_number(call):
         return "it divides by the number 0"
     if by is not None:
-        name = history.name(by, "the divisor")
+        written = divisor_text(history, birth.site)
+        name = history.name(by, f"`{written}`" if written else "the divisor")
         extent = words.extent(by)
         summary = by.summary
         if summary is not None and not summary.zeros:
@@ -91,6 +100,6 @@ def _why(history: History, birth: Birth) -> str:
             return f"the quotient by {name}{size} is too large for {by.dtype}"
         if summary is not None and summary.count == 1:
             return f"{name} is 0"
-        of = f" ({name} {extent})" if extent else ""
+        of = f" (it {extent})" if extent else ""
         return f"{name} is 0 there{of}"
     return "it divides by 0 there"

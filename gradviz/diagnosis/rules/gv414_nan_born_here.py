@@ -82,9 +82,8 @@ def _fix(history: History, birth: Birth) -> str:
         here, there = history.line(turned.site), history.line(birth.site)
         return (
             f"`0 * inf` and `inf - inf` are NaN: put a large finite number in at "
-            f"{there} (`torch.finfo(x.dtype).min`, say), or have {here} pick with "
-            "torch.where or masked_fill instead of calculating. Only softmax, "
-            "logsumexp, max and min may meet an infinity."
+            f"{there} (`torch.finfo(x.dtype).min`, say), with which {here} can "
+            "calculate. Only softmax, logsumexp, max and min may meet an infinity."
         )
     if call is not None and any(abs(n) > 1e300 for n in numbers_in(call)):
         return (

@@ -151,7 +151,7 @@ def _constants(history: History, told: set[int]) -> Iterator[Hit]:
             "which has one element in every call: its result is 1 throughout, and no "
             "gradient goes back through it.",
             chosen.site,
-            "Give it the dimension of what is to be weighed.",
+            _over_another(shape),
             symptom=history.backwards[-1].site,
             line=chosen.line,
             related=(Related("runs here", call.site),),
@@ -272,8 +272,12 @@ def _hits(history: History, stop: Stop, is_alone: bool) -> Iterator[Hit]:
         fix = "Divide with `/`, and keep factors as floats."
         site, related = rounded.site, (Related("multiplied here", call.site),)
     elif _is_over_one(node, call):
-        what = f"{here} runs over one element, so its result is a constant: {lost}."
-        fix = "Give it a dimension of more than one element, or use sigmoid for one."
+        shape = node.shape or ()
+        what = (
+            f"{here} runs over a dimension of one element (shape {tuple(shape)}), so "
+            f"its result is a constant: {lost}."
+        )
+        fix = _over_another(shape)
     elif function_of(node.name) in _MASKS and not (
         is_alone and plain(call.op) == "setitem"
     ):
@@ -299,6 +303,23 @@ def _hits(history: History, stop: Stop, is_alone: bool) -> Iterator[Hit]:
         edit=None if rounded is None else divided_exactly(rounded.site),
         certainty=0.8,
     )
+
+
+def _over_another(shape: tuple[int, ...]) -> str:
+    """Return which dimension to take; the first one is that of the batch.
+
+    >>> _over_another((64, 24, 1))
+    'Write `dim=1`: the 24 elements there are what there is to weigh.'
+    """
+    places = [i for i, size in enumerate(shape) if i and size > 1]
+    if len(places) == 1:
+        size = shape[places[0]]
+        of = f"the {size} elements there are what there is to weigh"
+        return f"Write `dim={places[0]}`: {of}."
+    if places:
+        among = learning.joined([f"`dim={each}`" for each in places])
+        return f"Give it a dimension with more than one element: {among} have more."
+    return "Use `sigmoid`, or give it more than one element to weigh."
 
 
 def _rounded(history: History, call: Call) -> Call | None:

@@ -43,9 +43,11 @@ from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import unstepped
 from gradviz.diagnosis.rules._hidden_layers import untrained
 from gradviz.diagnosis.rules._origins import made_at
-from gradviz.program import History, Optimizer
+from gradviz.program import History, Optimizer, RawSite
 
 _LEAST = 2  # steps
+_LISTED = 2  # parameters that are named one by one
+_PAIR = 2  # models
 
 
 @rule("GV621", "parameters-in-no-optimizer", "info", worst="warning")
@@ -86,7 +88,7 @@ def _hit(
     history: History, optimizer: Optimizer, before: set[int], forgotten: bool
 ) -> Hit:
     name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"
-    names = learning.listed(history, before)
+    names = _spelt(history, before)
     verb = learning.plural(len(before), "gets a gradient", "get gradients")
     are = learning.plural(len(before), "is", "are")
     these = learning.plural(len(before), "this parameter", "these parameters")
@@ -96,8 +98,9 @@ def _hit(
         f"{names} {are} never trained: {pronouns[0]} {verb}, but {name} "
         f"({history.line(optimizer.site)}) was not given {pronouns[1]}.",
         chosen.site,
-        f"Give {name} {these} too. If {pronouns[0]} {are} meant to stay fixed, freeze "
-        f"{pronouns[1]} with `requires_grad_(False)`.",
+        f"Give {name} {these} too{_how(history, optimizer, before)}. If "
+        f"{pronouns[0]} {are} meant to stay fixed, freeze {pronouns[1]} with "
+        "`requires_grad_(False)`.",
         related=(Related("parameter created here", made_at(history, min(before))),),
         tensors=tuple(sorted(before)),
         severity="warning" if forgotten else None,
@@ -105,6 +108,62 @@ def _hit(
         edit=None if chosen.is_elsewhere else _whole(history, optimizer, before),
         certainty=0.5,
     )
+
+
+def _models(history: History, at: RawSite | None) -> dict[str, set[int]]:
+    """Return the parameters of the outermost models, by how the program spells them.
+
+    One that the function of a line has made before it has its name there, and so has
+    one whose name nobody saw.
+    """
+    found = dict[str, set[int]]()
+    for model in learning.outermost(history):
+        targets, site = history.places.targets(model.site), model.site
+        made = targets[0] if len(targets) == 1 else ""
+        before = site and at and site[0] is at[0] and _line(history, site, at)
+        name = (made if before else "") or model.name or made
+        if name:
+            found.setdefault(name, set()).update(
+                learning.all_parameters(history, model)
+            )
+    return found
+
+
+def _line(history: History, one: RawSite, other: RawSite) -> bool:
+    return history.places.line(one) < history.places.line(other)
+
+
+def _spelt(history: History, tensors: set[int]) -> str:
+    """Return parameters by their names, from the outermost model on."""
+    names = sorted((history.bare_name(each), each) for each in tensors)
+    if len(tensors) > _LISTED or not all(name for name, _ in names):
+        return learning.listed(history, tensors)
+    full = list[str]()
+    for name, tensor in names:
+        owners = [e for e, inside in _models(history, None).items() if tensor in inside]
+        owner = owners[0] if len(owners) == 1 else ""
+        known = not owner or name.startswith((owner.split(".")[-1] + ".", owner + "."))
+        full.append(f"`{name}`" if known else f"`{owner}.{name}`")
+    return learning.joined(full)
+
+
+def _how(history: History, optimizer: Optimizer, left_out: set[int]) -> str:
+    """Return ": `list(model.parameters()) + list(loss.parameters())`"."""
+    now, models = set(optimizer.tensors), _models(history, optimizer.site)
+    everything = [e for e, inside in models.items() if inside == now | left_out]
+    if everything:
+        return f": `{everything[0]}.parameters()` has all of them"
+    parts = [
+        name
+        for name, inside in models.items()
+        if inside == now or (inside <= left_out and inside)
+    ]
+    if (
+        len(parts) < _PAIR
+        or set[int]().union(*(models[e] for e in parts)) - left_out != now
+    ):
+        return ""
+    return f": `{' + '.join(f'list({each}.parameters())' for each in parts)}`"
 
 
 def _whole(history: History, optimizer: Optimizer, left_out: set[int]) -> Remedy | None:

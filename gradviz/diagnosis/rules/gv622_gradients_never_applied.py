@@ -57,7 +57,14 @@ from gradviz.diagnosis.rules._loop_helpers import (
     read_gradients,
     wasted_passes,
 )
-from gradviz.program import Backward, History, Optimizer, RawSite, ScheduleCall
+from gradviz.program import (
+    Backward,
+    History,
+    Optimizer,
+    OptimizerCall,
+    RawSite,
+    ScheduleCall,
+)
 
 _CLOSURES = ("LBFGS",)  # optimizers whose step needs one
 
@@ -108,7 +115,7 @@ def _cause(history: History, optimizer: Optimizer, made: Backward) -> _Cause:
             return _Cause(made.stack[0], said, fix)
         waits = _waits_for(history, optimizer, made)
         if waits is not None:
-            return _of_condition(history, waits)
+            return _of_condition(history, optimizer, waits)
     fix = f"Call `{step}` after `backward()`, with its parentheses."
     return _Cause(site, said, fix, line, edit)
 
@@ -129,7 +136,7 @@ class _Wait:
     function: str = ""  # that steps, where another one than those around the pass
 
 
-def _of_condition(history: History, wait: _Wait) -> _Cause:
+def _of_condition(history: History, optimizer: Optimizer, wait: _Wait) -> _Cause:
     asked, by = wait.asked, wait.by
     step = f"Its step in `{wait.function}`" if wait.function else "Its step"
     said = f" {step} waits for `{asked}`, which did not hold once."
@@ -137,9 +144,24 @@ def _of_condition(history: History, wait: _Wait) -> _Cause:
         said = f" {step} comes only where `{asked}` does not hold, and it always did."
     if by.text != asked:
         said += f" `{by.text}` in {history.line(by.site)} decided that."
+    most = _between_clearings(history, optimizer)
+    within = f"within {most} passes" if most > 1 else "after each pass"
+    if most:
+        said += f" The gradients are cleared after {most} passes at most."
     what = "condition hold" if wait.holds else "step come"
-    fix = f"Let the {what} before the gradients are cleared, or clear them only "
-    return _Cause(by.site, said, f"{fix}behind a step.", by.line)
+    fix = f"Let the {what} {within}, before the gradients are cleared."
+    return _Cause(by.site, said, fix, by.line)
+
+
+def _between_clearings(history: History, optimizer: Optimizer) -> int:
+    """Return how many passes ran at most before gradients were cleared again."""
+    most, count, mine = 0, 0, (optimizer.key, 0)
+    for each in history.events:
+        if isinstance(each, Backward):
+            count += each.api == "backward"
+        elif isinstance(each, OptimizerCall) and each.optimizer in mine:
+            most, count = max(most, count), 0
+    return most
 
 
 def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:

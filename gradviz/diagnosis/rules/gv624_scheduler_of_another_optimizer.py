@@ -34,13 +34,14 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.edits.training import scheduled_of
 from gradviz.diagnosis.rule import Hit, Related, rule
+from gradviz.diagnosis.rules._lifetime import first_difference
 from gradviz.diagnosis.rules._loop_helpers import (
     made_anew_at,
     moves,
     optimizer_words,
     schedules,
 )
-from gradviz.program import History, ScheduleCall, following
+from gradviz.program import History, Optimizer, RawSite, ScheduleCall, following
 
 _LEAST = 2  # steps of a scheduler that nobody uses
 
@@ -65,6 +66,16 @@ def check(history: History) -> Iterator[Hit]:
                 break
 
 
+def _apart(
+    history: History, one: Optimizer, other: Optimizer
+) -> tuple[RawSite | None, RawSite | None]:
+    """Return the lines that two optimizers were made for: where their callers part."""
+    first, second = history.at(one.made), history.at(other.made)
+    if first is None or second is None:
+        return one.site, other.site
+    return first_difference(first, second), first_difference(second, first)
+
+
 def _hit(
     history: History, made: ScheduleCall, step: ScheduleCall, other: int, stepped: bool
 ) -> Hit:
@@ -76,11 +87,15 @@ def _hit(
     apart = (each for each in made.frames if each != used.site)
     site = next(apart, made.site)
     direct = site == made.site and used.made < made.index
+    words, where = optimizer_words(history, other), history.line(mine.site)
+    if mine.site == used.site:  # one line makes all optimizers, for its callers
+        where, line = (history.line(each) for each in _apart(history, mine, used))
+        words = f"{name if used.name else f'the {used.kind}'} ({line})"
     return Hit(
         f"The {made.kind} of {history.line(site)} changes the learning rate of "
-        f"the {mine.kind} made in {history.line(mine.site)}, which "
+        f"an {mine.kind} of its own (made in {where}), which "
         f"{'steps no more' if stepped else 'never steps'}: the parameters are stepped "
-        f"by {optimizer_words(history, other)}, whose rate no scheduler changes.",
+        f"by {words}, whose rate no scheduler changes.",
         made_anew_at(history, mine, used) if renewed else site,
         "Make a new scheduler where the optimizer is made anew, or keep the optimizer "
         "and call `add_param_group()`."

@@ -35,17 +35,19 @@ References
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Hashable, Iterator
 
 from gradviz.dependence.alike import alike
 from gradviz.dependence.op_families import ADDITIONS, JOINS, plain
-from gradviz.diagnosis.decisions.frames import Spot, spots
+from gradviz.diagnosis.decisions.frames import Spot, spot, spots
 from gradviz.diagnosis.edits.draft import parsed_expression
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Backward, Call, History, RawSite, Value
 from gradviz.program.places import names_in
 
 _LEAST = 2  # times
+_TWO = 2  # parts of a text around a name that it has once
 _MOST = 16  # summands that are looked at
 _LOOPS = ast.For | ast.While | ast.ListComp | ast.GeneratorExp
 _Pair = tuple[RawSite, RawSite]
@@ -227,6 +229,33 @@ def _again(text: str, old: str) -> str:
             return ""
 
 
+def _from_before(history: History, site: RawSite | None) -> str:
+    """Return the derivative of what a name holds that each turn binds anew.
+
+    Before the loop, that has the name of the values which each turn differentiates.
+    """
+    where, text = spot(history, site), history.text(site)
+    loop = None if where is None else _around(where)
+    function = None if where is None else where.scope
+    if not isinstance(loop, ast.For | ast.While) or function is None:
+        return ""
+    bound = {
+        name.id
+        for name in ast.walk(loop)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    }
+    for each in ast.walk(function):
+        match each:
+            case ast.Assign([ast.Name(name)], ast.Name() | ast.Attribute() as value):
+                old = ast.unparse(value)
+                found = re.split(rf"(?<![\w.]){re.escape(old)}(?!\w)", text)
+                if each.lineno < loop.lineno and name in bound and len(found) == _TWO:
+                    return f"Write `{found[0]}{name}{found[1]}`."
+            case _:
+                pass
+    return ""
+
+
 def _added_hit(history: History, loop: RawSite, passed: Backward) -> Hit:
     return Hit(
         f"The loop in {history.line(loop)} adds the same derivative twice: in two of "
@@ -244,12 +273,12 @@ def _added_hit(history: History, loop: RawSite, passed: Backward) -> Hit:
 
 def _dropped_hit(history: History, loop: RawSite, passed: Backward) -> Hit:
     return Hit(
-        f"The loop around {history.line(loop)} takes one derivative again in each of "
-        f"its turns: `{history.text(passed.site)}` takes it of the same values with "
-        "respect to the same tensor. Nothing takes what the turn before gave: it stays "
-        "a first derivative, however many turns there are.",
+        f"{history.quoted(passed.site)} differentiates the same values in each turn of "
+        "its loop, not the derivative of the turn before: the result stays a first "
+        "derivative, however many turns there are.",
         loop,
-        "Let each turn take the derivative of what the turn before gave.",
+        _from_before(history, passed.site)
+        or "Let each turn differentiate the derivative that the turn before gave.",
         symptom=passed.site,
         related=() if passed.site == loop else (Related("taken here", passed.site),),
         tensors=tuple(value.tensor for value in passed.inputs),

@@ -104,8 +104,7 @@ def _hit(history: History, call: Call, lost: int, rows: int) -> Hit:
         f"memory that it reads them from: {lost} of them had been written over before "
         "they were read, so some rows are there twice and others are lost.",
         alias or call.site,
-        "Write them to a copy (`.clone()`), or take all rows at once with an index: "
-        "`states[order]`, or `x[[i, j]] = x[[j, i]]` of two.",
+        "Write them to a copy, `.clone()`, so that all rows are read as they were.",
         symptom=call.site,
         related=(Related("written over here", call.site if alias else None),),
         tensors=(call.writes[0].value.tensor,),

@@ -87,11 +87,14 @@ _REBUILD = (
     "before it is made."
 )
 _REPLACED = (
-    "This line puts its result in the place of `{0}`, so when it runs again it reads "
-    "that, and not what `{0}` was at first. Give the result a name of its own, and use "
-    "that name below."
+    " This line had run before and put its result in the place of `{0}`: each later "
+    "run reads that result, and not what `{0}` was at first."
 )
-_CHOOSE = "Choose another value here, or give the call what this one takes."
+_OWN_NAME = (
+    "Give the result a name of its own, and use that name below: then `{0}` stays as "
+    "it was."
+)
+_CHOOSE = "Choose another value here: {} does not take this one for what it is given."
 _UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state = …`."
 
 
@@ -110,7 +113,7 @@ def check(history: History) -> Iterator[Hit]:
     advice = _LACKING if lacking else _BY_KIND.get(raised.kind, _COMPARE)
     replaced = _replaced(history, site, given)
     if replaced:
-        advice = _REPLACED.format(replaced)
+        advice = _OWN_NAME.format(replaced)
     otherwise = None, "", advice
     bound, role, fix = next(_bound(history, raised, call, site), otherwise)
     around, led = within(history, raised) if call is None else ("", ())
@@ -118,7 +121,8 @@ def check(history: History) -> Iterator[Hit]:
     yield Hit(
         f"`{history.text(site)}` raised {raised.kind}: {_first_line(raised)}{around}"
         f"{_given(history, call, given)}{_attributes(history, raised, site)}"
-        f"{'' if state is None else f' {state.words}'}",
+        f"{'' if state is None else f' {state.words}'}"
+        f"{_REPLACED.format(replaced) if replaced else ''}",
         bound or site,
         fix,
         symptom=site,
@@ -179,7 +183,7 @@ def _bound(
         yield state.made, "loads the state", _REBUILD
     chosen = _spoken_of(history, raised, call, site)
     if chosen is not None and not same_line(chosen, site):
-        yield chosen, "refused here", _CHOOSE
+        yield chosen, "refused here", _CHOOSE.format(history.line(site))
 
 
 def _spoken_of(

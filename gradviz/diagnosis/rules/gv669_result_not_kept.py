@@ -111,6 +111,7 @@ def _hit(history: History, call: Call, operand: Value) -> Hit:
     # Another tensor under the name of a parameter would leave the model as it is.
     written = operand.is_leaf and operand.requires_grad and not call.grad_enabled
     spelt = operand_text(history, call.site) if written else ""
+    custom = any(each.name == call.op for each in history.program.functions)
     if spelt:
         fix = f"Write the result into it, `{spelt}.copy_({text})`, or leave the line "
         fix += "out."
@@ -119,10 +120,14 @@ def _hit(history: History, call: Call, operand: Value) -> Hit:
         fix += "walks: another value of its variable is gone with the turn."
     else:
         bare = receiver or name.strip("`")
-        fix = f"Keep the result, `{bare} = {text}`, or leave the line out."
+        fix = f"Keep the result, `{bare} = {text}`"
+        fix += "." if custom else ", or leave the line out."
+    what = f"{name} stays as it was, and the program goes on with that."
+    if custom:
+        what = f"its backward never runs, so its inputs learn nothing from it. {name} "
+        what += "stays as it was."
     return Hit(
-        f"`{text}` gives a new tensor, and nothing takes it: {name} stays as it was, "
-        "and the program goes on with that.",
+        f"`{text}` gives a new tensor, and nothing takes it: {what}",
         call.site,
         fix,
         tensors=(operand.tensor, call.outputs[0].tensor),

@@ -36,6 +36,8 @@ References
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from math import prod
 
@@ -49,9 +51,12 @@ from gradviz.dependence.terms import (
     latest,
     taken_apart,
 )
+from gradviz.diagnosis._words import code
+from gradviz.diagnosis.edits.draft import parsed_expression
+from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import applied
-from gradviz.diagnosis.rules._lifetime import makers
+from gradviz.diagnosis.rules._lifetime import makers, name_of
 from gradviz.diagnosis.rules._terms import accounts
 from gradviz.program import Call, History, RawSite, Value
 
@@ -200,6 +205,32 @@ def _alone(
     return call.inputs[1] if apart and not derived else None
 
 
+def _from_constant(history: History, call: Call, size: Call) -> str:
+    """Return the line that makes the loss, of errors with a constant target.
+
+    Where that line has names for all errors and all predictions, of one shape.
+    """
+    match parsed_expression(history.text(call.site)):
+        case ast.BinOp(_, ast.Sub(), ast.Subscript(ast.Name(values), _)):
+            pass
+        case _:
+            return ""
+    errors, site, own = size.inputs[0], size.site, call.site
+    name = name_of(history, errors, "").strip("`")
+    made = history.producer(call.inputs[1], call.index)
+    if made is None or not made.inputs or made.inputs[0].shape != errors.shape:
+        return ""
+    statement = history.places.statement(site)
+    whole = site is not None and own is not None and site[0] is own[0]
+    if not whole or statement is None or names_in(statement).count(name) != 1:
+        return ""
+    new = f"(({name} + {values}).detach() - {values})"
+    line = re.sub(
+        rf"(?<![\w.]){re.escape(name)}(?!\w)", new, code(history, site), count=1
+    )
+    return f"Let the values follow a constant: `{line}` in {history.line(site)}."
+
+
 def _hit(history: History, account: Account, call: Call, value: Value) -> Hit:
     size = _size(history, call) or call
     summed = size is not call and call.outputs[0].tensor not in {
@@ -217,6 +248,7 @@ def _hit(history: History, account: Account, call: Call, value: Value) -> Hit:
             "Let the values follow a constant: compute the loss of "
             "`(errors + values).detach() - values` instead of the errors themselves."
         )
+        fix = _from_constant(history, call, size) or fix
     return Hit(
         f"{history.quoted(call.site)} compares a prediction with a target that learns "
         f"too: the gradient goes into {name} of {learns}, and moves the target to the "

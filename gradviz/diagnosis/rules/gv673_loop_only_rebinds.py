@@ -60,12 +60,21 @@ def _hit(history: History, each: Rebinding) -> Hit:
     return Hit(
         f"The loop in line {each.loop.lineno} changes no tensor: "
         f"`{ast.unparse(each.assign)}` only rebinds the name `{each.name}`. The "
-        f"tensors of `{ast.unparse(each.loop.iter)}` keep their values.",
+        f"tensors of `{ast.unparse(each.loop.iter)}` keep their values"
+        f"{_harm(each)}.",
         history.places.at_line(each.site[0], each.assign.lineno),
         f"Write into the tensor, under `torch.no_grad()`: `{_written(each)}`.",
         line=each.assign.lineno,
         certainty=0.85,
     )
+
+
+def _harm(each: Rebinding) -> str:
+    """Return ", so `kept` takes over nothing of `model.parameters()`"."""
+    own, values = each.walked(each.name), _values(each)
+    if own is None or not values:
+        return ""
+    return f", so `{ast.unparse(own)}` takes over nothing of `{values}`"
 
 
 def _ended(history: History, each: Rebinding, found: Hit, failed: Backward) -> Hit:

@@ -119,13 +119,13 @@ def _hit(
     over, classes = places
     shape = tuple(call.inputs[0].shape)
     is_target = plain(compared.op) in CLASS_LOSSES
-    taken = "takes them for the targets" if is_target else "compares them with classes"
+    taken = "takes these as targets" if is_target else "compares these with classes"
     chosen = of_setting(history, call, (), _place(call), ("dim", "axis"))
     return Hit(
-        f"`{plain(call.op)}` runs over dimension {over} of shape {shape}, and "
-        f"`{plain(loss.op)}` ({history.line(loss.site)}) takes the classes of the same "
-        f"layer from dimension {classes}: these are the numbers of samples, one per "
-        f"class, and {history.line(compared.site)} {taken}.",
+        f"`{plain(call.op)}` runs over dimension {over} of shape {shape}: it gives the "
+        "best sample for each class, not the best class for each sample, and "
+        f"{history.line(compared.site)} {taken}. Dimension {classes} has the classes, "
+        f"where `{plain(loss.op)}` ({history.line(loss.site)}) takes them.",
         chosen.site,
         f"Write `dim={classes}`.",
         symptom=compared.site,

@@ -177,32 +177,66 @@ def _moved(history: History) -> Iterator[Hit]:
         statistics.note(event)
         if not isinstance(event, Call):
             continue
-        for row in statistics.misled(event):
+        rows = [*statistics.misled(event)]
+        for row in rows:
             freezing = learning.freezing(history, min(row.module.parameters.values()))
             by = row.by or freezing
             site = by.site if by is not None else None
             if site is not None and site not in told:
                 told.add(site)
-                yield _of_another_head(history, row, site, event)
+                alike = [each for each in rows if each.by is row.by]
+                yield _of_another_head(history, alike, site, event)
 
 
-def _of_another_head(history: History, row: _Moving, site: RawSite, used: Call) -> Hit:
-    name = f"`{row.module.name}`" if row.module.name else f"a {row.module.kind}"
+def _of_another_head(
+    history: History, alike: list[_Moving], site: RawSite, used: Call
+) -> Hit:
+    row = alike[0]
+    part = _frozen_around(history, row.module)
+    layers = "its BatchNorm layer" if len(alike) == 1 else "its BatchNorm layers"
+    if part is row.module:
+        layers = "it"
+    name = f"`{part.name}`" if part.name else f"a {part.kind}"
     head = module_around(history, used.module)
     other = f"`{head.name}`" if head is not None and head.name else "another layer"
     on = "leaves it" if row.by is None else "puts it"
     return Hit(
         f"{name} is frozen, and {history.quoted(site)} {on} in training mode: "
-        f"its parameters stay, but {len(row.calls)} batches changed its running mean "
-        f"and variance. {other}, which learnt with the old ones, is evaluated with "
-        "these.",
+        f"{len(row.calls)} batches changed the running mean and variance of {layers}. "
+        f"{other} learnt with the old ones, and is evaluated with the new ones.",
         site,
-        "Call `eval()` of the frozen part after `train()` of the model, before the new "
-        "part is trained.",
+        f"Call {_eval_of(history, part, row.by)} after "
+        f"{'the part is frozen' if row.by is None else history.line(site)}, before the "
+        "new part is trained.",
         symptom=used.site,
         related=(Related("trained here", row.calls[-1].site),),
         certainty=0.8,
     )
+
+
+def _frozen_around(history: History, module: Module) -> Module:
+    """Return the largest part with a name around a layer that does not learn at all."""
+    seen, found = learning.last_seen(history), module
+    for each in learning.around(history, min(module.parameters.values())):
+        inside = learning.all_parameters(history, each)
+        if any(key in seen and seen[key].requires_grad for key in inside):
+            break
+        found = each if each.name else found
+    return found
+
+
+def _eval_of(history: History, part: Module, by: TrainingSwitched | None) -> str:
+    """Return the call of ``eval`` of a part: "`model.trunk.eval()`"."""
+    whole = None if by is None else history.program.modules.get(by.module)
+    receiver, dot, _ = history.text(by and by.site).rpartition(".train(")
+    if whole is None or not dot or not part.name or whole is part:
+        return "`eval()` of it"
+    path = part.name.removeprefix(f"{whole.name}.")
+    inner = all(each.isidentifier() or each.isdigit() for each in path.split("."))
+    if not inner or path.split(".")[0] not in whole.children:
+        return f"`eval()` of `{part.name}`"
+    spelt = "".join(f"[{e}]" if e.isdigit() else f".{e}" for e in path.split("."))
+    return f"`{receiver}{spelt}.eval()`"
 
 
 def _is_frozen(call: Call) -> bool:
@@ -226,7 +260,7 @@ def _hit(
         f"{history.quoted(on.site)} switches it back with the whole model: its "
         "parameters stay, and every batch changes its running mean and variance.",
         on.site,
-        "Call `eval()` of the frozen part after each `train()` of the model, or "
+        f"Call {_eval_of(history, module, on)} after each `train()` of the model, or "
         "override `train()` so that it keeps that part in evaluation mode.",
         symptom=used.site,
         related=(Related("put in evaluation mode here", off.site),),

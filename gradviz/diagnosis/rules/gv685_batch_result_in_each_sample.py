@@ -56,10 +56,12 @@ from gradviz.dependence.op_families import (
     plain,
 )
 from gradviz.dependence.summaries import Summary, summaries
+from gradviz.diagnosis._words import code
 from gradviz.diagnosis.decisions.decision import of_setting
 from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.edits.calls import unwrapped, with_keyword
+from gradviz.diagnosis.edits.draft import parsed_expression
 from gradviz.diagnosis.edits.shapes import over_dimension
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
@@ -167,18 +169,20 @@ def _hit(history: History, call: Call, rows: Value, made: Call, given: Value) ->
 
 def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
     count = rows.shape[0]
-    weights = history.name(rows, "a tensor")
+    weights = _spelt(history, call, rows) or "The weights"
     shared = _is_read_elsewhere(history, made, call)
     given = history.name(made.inputs[0], "what was averaged")
     return Hit(
-        f"{weights} does not weight the samples, so no sample has its own weight: "
-        f"`{history.text(made.site)}` is one number, the mean of {count} samples, and "
+        f"{weights} cannot favour one sample over another: `{history.text(made.site)}` "
+        f"is one number, the mean of {count} samples, and "
         f"{history.quoted(call.site)} multiplies this mean by all {count} weights.",
         call.site if shared else made.site,
-        f"Multiply {given} of each sample with {weights}, and reduce the products."
-        if shared
-        else 'Leave out the mean (of a loss: `reduction="none"`), and reduce the '
-        "products.",
+        _each(history, made, call)
+        or (
+            f"Multiply {given} of each sample with {weights}, and reduce the products."
+            if shared
+            else f"{_without_mean(history, made)}, and reduce the products."
+        ),
         symptom=call.site,
         related=(
             Related("mean taken here", made.site)
@@ -188,6 +192,37 @@ def _mean_hit(history: History, call: Call, rows: Value, made: Call) -> Hit:
         tensors=(made.outputs[0].tensor, rows.tensor),
         certainty=0.8,
     )
+
+
+def _without_mean(history: History, made: Call) -> str:
+    """Return how to have one number for each sample."""
+    if plain(made.op) in LOSSES:
+        return f'Give the loss of {history.line(made.site)} `reduction="none"`'
+    return "Leave out the mean"
+
+
+def _spelt(history: History, call: Call, value: Value) -> str:
+    """Return how a product of two spells one of them."""
+    product = parsed_expression(history.text(call.site))
+    if not isinstance(product, ast.BinOp) or len(call.inputs) != 2:
+        return history.name(value, "")
+    first = call.inputs[0].tensor == value.tensor
+    return f"`{ast.unparse(product.left if first else product.right)}`"
+
+
+def _each(history: History, made: Call, call: Call) -> str:
+    """Return the line with the products of single samples; "" where names differ."""
+    mean, product = map(history.text, (made.site, call.site))
+    number = call.inputs[int(not call.inputs[0].requires_grad)]
+    given = mean.removesuffix(".mean()")
+    apart = not made.site or not call.site or made.site[0] is not call.site[0]
+    if given == mean or not given.isidentifier() or apart:
+        return ""
+    old = _spelt(history, call, number).strip("`")
+    statement, new = code(history, call.site), product.replace(old, given, 1)
+    if not old or product not in statement:
+        return ""
+    return f"Write `{statement.replace(product, new, 1)}` in {history.line(call.site)}."
 
 
 def _is_read_elsewhere(history: History, made: Call, call: Call) -> bool:

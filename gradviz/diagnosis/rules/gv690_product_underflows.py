@@ -108,14 +108,15 @@ def _hit(history: History, call: Call, zeros: int, factors: int, used: RawSite) 
     made = call.outputs[0]
     count = made.summary.count if made.summary is not None else zeros
     x = in_code(operand_text(history, call.site, _PRODUCTS))
-    product = f"product of {factors} factors" if factors else "product"
     return Hit(
         f"{zeros} of {count} results of `{history.text(call.site)}` are 0, though no "
-        f"factor is: the {product} is too small for "
+        f"factor is: the product of so many factors is too small for "
         f"{made.dtype.removeprefix('torch.')}. Its gradient is 0 there, so nothing "
         "learns from it.",
         call.site,
-        "Add the logarithms of the factors instead."
+        f"Add the logarithms of the factors instead, and go on with logarithms up to "
+        f"{history.line(used)}: `exp()` of their sum would be 0 again. A sum of such "
+        "products is `torch.logsumexp(…)` of their logarithms."
         if factors
         else f"Add logarithms instead: `{x}.log().sum(…)`.",
         symptom=used,

@@ -183,7 +183,7 @@ def _hit(
     return Hit(
         f"`{source.of(statement.value)}` puts one and the same object in all places of "
         f"`{name}`: what `{source.of(filling)}` (line {filling.lineno}) puts in one "
-        "place is in every other.",
+        "place is in every other, so each of them has all that was meant for one.",
         site,
         f"Make a new one for each place: `{anew}`.",
         symptom=filled,

@@ -54,8 +54,8 @@ def _hit(
     if refusal is not None:
         failure, written = refusal
         later = (
-            f" For it, {subject(history, written)} is that input handed through, a "
-            f"view, and {place(history, failure.site)} may not write it."
+            f" So it takes {subject(history, written)} for a mere view of that input, "
+            f"and forbids {place(history, failure.site)}."
         )
     return Hit(
         f"{found.custom.name}.forward changes its input "

@@ -24,6 +24,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, HookRan, HookRegistered
 
+_SHORT = 70  # characters of a call that a fix writes out
+
 
 @rule("GV815", "hook-registered-repeatedly", "warning")
 def check(history: History) -> Iterator[Hit]:
@@ -51,16 +53,24 @@ def _source(hook: HookRegistered) -> object:
 def _hit(history: History, hooks: list[HookRegistered]) -> Hit:
     keys = {hook.hook for hook in hooks}
     runs = [event for event in history.of(HookRan) if event.hook in keys]
-    value = hooks[-1].value
-    name = history.name(value, "one tensor") if value is not None else "one module"
+    value, count, text = hooks[-1].value, len(hooks), history.text(hooks[-1].site)
+    module = history.program.modules.get(hooks[-1].target or 0)
+    part = "one module" if module is None or not module.name else f"`{module.name}`"
+    name = part if value is None else history.name(value, "one tensor")
     changes = any(event.changed or event.returned for event in runs)
-    effect = " The gradient is changed once by each of them." if changes else ""
+    effect = (
+        "each of them changes the gradient once more"
+        if changes
+        else f"each pass runs all {count}, and keeps what they keep: time and memory "
+        "grow"
+    )
+    kept = f"`hook = {text}`" if len(text) <= _SHORT and text else "what this returns"
     return Hit(
-        f"{history.quoted(hooks[-1].site)} registered a hook on {name} {len(hooks)} "
-        f"times, and all of them are still there and run.{effect}",
+        f"{history.quoted(hooks[-1].site)} registered a hook on {name} {count} "
+        f"times, and none was removed: {effect}.",
         culprit=hooks[-1].site,
-        fix="Keep what the registration returns, and call its `remove()` once the hook "
-        "has served, or before it is registered again.",
+        fix=f"Keep {kept}, and call `remove()` of it once the hook has served, or "
+        "before it is registered again.",
         tensors=(value.tensor,) if value is not None else (),
         certainty=0.9 if changes else 0.6,
     )

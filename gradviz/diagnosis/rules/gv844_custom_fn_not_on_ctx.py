@@ -148,21 +148,33 @@ def _of_instance(history: History, read: _Read, applied: Call, own: ast.AST) -> 
     made, new = _with_argument(history, read, applied)
     name = read.where.source.of(read.where.node)
     return Hit(
-        f"`{shortened(text)}` calls `apply` of "
-        f"{'the instance' if made else 'an instance'}, which belongs to the class: "
-        f"neither forward nor backward ever sees that instance. What `__init__` sets "
-        f"(`{read.where.source.of(own)}`, line {own.lineno}) "  # type: ignore[attr-defined]
-        f"is not on their ctx, and `{name}` raised.",
+        f"`apply` is a method of the class: in `{shortened(text)}` the "
+        f"{read.owner.name} object is thrown away, and with it "
+        f"`{read.where.source.of(own)}` (line {own.lineno}). "  # type: ignore[attr-defined]
+        f"forward and backward are given a ctx of their own, which has no "
+        f"`{read.name}`: `{name}` raised.",
         applied.site,
-        f"Write `{new}`, take `{read.name}` in forward as its last parameter, keep it "
-        f"there, `ctx.{read.name} = {read.name}`, and let backward return None for it "
-        f"behind its other gradients.{' Then `__init__` can go.' if made else ''}",
+        f"Write `{new}`; in forward take it as the last parameter and keep it, "
+        f"`ctx.{read.name} = {read.name}`; end backward with {_one_more(read)}."
+        f"{' Then `__init__` can go.' if made else ''}",
         symptom=read.site,
         related=(Related("is not on the ctx here", read.site),),
         nodes=applied.nodes,
         explains=True,
         certainty=_CERTAINTY,
     )
+
+
+def _one_more(read: _Read) -> str:
+    """Return what backward is to return: its gradients, and None for the argument."""
+    found = [
+        each
+        for method in read.method("backward")
+        for each in own_nodes(method)
+        if isinstance(each, ast.Return) and each.value is not None
+    ]
+    text = read.where.source.of(found[0].value) if len(found) == 1 else ""  # type: ignore[arg-type]
+    return f"`return {text or '…'}, None`"
 
 
 def _with_argument(history: History, read: _Read, applied: Call) -> tuple[bool, str]:

@@ -85,7 +85,7 @@ def test_the_report_marks_the_expression_and_names_related_lines():
     lines = text.splitlines()
     assert lines[0] == "warning GV1 a-slug"
     assert lines[1].startswith("  test_findings.py:")
-    assert lines[2:4] == ["    return here()  # made here", "           ^^^^^^"]
+    assert lines[2:4] == ["    return here()", "           ^^^^^^"]
     assert lines[4:6] == ["  It broke.", "  Fix: Mend it."]
     assert lines[6].startswith("  made here: test_findings.py:")
     assert findings_text(Diagnosis((), (), ())) == ""

@@ -195,7 +195,7 @@ for x, _ in batches:
             print(step, loss.item())
         """,
         "detach-in-forward",
-        says=["straight-through estimator", "Move this line below line"],
+        says=["straight-through estimator", "Move line"],
     ),
     case(
         "term_that_teaches_nobody_beside_one_that_does",

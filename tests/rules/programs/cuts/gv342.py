@@ -127,7 +127,7 @@ PROGRAMS: list[Case] = [
         "loss-left-out",
         says=[
             "at most the loss of the last iteration is left",
-            "Add `loss` up over the iterations",
+            "`loss = loss + …`",
         ],
         related=["the loop"],
     ),

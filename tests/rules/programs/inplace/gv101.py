@@ -96,7 +96,7 @@ PROGRAMS: list[Case] = [
         y.sum().backward()
         """,
         "inplace-saved-output",
-        says=["`y = x.exp()` (line 4, ExpBackward0)", "its result `y`", "version 1"],
+        says=["`y = x.exp()` (line 4)", "ExpBackward0", "its result `y`", "version 1"],
         related=["saved here"],
     ),
     case(

@@ -87,7 +87,7 @@ PROGRAMS: list[Case] = [
         g_loss.backward()
         """,
         "optimizer-step-before-backward",
-        says=["opt_d.step()", "`disc.weight`"],
+        says=["opt_d.step()", "the weights of `disc`"],
         related=["saved here"],
     ),
     case(
@@ -243,7 +243,7 @@ PROGRAMS: list[Case] = [
         update(policy, critics, optimizers, torch.randn(5, 3))
         """,
         "optimizer-step-before-backward",
-        says=["The loop in line 12", "Let this loss come first"],
+        says=["The loop in line 12", "come first there"],
     ),
     case(
         "weights_bounded_in_each_forward",

@@ -158,7 +158,7 @@ PROGRAMS: list[Case] = [
             opt_d.step()
         """,
         "shared-trunk-two-backwards",
-        says=["`fake.detach()`"],
+        says=["`disc(fake.detach())`"],
     ),
     case(
         "two_sums_of_one_square",
@@ -253,7 +253,7 @@ PROGRAMS: list[Case] = [
         step(torch.randn(4, 3))
         """,
         "shared-trunk-two-backwards",
-        says=["`fake.detach()`"],
+        says=["`disc(fake.detach())`"],
     ),
     case(
         "two_critics_step_in_each_turn",

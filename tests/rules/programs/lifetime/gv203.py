@@ -123,7 +123,7 @@ PROGRAMS: list[Case] = [
             update_teacher()
         """,
         "hidden-state-not-detached",
-        says=["`teacher.2.weight` comes from"],
+        says=["`teacher.2.weight` keeps its graph"],
     ),
     case(
         "lstm_state",

@@ -36,7 +36,7 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
         "hidden-state-not-detached",
-        says=["`self.volt` comes from", "Call `clear()` (line 10)"],
+        says=["`self.volt` keeps its graph", "Call `clear()` (line 10)"],
     ),
     case(
         "trace_of_an_object_that_is_squashed_behind",

@@ -253,7 +253,7 @@ PROGRAMS += [
             "`self.sigma` keeps its first value",
             "`first.rho` and `second.rho`",
             "4 backward passes in line 29 went through that one graph",
-            "line 30 changes `first.rho`",
+            "line 30 changes them",
             "whenever it is read, in the place of line 7, and drop",
         ],
         related=["backward() through the old graph", "parameters changed here"],

@@ -307,7 +307,7 @@ PROGRAMS: list[Case] = [
         train(12)
         """,
         "eval-without-no-grad",
-        says=["Losses take their numbers alone", ".detach()"],
+        says=["the losses use only their values", ".detach()"],
     ),
     case(
         "soft_labels_of_each_round_in_a_table",
@@ -335,6 +335,6 @@ PROGRAMS: list[Case] = [
         fit(10)
         """,
         "eval-without-no-grad",
-        says=["Losses take their numbers alone"],
+        says=["the losses use only their values"],
     ),
 ]

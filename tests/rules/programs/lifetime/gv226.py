@@ -50,6 +50,6 @@ PROGRAMS: list[Case] = [
         best = copy.deepcopy(net)
         """,
         "copy-of-a-result",
-        says=["a variable of the function", "line 12 goes on with the result"],
+        says=["a variable of the function", "which line 12 goes on with"],
     ),
 ]

@@ -30,7 +30,7 @@ PROGRAMS: list[Case] = [
                 right = correct(net(x), labels)
         """,
         "choice-over-batch",
-        says=["one per class", "dimension 0 of shape (12, 3)"],
+        says=["not the best class for each sample", "dimension 0 of shape (12, 3)"],
     ),
     case(
         "as_many_samples_as_classes",
@@ -87,7 +87,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "choice-over-batch",
-        says=["for the targets"],
+        says=["as targets"],
     ),
     case(
         "dimension_bound_by_partial_in_a_table",

@@ -59,7 +59,7 @@ PROGRAMS: list[Case] = [
                 print(learner(torch.randn(16, 4), "old").square().mean().item())
         """,
         "frozen-layer-trains",
-        says=["`body.1` is frozen", "4 batches changed", "`tasks.old`, which learnt"],
+        says=["`body` is frozen", "4 batches changed", "`learner.body.eval()`"],
     ),
     case(
         "frozen_body_is_left_in_training_mode",

@@ -60,7 +60,7 @@ PROGRAMS: list[Case] = [
         (loss * weights).mean().backward()
         """,
         "batch-result-in-each-sample",
-        says=["no sample has its own weight"],
+        says=["`weights` cannot favour one sample"],
     ),
     case(
         "weights_of_samples_that_meet_their_losses",
@@ -169,7 +169,7 @@ PROGRAMS: list[Case] = [
             print(mean.item())
         """,
         "batch-result-in-each-sample",
-        says=["Multiply `log_probs` of each sample with `returns`"],
+        says=["`loss = -torch.sum(log_probs * returns)`"],
         related=["mean taken here"],
     ),
 ]

@@ -77,7 +77,7 @@ PROGRAMS: list[Case] = [
         y.backward()
         """,
         "nan-zero-division",
-        says=["Keep the divisor away from 0."],
+        says=["`max(n, 1)`"],
     ),
     case(
         "root_of_zero_as_a_divisor",

@@ -112,6 +112,6 @@ PROGRAMS: list[Case] = [
                 each.step()
         """,
         "parameters-in-no-optimizer",
-        says=["`width.bias` and `width.weight` are never trained"],
+        says=["`agent.width.weight` are never trained"],
     ),
 ]
