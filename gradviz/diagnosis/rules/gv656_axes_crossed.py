@@ -3,7 +3,8 @@
 What it does
     Finds a loss or a difference whose operands have the same two dimensions in another
     order, told by the index that picked their samples or by the data they come from;
-    flattened ones too, as ``(time * batch)`` against ``(batch * time)``: the sizes tell.
+    flattened ones too, as ``(time * batch)`` against ``(batch * time)``, told by the
+    sizes as well.
 
 Why is this bad
     The sizes agree, always after ``view(-1)``, so nothing fails. The prediction for one
