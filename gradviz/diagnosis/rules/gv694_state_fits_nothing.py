@@ -44,7 +44,7 @@ from gradviz.diagnosis._words import shortened
 from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.bindings import named, own_nodes, put_by
 from gradviz.diagnosis.decisions.choice import choice
-from gradviz.diagnosis.decisions.conditions import asked_around
+from gradviz.diagnosis.decisions.conditions import asked_around, strings_in
 from gradviz.diagnosis.decisions.decision import Decision, decided
 from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
 from gradviz.diagnosis.edits.calls import with_keys_renamed
@@ -217,7 +217,7 @@ def _filtered(history: History, load: StateLoaded) -> _Filter | None:
     tests = [] if last is None else _tests(last)
     if last is None or not tests:
         return None
-    asked = {each.node: each for test, _ in tests for each in _strings(last.at(test))}
+    asked = {each.node: each for test, _ in tests for each in strings_in(last.at(test))}
     text = shortened(" and ".join(_spelt(last, *each) for each in tests))
     here = last if isinstance(last.node, ast.DictComp) else last.at(tests[0][0])
     made = decided(history, here, load.site)
@@ -263,12 +263,3 @@ def _spelt(where: Spot, test: ast.expr, holds: bool) -> str:
     if holds:
         return text
     return text.removeprefix("not ") if text.startswith("not ") else f"not {text}"
-
-
-def _strings(test: Spot) -> Iterator[Spot]:
-    """Yield the strings in a condition, where they are spelt out."""
-    for each in ast.walk(test.node):
-        if isinstance(each, ast.Name | ast.Attribute | ast.Constant):
-            last = choice(test.at(each))
-            if isinstance(getattr(last.node, "value", None), str):
-                yield last
