@@ -58,6 +58,7 @@ class Axis:
     token: Hashable = None
     depth: int = 0
     moves: Moves = ()  # since it came in
+    merged: tuple[Factor, ...] = ()  # the dimension of several that it was picked from
 
     @property
     def root(self) -> Axis:

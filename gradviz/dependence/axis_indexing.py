@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from gradviz.dependence.axes import Axis, Dim, Dims, Factor, Move, new
+from gradviz.dependence.axes import Axis, Dim, Dims, Factor, Move, new, only
 from gradviz.program import Call, Opaque, Value
 
 Sources: TypeAlias = dict[int, Dims]
@@ -178,8 +178,19 @@ def _chosen(dim: Dim, move: Move, size: int) -> Dim:
     if size == 1:
         return ()
     if len(dim) != 1:
-        return (Factor((Axis(size, "made", move.call),), size),)
+        made = Axis(size, "made", move.call, token=move.token, merged=dim)
+        return (Factor((made,), size),)
     return (dim[0].moved(move, size),)
+
+
+def before_pick(one: Dim, other: Dim) -> tuple[Dim, Dim]:
+    """Return two dimensions as they were before one index picked from both.
+
+    Where what it picked from was merged of several; else the two as they are.
+    """
+    a, b = ([each.root for each in only(dim)] for dim in (one, other))
+    found = [(x.merged, y.merged) for x in a for y in b if x.token == y.token]
+    return found[0] if len(found) == 1 and all(found[0]) else (one, other)
 
 
 def _rows(

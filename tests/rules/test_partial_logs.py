@@ -104,6 +104,18 @@ def test_a_part_of_a_log_accuses_nobody(
     judge(case, session.diagnose())
 
 
+def test_layers_are_evaluated_whose_calls_were_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(detail.Detail, "_affords", lambda *_: False)
+    case = named("frozen_in_train_and_evaluated_again_and_again")
+    session = gradviz.record(engine="torch")
+    session.script = case.file
+    with executed(case, session):
+        pass
+    judge(case, session.diagnose())
+
+
 WITH_MODULES = [
     each
     for family in FAMILIES

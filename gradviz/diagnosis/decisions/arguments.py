@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from gradviz.dependence.axis_ops import REDUCTIONS
 from gradviz.dependence.op_families import RESHAPES
-from gradviz.diagnosis.decisions.choice import entry_of, path
+from gradviz.diagnosis.decisions.choice import entry_at, entry_of, path
 from gradviz.diagnosis.decisions.frames import (
     Spot,
     argument,
@@ -61,7 +61,9 @@ def _bound(where: Spot, call: ast.Call) -> Iterator[tuple[Spot, ast.Call]]:
         node = step.node
         branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
         ways = (path(step.at(each)) for each in branches)
-        for each in (step, *(one for way in ways for one in way)):
+        picked = entry_at(step)  # of a table of makers, whoever asked for that one
+        behind = [] if picked is None else path(picked)
+        for each in (step, *behind, *(one for way in ways for one in way)):
             made = each.node
             if isinstance(made, ast.Call) and last_name(made.func) == "partial":
                 yield each, made

@@ -143,6 +143,17 @@ def _of_item(
     return None if given is None else where.at(given)
 
 
+def entry_at(where: Spot) -> Spot | None:
+    """Return the entry that a key picks from a table, both wherever they come from."""
+    if not isinstance(where.node, ast.Subscript):
+        return None
+    table, key = choice(where.at(where.node.value)), choice(where.at(where.node.slice))
+    if not isinstance(key.node, ast.Constant):
+        return None
+    found = entry(table.node, key.node.value)
+    return None if found is None else table.at(found)
+
+
 def entry_of(where: Spot, name: str) -> Spot | None:
     """Return what a table has under a name, wherever the table was written.
 

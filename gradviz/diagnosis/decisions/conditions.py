@@ -72,6 +72,24 @@ def asked_around(level: Spot) -> Iterator[tuple[ast.expr, bool]]:
         inner = each
 
 
+def strings_in(test: Spot) -> Iterator[Spot]:
+    """Yield the strings, and the lists of strings, by which a condition asks.
+
+    Where they are spelt out: of ``name.startswith(self.part)``, what that was set to;
+    not of a separator.
+    """
+    for each in ast.walk(test.node):
+        if isinstance(each, ast.Name | ast.Attribute | ast.Constant):
+            last = path(test.at(each))[-1]
+            parts = getattr(last.node, "elts", [last.node])
+            if parts and all(_is_word(getattr(each, "value", 0)) for each in parts):
+                yield last
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and any(map(str.isalnum, value))
+
+
 def _leaves(statement: ast.stmt) -> TypeGuard[ast.If]:
     """Tell whether a branch leaves where its test is true, and goes on where not."""
     if not isinstance(statement, ast.If) or statement.orelse:

@@ -7,7 +7,7 @@ import ast
 from gradviz.diagnosis.decisions.arguments import given, in_brackets
 from gradviz.diagnosis.decisions.choice import entry, entry_of, path
 from gradviz.diagnosis.decisions.decision import Decision, Frames, decided, of_given
-from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.diagnosis.decisions.loops import handed
 from gradviz.program import History, Optimizer, OptimizerCall, ScheduleCall
 
@@ -45,9 +45,35 @@ def of_rate(history: History, optimizer: Optimizer) -> Decision:
     listed = last.node.elts if last and isinstance(last.node, ast.List) else ()
     rates = [entry_of(last.at(each), "lr") for each in listed if last is not None]
     own = [each for each in rates if each is not None]
-    if len(own) == 1 and not (where and given(where, 1, ("lr",))):
-        return decided(history, path(own[0])[-1], optimizer.site)
+    rate = None if where is None else given(where, 1, ("lr",))
+    if len(own) == 1 and rate is None:
+        return decided(history, _longest(own[0]), optimizer.site)
+    peak = None if rate is None else _longest(rate)
+    if rate is not None and peak is not None and peak.node is not path(rate)[-1].node:
+        return decided(history, peak, optimizer.site)
     return of_given(history, optimizer.site, stack, 1, ("lr",))
+
+
+def _longest(rate: Spot) -> Spot:
+    """Return what chose a rate, past the factors that make it no longer: a warm-up."""
+    last = path(rate)[-1]
+    match last.node:
+        case ast.BinOp(left, ast.Mult(), right):
+            free = [each for each in (left, right) if not _shortens(each)]
+            return _longest(last.at(free[0])) if len(free) == 1 else last
+        case _:
+            return last
+
+
+def _shortens(factor: ast.expr) -> bool:
+    """Tell whether a factor is 1 at most, as it stands there."""
+    match factor:
+        case ast.Constant(int() | float() as value):
+            return value <= 1
+        case ast.Call(ast.Name("min"), parts):
+            return any(map(_shortens, parts))
+        case _:
+            return False
 
 
 _PEAKS = {"OneCycleLR": 1, "CyclicLR": 2}

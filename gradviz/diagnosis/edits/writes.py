@@ -93,6 +93,8 @@ def out_of_place(found: Place, *, together: bool = False) -> Edit:
     if (call := _with_flag(node)) is not None:
         return _without_flag(found, call)
     is_inner = _writes(called(node)) and node is not getattr(statement, "value", None)
+    if isinstance(statement, ast.AugAssign):  # else a layer is made in what is added
+        is_inner = node is not statement
     new = None if is_inner or _is_chain(node) else rewritten(source, statement)
     if new is None:
         return _inside(found)

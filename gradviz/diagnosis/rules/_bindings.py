@@ -5,7 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.bindings import last_assigned, stored, walked
+from gradviz.diagnosis.decisions.bindings import (
+    all_parameters,
+    definition,
+    last_assigned,
+    own_nodes,
+    stored,
+    walked,
+)
+from gradviz.diagnosis.decisions.frames import (
+    Spot,
+    is_method,
+    last_name,
+    parameters,
+    spot,
+)
 from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.program import History, HookRegistered, RawSite
 
@@ -66,6 +80,63 @@ def put_away_at(history: History, site: RawSite) -> RawSite | None:
         and any(isinstance(to, ast.Attribute) for to in each.targets)
     ]
     return history.places.at_line(site[0], min(lines)) if lines else None
+
+
+def handed_away(history: History, site: RawSite) -> Spot | None:
+    """Return the call that hands what a line makes to a function which keeps it."""
+    where = spot(history, site)
+    names = set(history.places.targets(site))
+    for each in () if where is None or not names else own_nodes(where.scope):
+        if where is None or not isinstance(each, ast.Call) or each.lineno < where.line:
+            continue
+        keeper = definition(where.source, last_name(each.func))
+        if isinstance(keeper, ast.FunctionDef):
+            bound = is_method(where.source, keeper)
+            received = set(_received(each, keeper, names, bound))
+            if received and _keeps_any(keeper, received):
+                return where.at(each)
+    return None
+
+
+def _received(
+    call: ast.Call, function: ast.FunctionDef, names: set[str], bound: bool
+) -> Iterator[str]:
+    """Yield the parameters that a call gives one of these names to."""
+    own, rest = parameters(function)[bound:], function.args
+    for place, given in enumerate(call.args):
+        if holds(given, names):
+            name = own[place] if place < len(own) else getattr(rest.vararg, "arg", None)
+            yield from () if name is None else (name,)
+    for each in call.keywords:
+        if each.arg is not None and holds(each.value, names):
+            known = each.arg in all_parameters(function)
+            name = each.arg if known else getattr(rest.kwarg, "arg", None)
+            yield from () if name is None else (name,)
+
+
+def _keeps_any(function: ast.FunctionDef, names: set[str]) -> bool:
+    """Tell whether a function puts away one of these, or of what they hold, as it is.
+
+    Into an attribute, or into a list or a table of its object.
+    """
+    names = set(names)
+    for each in own_nodes(function):
+        if isinstance(each, ast.For) and _mentions(each.iter, names):
+            names.update(names_in(each.target))
+        put = stored(each) or _set_attribute(each)
+        if put is None or not any(holds(kept, names) for kept in put[1]):
+            continue
+        if any(isinstance(one, ast.Attribute) for one in ast.walk(put[0])):
+            return True
+    return False
+
+
+def _set_attribute(node: ast.AST) -> tuple[ast.expr, list[ast.expr]] | None:
+    match node:
+        case ast.Assign([ast.Attribute() as target], value):
+            return target, [value]
+        case _:
+            return None
 
 
 def put_away_by(

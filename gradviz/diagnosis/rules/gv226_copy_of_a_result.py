@@ -2,7 +2,7 @@
 
 What it does
     Finds copies that failed because an attribute holds a tensor which is no leaf, and
-    names the line that put it there.
+    names the line that put it there, or gave it to the method that does.
 
 Why is this bad
     A result cannot be copied without the graph behind it. The model was copied before
@@ -35,10 +35,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis.decisions.sites import same_line
+from gradviz.diagnosis.decisions.sites import same_line, site_of
 from gradviz.diagnosis.edits.leaves import value_followed_by
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._bindings import put_away_at
+from gradviz.diagnosis.rules._bindings import handed_away, put_away_at
 from gradviz.program import History, RawSite
 
 _LOCAL = (
@@ -58,14 +58,17 @@ def check(history: History) -> Iterator[Hit]:
         if value.is_leaf or made is None or made.site is None:
             continue
         kept, uses = put_away_at(history, made.site), history.uses(value.tensor)
-        at_once = kept is None or same_line(kept, made.site)  # it has no other name
+        handed = handed_away(history, made.site) if kept is None else None
+        given = None if handed is None else site_of(history, handed)
+        # Where it is stored at once, it has no other name.
+        at_once = (kept or given) is None or same_line(kept, made.site)
         used = next((use for use in uses if at_once and use.nodes and use.site), None)
         yield Hit(
             "`deepcopy` cannot copy a tensor that has a graph, and "
             f"{history.quoted(call.site)} comes to one: "
             f"{history.name(value, 'a result')}, computed in "
             f"{history.line(made.site)}.",
-            kept or call.site,
+            kept or given or call.site,
             _local(history, kept or made.site, used.site)
             if used is not None
             else "Store it without its graph: `.detach()`; or set it to None before "
@@ -76,7 +79,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("made here", made.site),
             ),
             tensors=(value.tensor,),
-            edit=value_followed_by(kept, ".detach()") if used is None else None,
+            edit=value_followed_by(kept, ".detach()") if kept and not used else None,
             explains=history.ended_by(call),
         )
 

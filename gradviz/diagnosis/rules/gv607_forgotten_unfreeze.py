@@ -40,7 +40,10 @@ from collections.abc import Iterator
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import is_dead
-from gradviz.diagnosis.decisions.decision import Decision
+from gradviz.diagnosis.decisions.arguments import in_brackets
+from gradviz.diagnosis.decisions.conditions import strings_in
+from gradviz.diagnosis.decisions.decision import Decision, decided
+from gradviz.diagnosis.decisions.frames import spot
 from gradviz.diagnosis.decisions.loops import of_elements
 from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.edits.syntax import names_in
@@ -218,6 +221,17 @@ def _frozen_hit(
     alias, same, chosen = _alias(history, site), "", _chosen(history, tensors)
     culprit = chosen.site
     fix = "Unfreeze what is to learn with `requires_grad_(True)`."
+    asked = None if alias is not None else _asked(history, min(tensors))
+    if asked is not None:
+        chosen, culprit = asked, asked.site
+        same = (
+            f" `{asked.text}` ({history.line(asked.site)}) was to select by name, and "
+            "left nothing of them to learn."
+        )
+        fix = (
+            f"Put what is to learn in the place of `{asked.text}`, by the names that "
+            "`named_parameters()` gives."
+        )
     if alias is not None:
         name, other = ast.unparse(alias.targets[0]), ast.unparse(alias.value)
         culprit = history.places.at_line(site[0], alias.lineno)
@@ -241,6 +255,25 @@ def _frozen_hit(
         explains=True,
         certainty=1.0 if learned else 0.7,
     )
+
+
+def _asked(history: History, tensor: int) -> Decision | None:
+    """Return who chose the names of what learns, where the line that froze asks names.
+
+    That is ``p.requires_grad_(name.startswith(part))``, for each parameter.
+    """
+    call = learning.freezing(history, tensor)
+    where = None if call is None else spot(history, call.site, call.stack)
+    if where is None or call is None:
+        return None
+    found = in_brackets(where.node)
+    statement = where.source.statement(where.node)
+    if not found and isinstance(statement, ast.Assign):
+        found = [statement.value]
+    strings = [each for test in found for each in strings_in(where.at(test))]
+    if len({each.node for each in strings}) != 1:
+        return None
+    return decided(history, strings[0], call.site)
 
 
 def _alias(history: History, site: RawSite) -> ast.Assign | None:

@@ -28,7 +28,7 @@ Use instead
 When it stays quiet
     Passes with another momentum in between (a second pass of the same batch that is not
     to count), statistics that are computed anew before the evaluation, and layers that
-    are never evaluated.
+    are never put into evaluation mode.
 
 References
     https://discuss.pytorch.org/t/25176
@@ -37,7 +37,7 @@ References
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,7 @@ from gradviz.diagnosis.decisions.sites import site_of, sources_of
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import (
     Call,
+    Event,
     History,
     Module,
     OptimizerCall,
@@ -70,17 +71,23 @@ class _Kept:
 
     call: Call  # the first one
     steps: set[int] = field(default_factory=set[int])
+    off: TrainingSwitched | None = None  # what put it into evaluation mode since then
+
+
+_Layer = tuple[Module, _Kept, Event]  # and what evaluated it
 
 
 @rule("GV630", "momentum-of-zero", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that chose such a momentum."""
     kept: dict[int, _Kept] = {}  # by the memory of the running mean
-    found: dict[RawSite | None, list[tuple[Module, _Kept, Call]]] = {}
+    found: dict[RawSite | None, list[_Layer]] = {}
     steps = 0
     for event in history.events:
         if isinstance(event, OptimizerCall):
             steps += event.what == "step"
+        elif isinstance(event, TrainingSwitched) and not event.training:
+            _put_off(history, kept.values(), event)
         if not isinstance(event, Call) or plain(event.op) != "batch_norm":
             continue
         mean, momentum = _given(event, "running_mean"), _given(event, "momentum")
@@ -92,6 +99,9 @@ def check(history: History) -> Iterator[Hit]:
             kept.setdefault(mean.storage, _Kept(event)).steps.add(steps)
         else:
             kept.pop(mean.storage, None)
+    for each in kept.values():
+        if each.off is not None:  # of what came then, a long run tells nothing
+            _note(history, found, each, each.off)
     for site, layers in found.items():
         yield _hit(history, site, layers)
 
@@ -102,11 +112,19 @@ def _given(call: Call, name: str) -> Any:
     return call.keywords.get(name, rest[0] if rest else None)
 
 
+def _put_off(history: History, kept: Iterable[_Kept], event: TrainingSwitched) -> None:
+    """Note of layers that they were put into evaluation mode after some steps."""
+    for each in kept:
+        module = module_around(history, each.call.module)
+        if each.off is None and module is not None and len(each.steps) >= _STEPS:
+            each.off = event if module.key in (event.module, *event.changed) else None
+
+
 def _note(
     history: History,
-    found: dict[RawSite | None, list[tuple[Module, _Kept, Call]]],
+    found: dict[RawSite | None, list[_Layer]],
     kept: _Kept | None,
-    used: Call,
+    used: Event,
 ) -> None:
     """Remember a layer that is evaluated after such steps, by the line to blame."""
     if kept is None or len(kept.steps) < _STEPS:
@@ -135,12 +153,12 @@ def _chosen(history: History, module: Module) -> RawSite | None:
     return of_argument(history, module, 2, ("momentum",)).site
 
 
-def _switched_at(history: History, module: Module, used: Call) -> RawSite | None:
+def _switched_at(history: History, module: Module, used: Event) -> RawSite | None:
     """Return the line that put a layer in evaluation mode before it was used so."""
     off = [
         each.site
         for each in history.of(TrainingSwitched)
-        if each.index < used.index and module.key in (each.module, *each.changed)
+        if each.index <= used.index and module.key in (each.module, *each.changed)
     ]
     return off[-1] if off else used.site
 
@@ -148,7 +166,7 @@ def _switched_at(history: History, module: Module, used: Call) -> RawSite | None
 def _hit(
     history: History,
     site: RawSite | None,
-    layers: list[tuple[Module, _Kept, Call]],
+    layers: list[_Layer],
 ) -> Hit:
     (module, kept, used), several = layers[0], len(layers) > 1
     named = [each.name or each.kind for each, _, _ in layers]

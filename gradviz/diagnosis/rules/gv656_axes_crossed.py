@@ -3,7 +3,8 @@
 What it does
     Finds a loss or a difference whose operands have the same two dimensions in another
     order, told by the index that picked their samples or by the data they come from;
-    flattened ones too, as ``(time * batch)`` against ``(batch * time)``.
+    flattened ones too, as ``(time * batch)`` against ``(batch * time)``, told by the
+    sizes as well.
 
 Why is this bad
     The sizes agree, always after ``view(-1)``, so nothing fails. The prediction for one
@@ -33,11 +34,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from gradviz.dependence.axes import Axis, Factor
+from gradviz.dependence.axes import Axis, Dim, Factor, only
 from gradviz.dependence.axis_facts import Meeting
+from gradviz.dependence.axis_indexing import before_pick
 from gradviz.dependence.axis_walk import axes_of
+from gradviz.dependence.op_families import CONSTANTS, plain
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import History, RawSite
+from gradviz.program import Call, History, RawSite
 
 
 @rule("GV656", "axes-crossed", "warning")
@@ -57,8 +60,9 @@ def _crossed(meeting: Meeting) -> tuple[Factor, Factor] | None:
     """Return two factors that stand in one order here, in the other there."""
     if meeting.one.requires_grad and meeting.other.requires_grad:
         return None
-    one = [factor for dim, _ in meeting.pairs for factor in dim]
-    other = [factor for _, dim in meeting.pairs for factor in dim]
+    pairs = [before_pick(*pair) for pair in meeting.pairs]
+    one = [factor for dim, _ in pairs for factor in dim]
+    other = [factor for _, dim in pairs for factor in dim]
     if len(one) != len(other) or sorted(e.size for e in one) != sorted(
         e.size for e in other
     ):
@@ -69,7 +73,48 @@ def _crossed(meeting: Meeting) -> tuple[Factor, Factor] | None:
         across = _match(one[i], other[j]) + _match(one[j], other[i])
         if across and not _match(one[i], other[i]) + _match(one[j], other[j]):
             return one[i], one[j]
+    return next(filter(None, map(_crossed_by_size, *zip(*pairs, strict=True))), None)
+
+
+def _crossed_by_size(one: Dim, other: Dim) -> tuple[Factor, Factor] | None:
+    """Return two factors of data of different sizes that were merged the other way."""
+    sizes = [each.size for each in one]
+    facing = [each.size for each in other]
+    if sizes == facing or sorted(sizes) != sorted(facing):
+        return None
+    if not all(map(_is_data, (*one, *other))):
+        return None
+    i = next(i for i, size in enumerate(sizes) if size != facing[i])
+    return one[i], one[sizes.index(facing[i], i)]
+
+
+def _turned(history: History, meeting: Meeting) -> Call | None:
+    """Return what flattened one of two that the index of both is not in the order of.
+
+    That one is to change, and not the other: it would no longer fit to the index.
+    """
+    for pair in meeting.pairs:
+        made = [each.root for dim in pair for each in only(dim)[:1]]
+        picks = [each.call for each in made if each.merged and each.call is not None]
+        if len(picks) < 2:
+            continue
+        index = history.once(axes_of).of(picks[0].inputs[-1])
+        order = [factor.size for dim in index for factor in dim]
+        sizes = [[factor.size for factor in each.merged] for each in made]
+        odd = [pick for pick, own in zip(picks, sizes, strict=True) if own != order]
+        if len(odd) == 1:
+            return history.producer(odd[0].inputs[0], odd[0].index)
     return None
+
+
+def _is_data(factor: Factor) -> bool:
+    """Tell whether something came in that a factor runs over, and was not cut."""
+    return any(
+        axis.root.how == "given"
+        and (axis.root.call is None or plain(axis.root.call.op) not in CONSTANTS)
+        and all(each.how != "part" for each in axis.behind())
+        for axis in factor.axes
+    )
 
 
 def _match(one: Factor, other: Factor) -> bool:
@@ -93,13 +138,17 @@ def _hit(history: History, meeting: Meeting, first: Factor, second: Factor) -> H
         if first.size == second.size
         else ""
     )
+    turned = _turned(history, meeting)
     return Hit(
         f"`{history.text(call.site)}` compares tensors whose dimensions of "
-        f"{first.size} and {second.size} stand in opposite orders{how}: the samples of "
-        "one meet the steps of the other.",
-        call.site,
-        "Bring both into one order first: `.transpose(0, 1)` of one of them, before it "
-        "is flattened.",
+        f"{first.size} and {second.size} stand in opposite orders{how}: what is "
+        "predicted for one sample and step meets the target of another.",
+        turned.site if turned else call.site,
+        "Transpose it before it is flattened here: the other one, and the index that "
+        "picks from both, are in the other order."
+        if turned
+        else "Bring both into one order first: `.transpose(0, 1)` of one of them, "
+        "before it is flattened.",
         symptom=call.site,
         related=(Related("target made here", maker.site if maker else None),),
         tensors=(target.tensor,),

@@ -42,13 +42,16 @@ from itertools import islice
 
 from gradviz.diagnosis._words import shortened
 from gradviz.diagnosis.decisions.arguments import given
+from gradviz.diagnosis.decisions.bindings import named, own_nodes, put_by
 from gradviz.diagnosis.decisions.choice import choice
+from gradviz.diagnosis.decisions.conditions import asked_around, strings_in
 from gradviz.diagnosis.decisions.decision import Decision, decided
-from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.frames import Spot, last_name, spot
 from gradviz.diagnosis.edits.calls import with_keys_renamed
 from gradviz.diagnosis.rule import Hit, rule
 from gradviz.program import History, RawSite, StateLoaded
 
+_TABLES = ("dict", "OrderedDict")
 _SAMPLE = 20  # keys of the state that are looked at for a prefix
 
 
@@ -146,15 +149,14 @@ def _hit(history: History, load: StateLoaded, prefixes: _Prefixes | None) -> Hit
     kind = f"`{module.kind}`" if module is not None else "the module"
     call = history.quoted(load.site)
     if not load.given:
-        chosen = _filtered(history, load)
-        return chosen and Hit(
-            f"{call} loads nothing: no key passes the condition of "
-            f"`{shortened(chosen.text)}`, and {kind} keeps the values that it had.",
-            chosen.site,
-            "Compare the keys of the state with those of the module's `state_dict()`: "
-            "one of them has a prefix, perhaps, which is to be taken off before.",
+        left = _filtered(history, load)
+        return left and Hit(
+            f"{call} loads nothing, and {kind} keeps the values that it had: no key "
+            f"of the state passes the condition {left.words(history)}.",
+            left.chosen.site,
+            left.fix(),
             symptom=load.site,
-            line=chosen.line,
+            line=left.chosen.line,
             certainty=0.8,
         )
     key, other = load.unexpected[0], load.missing[0]
@@ -180,12 +182,84 @@ def _hit(history: History, load: StateLoaded, prefixes: _Prefixes | None) -> Hit
     )
 
 
-def _filtered(history: History, load: StateLoaded) -> Decision | None:
-    """Return the comprehension whose condition left a state empty."""
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """A condition that left a state empty, and who chose what it asks keys for."""
+
+    text: str
+    chosen: Decision
+
+    def words(self, history: History) -> str:
+        """Return the condition, with the string that it got from another line."""
+        if not self.chosen.is_elsewhere:
+            return f"`{self.text}`"
+        place = history.line(self.chosen.site)
+        return f"`{self.text}`, with `{self.chosen.text}` from {place}"
+
+    def fix(self) -> str:
+        """Return what to do about it."""
+        if self.chosen.is_elsewhere:
+            return (
+                "Print the keys of the state that is filtered, and put what they have "
+                f"in the place of `{self.chosen.text}`."
+            )
+        return (
+            "Compare the keys of the state with those of the module's `state_dict()`: "
+            "one of them has a prefix, perhaps, which is to be taken off before."
+        )
+
+
+def _filtered(history: History, load: StateLoaded) -> _Filter | None:
+    """Return the condition that left a state empty, in a comprehension or a loop."""
     where = spot(history, load.site, load.stack)
     state = None if where is None else given(where, 0, ("state_dict",))
     last = None if state is None else choice(state)
-    if last is None or not isinstance(last.node, ast.DictComp):
+    tests = [] if last is None else _tests(last)
+    if last is None or not tests:
         return None
-    asks = any(each.ifs for each in last.node.generators)
-    return decided(history, last, load.site) if asks else None
+    asked = {each.node: each for test, _ in tests for each in strings_in(last.at(test))}
+    text = shortened(" and ".join(_spelt(last, *each) for each in tests))
+    here = last if isinstance(last.node, ast.DictComp) else last.at(tests[0][0])
+    made = decided(history, here, load.site)
+    if len(asked) != 1:
+        return _Filter(text, made)
+    (string,) = asked.values()
+    inside = any(each is string.node for test, _ in tests for each in ast.walk(test))
+    return _Filter(text, made if inside else decided(history, string, made.site))
+
+
+def _tests(table: Spot) -> list[tuple[ast.expr, bool]]:
+    """Return what was asked of each entry of a table, and the answer that it needs."""
+    match table.node:
+        case ast.DictComp(generators=loops):
+            return [(test, True) for each in loops for test in each.ifs]
+        case ast.Call(func, [ast.GeneratorExp() | ast.ListComp() as rows]) if (
+            last_name(func) in _TABLES
+        ):
+            return [(test, True) for each in rows.generators for test in each.ifs]
+        case ast.Dict(keys=[]):
+            return _tests_of_loop(table)
+        case ast.Call(func, [], []) if last_name(func) in _TABLES:
+            return _tests_of_loop(table)
+        case _:
+            return []
+
+
+def _tests_of_loop(table: Spot) -> list[tuple[ast.expr, bool]]:
+    """Return what was asked before a loop put entries into a table made empty."""
+    statement = table.source.statement(table.node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = {named(each) for each in targets}
+    return [
+        asked
+        for each in own_nodes(table.scope)
+        if any(put_by(each, name) is not None for name in names)
+        for asked in asked_around(table.at(each))
+    ]
+
+
+def _spelt(where: Spot, test: ast.expr, holds: bool) -> str:
+    text = where.source.of(test)
+    if holds:
+        return text
+    return text.removeprefix("not ") if text.startswith("not ") else f"not {text}"

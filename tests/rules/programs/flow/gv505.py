@@ -36,6 +36,43 @@ PROGRAMS: list[Case] = [
         "diverging-training",
     ),
     case(
+        "the_peak_of_a_rate_that_warms_up",
+        """
+        import torch
+        import torch.nn as nn
+        def peak(batch, base=1e3):
+            return batch * base  # CULPRIT
+        def rate(step, batch):
+            return min(1.0, (step + 1) / 4) * peak(batch)
+        net = nn.Linear(2, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=rate(0, 64))
+        for step in range(30):
+            opt.param_groups[0]["lr"] = rate(step, 64)
+            opt.zero_grad()
+            net(torch.ones(3, 2)).pow(2).mean().backward()
+            opt.step()
+        """,
+        "diverging-training",
+    ),
+    case(
+        "a_peak_that_is_short_enough",
+        """
+        import torch
+        import torch.nn as nn
+        def peak(batch, base=1e-3):
+            return batch * base
+        def rate(step, batch):
+            return min(1.0, (step + 1) / 4) * peak(batch)
+        net = nn.Linear(2, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=rate(0, 64))
+        for step in range(30):
+            opt.param_groups[0]["lr"] = rate(step, 64)
+            opt.zero_grad()
+            net(torch.ones(3, 2)).pow(2).mean().backward()
+            opt.step()
+        """,
+    ),
+    case(
         "a_rate_in_a_table_that_is_unpacked",
         """
         import torch

@@ -43,6 +43,55 @@ PROGRAMS: list[Case] = [
         related=["view made here"],
     ),
     case(
+        "a_result_goes_into_a_view_from_a_no_grad_function",
+        """
+        import torch
+
+        @torch.no_grad()  # CULPRIT
+        def column(table, place):
+            return table.select(1, place)
+
+        weight = torch.randn(3, requires_grad=True)
+        table = torch.zeros(4, 2)
+        for place in range(2):
+            column(table, place)[:3] += weight * place
+        table.sum().backward()
+        """,
+        "no-grad-view-inplace",
+        says=["the decorator away from `column`"],
+    ),
+    case(
+        "a_result_goes_into_a_view_of_a_block",
+        """
+        import torch
+
+        weight = torch.randn(3, requires_grad=True)
+        table = torch.zeros(4, 3)
+        with torch.no_grad():
+            last = int(table.sum(1).argmax())
+            row = table[last]  # CULPRIT
+        row.copy_(weight * 2)
+        table.sum().backward()
+        """,
+        "no-grad-view-inplace",
+        says=["what is written has a graph"],
+    ),
+    case(
+        "a_result_goes_into_a_view_with_gradients",
+        """
+        import torch
+
+        def column(table, place):
+            return table.select(1, place)
+
+        weight = torch.randn(3, requires_grad=True)
+        table = torch.zeros(4, 2)
+        for place in range(2):
+            column(table, place)[:3] += weight * place
+        table.sum().backward()
+        """,
+    ),
+    case(
         "view_from_a_no_grad_function",
         """
         import torch

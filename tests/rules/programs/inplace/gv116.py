@@ -48,6 +48,52 @@ PROGRAMS: list[Case] = [
         says=["norm", "`x += 1`"],
     ),
     case(
+        "an_entry_of_a_table_that_writes_behind_a_hook",
+        """
+        from functools import partial
+        import torch
+        import torch.nn as nn
+
+        GATES = dict(
+            hard=partial(nn.Hardtanh, -1.0, 1.0, inplace=True),  # CULPRIT
+            soft=nn.Tanh,
+        )
+
+        class Stack(nn.Sequential):
+            def __init__(self, width, gate="hard"):
+                layers = []
+                for _ in range(2):
+                    layers += [nn.Linear(width, width), GATES[gate]()]
+                super().__init__(*layers)
+
+        net, seen = Stack(3), []
+        net[2].register_full_backward_hook(lambda m, gi, go: seen.append(go))
+        net(torch.ones(1, 3)).sum().backward()
+        """,
+        "full-backward-hook-inplace",
+    ),
+    case(
+        "entries_of_a_table_that_write_nothing_behind_a_hook",
+        """
+        from functools import partial
+        import torch
+        import torch.nn as nn
+
+        GATES = {"hard": partial(nn.Hardtanh, -1.0, 1.0), "soft": nn.Tanh}
+
+        class Stack(nn.Sequential):
+            def __init__(self, width, gate="hard"):
+                layers = []
+                for _ in range(2):
+                    layers += [nn.Linear(width, width), GATES[gate]()]
+                super().__init__(*layers)
+
+        net, seen = Stack(3), []
+        net[2].register_full_backward_hook(lambda m, gi, go: seen.append(go))
+        net(torch.ones(1, 3)).sum().backward()
+        """,
+    ),
+    case(
         "a_flag_that_makes_blocks_write_behind_a_hook",
         """
         import torch

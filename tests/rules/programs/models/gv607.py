@@ -89,6 +89,70 @@ for x, _ in batches:
         "forgotten-unfreeze",
     ),
     case(
+        "a_name_that_selects_nothing_to_learn",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.out = nn.Linear(4, 8), nn.Linear(8, 1)
+
+            def forward(self, x):
+                return self.out(torch.relu(self.body(x)))
+
+        def only(net, part="head"):  # CULPRIT
+            for name, parameter in net.named_parameters():
+                parameter.requires_grad = name.split(".")[0] == part
+
+        def train(net, steps):
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            for _ in range(steps):
+                optimizer.zero_grad()
+                net(torch.randn(5, 4)).square().mean().backward()
+                optimizer.step()
+
+        net = Net()
+        train(net, 3)
+        only(net)
+        train(net, 3)
+        """,
+        "forgotten-unfreeze",
+        says=['`"head"` (line 12) was to select'],
+    ),
+    case(
+        "a_name_that_selects_what_is_to_learn",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.out = nn.Linear(4, 8), nn.Linear(8, 1)
+
+            def forward(self, x):
+                return self.out(torch.relu(self.body(x)))
+
+        def only(net, part="out"):
+            for name, parameter in net.named_parameters():
+                parameter.requires_grad = name.split(".")[0] == part
+
+        def train(net, steps):
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            for _ in range(steps):
+                optimizer.zero_grad()
+                net(torch.randn(5, 4)).square().mean().backward()
+                optimizer.step()
+
+        net = Net()
+        train(net, 3)
+        only(net)
+        train(net, 3)
+        """,
+    ),
+    case(
         "frozen_body_in_its_own_group",
         """
         import torch

@@ -61,6 +61,95 @@ PROGRAMS: list[Case] = [
         says=["0.1"],
     ),
     case(
+        "frozen_in_train_and_evaluated_again_and_again",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh())
+                self.head = nn.Linear(8, 1)
+                self.frozen = False
+
+            def train(self, mode=True):
+                super().train(mode)
+                for layer in self.body if self.frozen else ():
+                    if isinstance(layer, nn.BatchNorm1d):
+                        layer.momentum = 0.0  # CULPRIT
+                return self
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+        @torch.no_grad()
+        def score(net, x):
+            net.eval()
+            return net(x).mean().item()
+
+        torch.manual_seed(0)
+        net, held_out = Net(), torch.randn(64, 4)
+        for shift in (0.0, 2.0):
+            net.frozen = shift > 0
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            for step in range(1, 91):
+                net.train()
+                x = torch.randn(8, 4) + shift
+                optimizer.zero_grad()
+                (net(x) - x.sum(1, keepdim=True)).square().mean().backward()
+                optimizer.step()
+                if step % 10 == 0:
+                    print(score(net, held_out))
+        """,
+        "momentum-of-zero",
+        says=["`eval()`"],
+    ),
+    case(
+        "the_same_with_the_layers_in_evaluation_mode",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh())
+                self.head = nn.Linear(8, 1)
+                self.frozen = False
+
+            def train(self, mode=True):
+                super().train(mode)
+                for layer in self.body if self.frozen else ():
+                    if isinstance(layer, nn.BatchNorm1d):
+                        layer.momentum = 0.0
+                        layer.eval()
+                return self
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+        @torch.no_grad()
+        def score(net, x):
+            net.eval()
+            return net(x).mean().item()
+
+        torch.manual_seed(0)
+        net, held_out = Net(), torch.randn(64, 4)
+        for shift in (0.0, 2.0):
+            net.frozen = shift > 0
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            for step in range(1, 91):
+                net.train()
+                x = torch.randn(8, 4) + shift
+                optimizer.zero_grad()
+                (net(x) - x.sum(1, keepdim=True)).square().mean().backward()
+                optimizer.step()
+                if step % 10 == 0:
+                    print(score(net, held_out))
+        """,
+    ),
+    case(
         "the_second_pass_of_a_batch_does_not_count",
         """
         import torch

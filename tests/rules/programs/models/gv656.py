@@ -52,4 +52,72 @@ PROGRAMS: list[Case] = [
         "axes-crossed",
         says=["of one size"],
     ),
+    case(
+        "samples_that_a_mask_of_the_targets_picks",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        cell, head = nn.RNNCell(3, 8), nn.Linear(8, 1)
+        opt = torch.optim.Adam([*cell.parameters(), *head.parameters()])
+        data = [(torch.randn(5, 7, 3), torch.randn(5, 7)) for _ in range(3)]
+
+        def predict(x):
+            state, out = torch.zeros(x.shape[0], 8), []
+            for step in x.unbind(1):
+                state = cell(step, state)
+                out.append(head(state).squeeze(1))
+            return torch.stack(out)
+
+        for x, y in data:
+            counts = (y.abs() < 2).reshape(-1)
+            guess = predict(x).reshape(-1)  # CULPRIT
+            opt.zero_grad()
+            (guess[counts] - y.reshape(-1)[counts]).abs().mean().backward()
+            opt.step()
+        """,
+        "axes-crossed",
+        says=["7 and 5", "flattened"],
+    ),
+    case(
+        "samples_of_one_order_that_a_mask_picks",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        cell, head = nn.RNNCell(3, 8), nn.Linear(8, 1)
+        opt = torch.optim.Adam([*cell.parameters(), *head.parameters()])
+        data = [(torch.randn(5, 7, 3), torch.randn(5, 7)) for _ in range(3)]
+
+        def predict(x):
+            state, out = torch.zeros(x.shape[0], 8), []
+            for step in x.unbind(1):
+                state = cell(step, state)
+                out.append(head(state).squeeze(1))
+            return torch.stack(out, dim=1)
+
+        for x, y in data:
+            counts = (y.abs() < 2).reshape(-1)
+            guess = predict(x).reshape(-1)
+            opt.zero_grad()
+            (guess[counts] - y.reshape(-1)[counts]).abs().mean().backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "views_that_only_look_turned",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Linear(2, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            points = torch.randn(12)
+            pairs, rows = points.view(6, 2), points.abs().view(2, 6)
+            opt.zero_grad()
+            (net(pairs).reshape(-1) - rows.reshape(-1)).square().mean().backward()
+            opt.step()
+        """,
+    ),
 ]

@@ -81,8 +81,51 @@ PROGRAMS: list[Case] = [
             fitting = {k: v for k, v in old.items() if k in own}  # CULPRIT
             new.load_state_dict(fitting, strict=False)
             Trainer(new).fit()""",
-                ["no key passes the condition"],
+                ["no key of the state passes the condition `k in own`"],
+            ),
+            (
+                "prefix_that_no_key_has_in_a_list_of_pairs",
+                """from collections import OrderedDict
+            def part(state):
+                prefix = "backbone."  # CULPRIT
+                rows = state.items()
+                return OrderedDict(
+                    [(k[len(prefix):], v) for k, v in rows if k.startswith(prefix)]
+                )
+            new = Tagger()
+            new.encoder.load_state_dict(part(trainer.net.state_dict()), strict=False)
+            Trainer(new).fit()""",
+                ['`k.startswith(prefix)`, with `"backbone."` from line 28'],
+            ),
+            (
+                "prefix_that_no_key_has_in_a_loop",
+                """class Loader:
+                def __init__(self, part="backbone."):  # CULPRIT
+                    self.part = part
+                def read(self, state):
+                    found = {}
+                    for key, value in state.items():
+                        if not key.startswith(self.part):
+                            continue
+                        found[key.removeprefix(self.part)] = value
+                    return found
+            new, loader = Tagger(), Loader()
+            part = loader.read(trainer.net.state_dict())
+            new.encoder.load_state_dict(part, strict=False)
+            Trainer(new).fit()""",
+                ["`key.startswith(self.part)`"],
             ),
         )
+    ),
+    case(
+        "prefix_that_the_keys_have",
+        f"""{START}
+            new, prefix, found = Tagger(), "encoder.", {{}}
+            for key, value in trainer.net.state_dict().items():
+                if key.startswith(prefix):
+                    found[key.removeprefix(prefix)] = value
+            new.encoder.load_state_dict(found, strict=False)
+            Trainer(new).fit()
+            """,
     ),
 ]
