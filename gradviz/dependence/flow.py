@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -337,12 +338,13 @@ class Flow:
             if export.index < call.index
         }
 
-        def is_inside(export: Call) -> bool:
-            return self.history.places.is_within(export.site, call.site)
+        def is_own(export: Call) -> bool:
+            inside = self.history.places.is_within(export.site, call.site)
+            return inside or self._names_what(export, call)
 
         if name_of(call) in ENTRIES and not found and not call.inputs:
             recent = self._recent(call) if is_foreign(given) else []
-            recent = nearest(recent, is_inside)
+            recent = nearest(recent, is_own)
             if not recent:
                 return []
             known_since = self._first_entries.get((call.site, repr(given)), call.index)
@@ -352,7 +354,17 @@ class Flow:
                 if any("float" in each.dtype for each in export.inputs)
                 and export.index < known_since
             ]
-        return [Detour(each, call) for each in nearest(found.values(), is_inside)]
+        return [Detour(each, call) for each in nearest(found.values(), is_own)]
+
+    def _names_what(self, export: Call, call: Call) -> bool:
+        """Return whether an export went into a name that a call reads beside it."""
+        places = self.history.places
+        statement = places.statement(call.site)
+        whole = [] if statement is None else ast.walk(statement)
+        read = {each.id for each in whole if isinstance(each, ast.Name)}
+        given = not read.isdisjoint(places.targets(export.site))
+        around = {code for code, _ in export.frames}
+        return given and call.site is not None and call.site[0] in around
 
     def _fills(self, export: Call) -> bool:
         """Return whether a constructor took numbers: ``torch.Tensor(losses)``."""
@@ -404,7 +416,8 @@ class Flow:
 def nearest(exports: Iterable[Call], is_own: Callable[[Call], bool]) -> list[Call]:
     """Leave out the exports of numbers that an entry took out of tensors itself.
 
-    That a line before ``torch.Tensor(losses)`` logged them has no part in it.
+    Or that went into a name which it reads. That a line before ``torch.Tensor(losses)``
+    logged them has no part in it.
     """
     given = list(exports)
     if len(given) < 2:

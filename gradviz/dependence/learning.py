@@ -9,6 +9,7 @@ from typing import TypeVar
 from gradviz.dependence.lineage import reached
 from gradviz.dependence.op_families import one_by_one, plain
 from gradviz.program import (
+    SWITCHES,
     Call,
     History,
     Module,
@@ -30,9 +31,6 @@ def once(analysis: Callable[[History], T]) -> Callable[[History], T]:
 
     return kept
 
-
-SWITCHES = ("requires_grad_", "requires_grad.set")
-"""Calls that set requires_grad of a tensor."""
 
 _PAIR = 2  # weight and bias: they are named one by one
 _COPYING = {"copy_", "lerp_", "add_", "set_", "data.set"}

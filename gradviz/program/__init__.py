@@ -16,6 +16,7 @@ from gradviz.program.events import TrainingSwitched as TrainingSwitched
 from gradviz.program.history import SHAPED_LIKE as SHAPED_LIKE
 from gradviz.program.history import History as History
 from gradviz.program.history import following as following
+from gradviz.program.noted import SWITCHES as SWITCHES
 from gradviz.program.records import LiveRoot as LiveRoot
 from gradviz.program.records import Module as Module
 from gradviz.program.records import Optimizer as Optimizer

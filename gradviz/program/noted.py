@@ -38,6 +38,10 @@ AS_IT_IS: Any = object()
 """In a brief note: what comes next is an argument, though it may look like a glance."""
 
 
+SWITCHES = ("requires_grad_", "requires_grad.set")
+"""Calls that set requires_grad of a tensor."""
+
+
 class Place(int):
     """Stands for the input of this number among the arguments of a note."""
 
@@ -196,6 +200,28 @@ def optimizer_stepped(noted: Any) -> tuple[int, ...]:
         return (noted.optimizer,) if noted.what == "step" else ()
     is_step = type(noted) is tuple and noted[0] == "optimizer" and noted[4] == "step"
     return (noted[5],) if is_step else ()
+
+
+def switched(noted: Any) -> tuple[int, ...]:
+    """Return the tensor whose requires_grad a call sets; it may still be a note.
+
+    >>> w = Value(3, 3, 0, (), (), 0, "float32")
+    >>> switched(Call(index=0, op="requires_grad_", inputs=(w,)))
+    (3,)
+    """
+    if isinstance(noted, Call):
+        return (noted.inputs[0].tensor,) if noted.op in SWITCHES else ()
+    if type(noted) is not tuple or noted[0] not in _GIVEN:
+        return ()
+    op = noted[2][0] if noted[0] == "call" else noted[2]
+    if op not in SWITCHES:
+        return ()
+    given = noted[2][5] if noted[0] == "call" else noted[_GIVEN[noted[0]] :]
+    return (given[0][0],)
+
+
+_GIVEN = {"call": 2, "op": 16, "brief": 12}
+"""By the kind of a note of a call: where it has the glances at its inputs."""
 
 
 def _full(thing: Any, known: dict[int, Value]) -> Any:

@@ -21,13 +21,20 @@ from typing import Any, Literal, TypeAlias
 
 from gradviz.program.events import (
     Backward,
+    Call,
     Event,
     ModuleCall,
     OptimizerCall,
     StateLoaded,
     TrainingSwitched,
 )
-from gradviz.program.noted import Glance, events_of, leaves_given, optimizer_stepped
+from gradviz.program.noted import (
+    Glance,
+    events_of,
+    leaves_given,
+    optimizer_stepped,
+    switched,
+)
 from gradviz.program.values import CustomFunction, Node, RawSite, Value
 
 
@@ -229,13 +236,13 @@ class Program:
     def drop(self, count: int, but: Sequence[Any] = ()) -> int:
         """Forget the oldest events but some; return the index of the first left.
 
-        What switched a module to the mode that it is in stays as well, and the state
-        that it was given last.
+        What switched a module to the mode that it is in stays as well, the state that
+        it was given last, and what set requires_grad of a tensor.
         """
         with self.lock:
             for each in self.before_drop:
                 each()
-            but = self._with_modes(count, but)
+            but = self._with_settings(count, but)
             for each in self.raw[:count]:
                 self.taught.update(leaves_given(each))
                 self.stepped.update(optimizer_stepped(each))
@@ -249,14 +256,12 @@ class Program:
                 del self.left[key]
             return _index_of(self.raw[0])
 
-    def _with_modes(self, count: int, but: Sequence[Any]) -> Sequence[Any]:
-        """Add, of the oldest events, the last switch and state of each module."""
-        kinds = TrainingSwitched, StateLoaded
-        those = (e for e in self.raw[:count] if type(e) in kinds)
-        last = {id(each) for each in {(type(e), e.module): e for e in those}.values()}
+    def _with_settings(self, count: int, but: Sequence[Any]) -> Sequence[Any]:
+        """Add, of the oldest events, the last that set what may still hold."""
+        last = {key: id(each) for each in self.raw[:count] for key in _set_by(each)}
         if not last:
             return but
-        kept = last.union(map(id, but))
+        kept = {*last.values(), *map(id, but)}
         return [each for each in self.raw[:count] if id(each) in kept]
 
     def _gaps(self, count: int, but: Sequence[Any]) -> set[int]:
@@ -274,6 +279,13 @@ class Program:
                 kind = each[0] if type(each) is tuple else type(each)
                 gone = gone or kind in _PASSES_AND_UPDATES
         return found | {index for index in self.gaps if index > first}
+
+
+def _set_by(event: Any) -> Iterator[tuple[type, int]]:
+    """Yield what an event sets until another does: a kind, and of whom."""
+    if isinstance(event, TrainingSwitched | StateLoaded):
+        yield type(event), event.module
+    yield from ((Call, tensor) for tensor in switched(event))
 
 
 _PASSES_AND_UPDATES = frozenset(("backward", "optimizer", Backward, OptimizerCall))

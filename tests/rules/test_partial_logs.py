@@ -80,12 +80,58 @@ ONCE_ACCUSED = [
         ),
     ),
 ]
+MADE_IN_FORWARD = case(
+    "layer_of_a_table_made_in_each_of_many_forwards",
+    """
+    import torch
+    from torch import nn
+
+    class Scores(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.weigh = nn.Linear(width, 1)
+
+        def forward(self, x):
+            return (self.weigh(x).softmax(0) * x).sum(0)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.kinds = nn.Linear(3, 4), {"scores": Scores}
+
+        def forward(self, x):
+            pool = self.kinds["scores"](4)  # CULPRIT
+            return pool(self.body(x).tanh())
+
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(60):
+        optimizer.zero_grad()
+        (net(torch.randn(4, 3)) - 1).square().mean().backward()
+        optimizer.step()
+    """,
+    "parameter-made-in-forward",
+)
 FINE = [each for family in FAMILIES for each in cases_of(family) if each.slug is None]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @programs([LONG, *FINE] if THOROUGH else ONCE_ACCUSED)
 def test_a_part_of_a_log_accuses_nobody(
+    case: Case, engine: Engine, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _judge_in_part(case, engine, seed, monkeypatch)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@programs([MADE_IN_FORWARD])
+def test_a_part_of_a_log_names_the_line_that_the_whole_one_names(
+    case: Case, engine: Engine, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _judge_in_part(case, engine, seed, monkeypatch)
+
+
+def _judge_in_part(
     case: Case, engine: Engine, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(f"{case.name} {seed}")

@@ -131,11 +131,11 @@ def _bindings(statement: ast.AST, name: str) -> Iterator[ast.expr | None]:
     match statement:
         case ast.Assign(targets, value):
             for each in targets:
-                yield from _of_target(each, value, name)
+                yield from of_target(each, value, name)
         case ast.AnnAssign(target, _, value) if value is not None:
-            yield from _of_target(target, value, name)
+            yield from of_target(target, value, name)
         case ast.NamedExpr(target, value):
-            yield from _of_target(target, value, name)
+            yield from of_target(target, value, name)
         case ast.For(target, iterable) | ast.AsyncFor(target, iterable):
             if name in names_in(target):
                 yield walked(target, iterable, name)
@@ -156,9 +156,10 @@ def _bindings(statement: ast.AST, name: str) -> Iterator[ast.expr | None]:
             return
 
 
-def _of_target(
+def of_target(
     target: ast.expr, value: ast.expr, name: str
 ) -> Iterator[ast.expr | None]:
+    """Yield what an assignment of a value to a target gives to a name."""
     if isinstance(target, ast.Name):
         if target.id == name:
             yield value
@@ -166,11 +167,11 @@ def _of_target(
         same = isinstance(value, ast.Tuple | ast.List)
         if same and len(value.elts) == len(target.elts):
             for one, other in zip(target.elts, value.elts, strict=True):
-                yield from _of_target(one, other, name)
+                yield from of_target(one, other, name)
         else:
             for place, one in enumerate(target.elts):
                 if not isinstance(one, ast.Starred):
-                    yield from _of_target(one, _item(value, place), name)
+                    yield from of_target(one, _item(value, place), name)
 
 
 def _item(value: ast.expr, place: int) -> ast.expr:

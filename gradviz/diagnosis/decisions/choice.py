@@ -21,6 +21,7 @@ from gradviz.diagnosis.decisions.frames import (
     Spot,
     last_name,
 )
+from gradviz.diagnosis.decisions.turns import loop_of, variable, walked
 from gradviz.diagnosis.edits.syntax import Source, dotted
 
 _LONGEST = 24  # steps back that are taken
@@ -105,8 +106,8 @@ def _decides(node: ast.AST | None) -> bool:
 def _behind(where: Spot) -> Spot | None:
     """Return the expression that gave another its value; None where it chose itself."""
     match where.node:
-        case ast.Name():
-            return of_name(where)
+        case ast.Name(name):
+            return _of_turn(where, name) or of_name(where)
         case ast.Attribute():
             return _of_attribute(where, where.node)
         case ast.Subscript(container, key):
@@ -117,6 +118,17 @@ def _behind(where: Spot) -> Spot | None:
             return where.at(value)
         case _:
             return None
+
+
+def _of_turn(where: Spot, name: str) -> Spot | None:
+    """Return what a loop's variable is in the turn that its frame is in."""
+    turn = where.frame.turn
+    loop = None if turn is None else loop_of(where, name)
+    if turn is None or loop is None:
+        return None
+    table = choice(where.at(walked(loop)))
+    found = variable(loop, table.node, turn, name)
+    return None if found is None else table.at(found)
 
 
 def _of_item(

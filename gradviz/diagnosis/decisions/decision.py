@@ -11,8 +11,9 @@ from gradviz.diagnosis._words import module_around
 from gradviz.diagnosis.decisions.arguments import given
 from gradviz.diagnosis.decisions.bindings import definition, of_name, own_nodes
 from gradviz.diagnosis.decisions.choice import method_called, path, subjects
-from gradviz.diagnosis.decisions.frames import Function, Spot, last_name, spot
+from gradviz.diagnosis.decisions.frames import Function, Spot, Turn, last_name, spot
 from gradviz.diagnosis.decisions.sites import site_of
+from gradviz.diagnosis.decisions.turns import of_call, of_module
 from gradviz.program import (
     Call,
     History,
@@ -57,7 +58,8 @@ def of_layer(history: History, module: Module) -> Decision:
     That is its constructor's, or what a helper, a table or a branch around it was given
     to choose by: ``make_block(16, 1, nn.Sigmoid)``, ``{"loss": "nll"}``.
     """
-    return _called(history, module.site, module.stack, module.kind)
+    turn = of_module(history, module)
+    return _called(history, module.site, module.stack, module.kind, turn)
 
 
 def of_function(history: History, call: Call, kinds: Collection[str]) -> Decision:
@@ -68,7 +70,7 @@ def of_function(history: History, call: Call, kinds: Collection[str]) -> Decisio
     module = module_around(history, call.module)
     if module is not None and module.kind in kinds and module.site is not None:
         return of_layer(history, module)
-    return _called(history, call.site, call.stack)
+    return _called(history, call.site, call.stack, "", of_call(history, call))
 
 
 def of_argument(
@@ -276,15 +278,24 @@ def of_step(history: History, call: Call, kinds: Collection[str]) -> Decision:
 
 
 def _called(
-    history: History, site: RawSite | None, stack: Frames, kind: str = ""
+    history: History,
+    site: RawSite | None,
+    stack: Frames,
+    kind: str,
+    turn: Turn | None,
 ) -> Decision:
     """Return what decided which function or class the call at a site calls.
 
     Of two that a condition chose from, the one that has this name.
     """
-    known, key = _known(history), (site, stack, kind)
+    known, key = _known(history), (site, stack, kind, turn)
     if key not in known:
-        known[key] = _followed(history, site, stack, kind)
+        where = spot(history, site, stack)
+        known[key] = (
+            Decision(site)
+            if where is None
+            else _followed(history, where.during(turn), site, kind)
+        )
     return known[key]
 
 
@@ -296,10 +307,9 @@ def _known(history: History) -> dict[object, Decision]:
 
 
 def _followed(
-    history: History, site: RawSite | None, stack: Frames, kind: str
+    history: History, where: Spot, site: RawSite | None, kind: str
 ) -> Decision:
-    where = spot(history, site, stack)
-    if where is None or not isinstance(where.node, ast.Call):
+    if not isinstance(where.node, ast.Call):
         return Decision(site)
     way = path(where.at(where.node.func))
     if isinstance(way[-1].node, ast.IfExp):
@@ -312,7 +322,10 @@ def _followed(
 
 def decided(history: History, where: Spot, made: RawSite | None) -> Decision:
     """Return the decision that an expression is, behind what was made or called."""
-    found = site_of(history, where)
+    around = where.source.around(where.node)
+    # Of a table of constants, no instruction may mark an entry.
+    marks = (e for e in around if e is where.node or isinstance(e, ast.expr))
+    found = next(filter(None, (site_of(history, where.at(e)) for e in marks)), None)
     if found is None:
         return Decision(made)
     text = " ".join(where.source.of(where.node).split())

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 from gradviz.diagnosis.edits.syntax import Loop, Source, last_name, place
 from gradviz.program import History, RawSite
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Turn(NamedTuple):
+    """The how manieth of the turns of a loop one is."""
+
+    number: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +31,7 @@ class Frame:
     call: ast.Call | None = None
     source: Source | None = None  # of the call
     outer: Frame | None = None
+    turn: Turn | None = None  # that the innermost loop in it is in, where it is known
 
     @property
     def caller(self) -> Spot | None:
@@ -59,6 +67,10 @@ class Spot:
     def at(self, node: ast.AST) -> Spot:
         """Return another expression of the same frame."""
         return Spot(self.source, node, self.frame)
+
+    def during(self, turn: Turn | None) -> Spot:
+        """Return the same expression as a turn of the loop around it runs it."""
+        return replace(self, frame=replace(self.frame, turn=turn))
 
 
 def spot(

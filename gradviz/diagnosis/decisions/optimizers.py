@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from gradviz.diagnosis.decisions.arguments import given, in_brackets
-from gradviz.diagnosis.decisions.choice import entry, entry_of, path
+from gradviz.diagnosis.decisions.choice import choice, entry, entry_of, path
 from gradviz.diagnosis.decisions.decision import Decision, Frames, decided, of_given
 from gradviz.diagnosis.decisions.frames import Spot, spot
 from gradviz.diagnosis.decisions.loops import handed
+from gradviz.diagnosis.decisions.turns import of_optimizer
 from gradviz.program import History, Optimizer, OptimizerCall, ScheduleCall
 
 
@@ -21,11 +22,24 @@ def of_parameters(history: History, optimizer: Optimizer) -> Decision:
     params = None if where is None else given(where, 0, ("params",))
     if where is None or params is None:
         return Decision(optimizer.site)
-    last = path(params)[-1]
+    last = path(params.during(of_optimizer(history, optimizer)))[-1]
+    key = _key_of(last)
+    if key is not None:
+        return decided(history, key, optimizer.site)
     while (came := handed(last)) is not None:
         last = came
     own = last.node in in_brackets(where.node)
     return Decision(optimizer.site) if own else decided(history, last, optimizer.site)
+
+
+def _key_of(params: Spot) -> Spot | None:
+    """Return the key that a table of settings has for a model: ``nets[spec.of]``."""
+    match params.node:
+        case ast.Call(ast.Attribute(ast.Subscript(_, key), "parameters"), []):
+            found = choice(params.at(key))
+            return found if isinstance(found.node, ast.Constant) else None
+        case _:
+            return None
 
 
 def of_rate(history: History, optimizer: Optimizer) -> Decision:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gradviz.dependence.learning import SWITCHES
 from gradviz.dependence.nesting import last_call_in, modules_around
 from gradviz.diagnosis.decisions.sites import same_line
 from gradviz.diagnosis.rules._bindings import put_away_by
@@ -20,6 +19,7 @@ from gradviz.diagnosis.rules._lifetime import (
     rebound,
 )
 from gradviz.program import (
+    SWITCHES,
     Call,
     History,
     HookRegistered,

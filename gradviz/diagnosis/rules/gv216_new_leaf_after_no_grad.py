@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from gradviz.dependence import learning
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import name_of
-from gradviz.program import Call, History, Value
+from gradviz.program import SWITCHES, Call, History, Value
 
 _TURNS = 3  # of a loop: later ones tell the same story
 
@@ -54,7 +54,7 @@ def check(history: History) -> Iterator[Hit]:
     asked = {value.tensor for each in history.backwards for value in each.inputs}
     looked = Counter[object]()
     for call in history.calls:
-        if call.op not in learning.SWITCHES or not call.inputs:
+        if call.op not in SWITCHES or not call.inputs:
             continue
         looked[call.site] += 1
         if looked[call.site] > _TURNS:

@@ -36,12 +36,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.dependence.learning import SWITCHES, last_seen
+from gradviz.dependence.learning import last_seen
 from gradviz.diagnosis.edits.statements import moved
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._gradients import gradient_reads
 from gradviz.diagnosis.rules._lifetime import failed_backwards, name_of, none_ended_run
-from gradviz.program import Backward, Call, History, RawSite, Value
+from gradviz.program import SWITCHES, Backward, Call, History, RawSite, Value
 
 
 @rule("GV260", "requires-grad-too-late", "warning")

@@ -34,10 +34,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.dependence.cuts import cuts
-from gradviz.dependence.learning import SWITCHES
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._report import Words, is_hack, make
-from gradviz.program import Backward, Call, History
+from gradviz.program import SWITCHES, Backward, Call, History
 
 
 @rule("GV302", "requires-grad-on-loss-hack", "error")

@@ -20,11 +20,13 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from gradviz.dependence import learning
+from gradviz.dependence.op_families import MULTIPLICATIONS, plain
 from gradviz.diagnosis.decisions.decision import Decision
 from gradviz.diagnosis.edits.leaves import random_start
-from gradviz.diagnosis.gradient_flow import magnitude, without_gradient
+from gradviz.diagnosis.gradient_flow import all_zero, without_gradient
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._weights import filled_at, is_product
 from gradviz.program import Call, History, RawSite, Value
@@ -34,63 +36,81 @@ from gradviz.program import Call, History, RawSite, Value
 def check(history: History) -> Iterator[Hit]:
     """Yield the first pair of weights of each line that hold each other at 0."""
     still = history.once(without_gradient)
-    uses = _zero_weights(history, still) if len(still) > 1 else []
     told: set[RawSite | None] = set()
-    for number, (call, value) in enumerate(uses):
-        behind = history.behind([call.inputs[0]], before=call.index)
-        for before, other in uses[:number]:
-            filled = filled_at(history, other, before)
-            if other.tensor in behind and filled.site not in told:
-                told |= {filled.site, filled_at(history, value, call).site}
-                yield _hit(history, filled, (before, other), (call, value))
-                break
+    for first, second in _held(history, still) if len(still) > 1 else ():
+        filled = filled_at(history, *first)
+        if filled.site not in told:
+            told |= {filled.site, filled_at(history, *second).site}
+            yield _hit(history, filled, first, second)
 
 
-def _zero_weights(history: History, still: set[int]) -> list[tuple[Call, Value]]:
-    """Return the first product of each of these leaves that are all 0 there."""
+_Use: TypeAlias = tuple[Value, Call]  # a leaf, and a call behind it
+
+
+def _held(history: History, still: set[int]) -> Iterator[tuple[_Use, _Use]]:
+    """Yield two such leaves where a product is 0 on both sides because of them."""
+    seen = set[tuple[int, int]]()
     wanted = learning.wanted(history)
-    found: dict[int, tuple[Call, Value]] = {}
-    leaves = {
-        leaf.storage: leaf
-        for key, leaf in learning.last_seen(history).items()
-        if key in still and (wanted is None or key in wanted)
-    }
+    leaves = still if wanted is None else still & wanted
     for call in history.calls:
-        if not call.inputs or not is_product(call):
+        factors = call.inputs[:2]
+        if len(factors) < 2 or not _multiplies(call) or not all(map(all_zero, factors)):
             continue
-        for value in call.inputs[1:]:
-            leaf = leaves.get(value.storage)  # of ``x @ w.t()``, too
-            if leaf and len(value.shape) > 1 and magnitude(value.summary) == 0.0:
-                found.setdefault(leaf.tensor, (call, leaf))
-    return list(found.values())
+        one, two = (_zero_leaf(history, each, call.index) for each in factors)
+        pair = None if one is None or two is None else (one.tensor, two.tensor)
+        if one is None or two is None or pair is None or pair in seen:
+            continue
+        seen.add(pair)
+        if leaves.issuperset(pair) and one.tensor != two.tensor:
+            yield (one, call), (two, call)
+
+
+def _multiplies(call: Call) -> bool:
+    return is_product(call) or plain(call.op) in MULTIPLICATIONS
+
+
+def _zero_leaf(history: History, value: Value, before: int) -> Value | None:
+    """Return the leaf of zeros that makes a value 0, through what it was made of."""
+    while not (value.is_leaf and value.requires_grad):
+        made = history.last_producer(value, before)
+        zeros = [] if made is None else [e for e in made.inputs if all_zero(e)]
+        if made is None or not zeros:
+            return None
+        value, before = zeros[0], made.index
+    return value
 
 
 def _hit(
     history: History,
     filled: Decision,
-    first: tuple[Call, Value],
-    second: tuple[Call, Value],
+    first: _Use,
+    second: _Use,
 ) -> Hit:
-    names = [history.name(value, "a weight") for _, value in (first, second)]
-    other = filled_at(history, second[1], second[0])
+    names = [_name(history, value) for value, _ in (first, second)]
+    other = filled_at(history, *second)
     return Hit(
-        f"{names[0]} and {names[1]} are 0 in every element, and "
-        f"{history.line(second[0].site)} multiplies the result of one with the other: "
+        f"Every element of {names[0]} and of {names[1]} is 0, and "
+        f"{history.line(second[1].site)} multiplies the result of one with the other: "
         "the gradient of each is 0 as long as the other is. That was so in all "
         f"{len(history.backwards)} backward passes, and neither can begin to learn.",
-        culprit=filled.site or first[0].site,
+        culprit=filled.site or first[1].site,
         fix="Initialise one of the two with random values; where the branch is to "
         "begin at 0, leave the other one 0.",
         symptom=history.backwards[-1].site,
         related=(
             Related("filled here", filled.made),
             Related("0 as well", other.site),
-            Related("multiplied", second[0].site),
+            Related("multiplied", second[1].site),
         ),
-        tensors=(first[1].tensor, second[1].tensor),
+        tensors=(first[0].tensor, second[0].tensor),
         edit=None
         if filled.is_elsewhere
-        else random_start(filled.site or first[0].site),
+        else random_start(filled.site or first[1].site),
         line=filled.line,
         certainty=0.8,
     )
+
+
+def _name(history: History, leaf: Value) -> str:
+    made = learning.created_at(history, leaf.tensor)
+    return history.name(leaf, f"the weight of {history.line(made)}")

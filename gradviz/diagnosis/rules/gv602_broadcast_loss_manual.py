@@ -188,6 +188,9 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
     odd_row = odd is not None and odd.value is flat
     picked = None if odd_row else _picked(history, call, tall)
     given = _handed(history, call, tall) if picked is None else None
+    shared = _met_again(history, call, tall) if not (picked or given or odd) else None
+    if shared is not None:
+        return _shared_hit(history, found, shared, flat)
     if picked is not None:
         edit = followed_by(picked, ".squeeze(-1)", of=("gather",))
         column = Related("compared here", call.site)
@@ -282,6 +285,54 @@ def _handed_hit(
         culprit=site,
         fix=fix,
         edit=argument_followed_by(site, text, suffix),
+    )
+
+
+def _met_again(history: History, call: Call, column: Value) -> tuple[Call, Call] | None:
+    """Return what made a column, and where it meets the pairs again.
+
+    To squeeze it in one of these places is not enough. Through what was computed of the
+    column element by element, back to where both have it.
+    """
+    pairs, value, before = call.outputs[0].shape, column, call.index
+
+    def stays(_: Value, use: Call) -> bool:
+        alike = all(each.shape == column.shape for each in use.outputs)
+        return name_of(use) in _ELEMENTWISE and alike
+
+    for _ in range(_FAR):
+        made = history.producer(value, before)
+        if made is None:
+            return None
+        for met, use in ahead(history, [value], stays):
+            others = [each.shape for each in use.inputs if each.tensor != met.tensor]
+            if use is not call and pairs in others:
+                return made, use
+        given = [each for each in made.inputs if each.requires_grad]
+        if len(given) != 1 or not stays(value, made):
+            return None
+        value, before = given[0], made.index
+    return None
+
+
+def _shared_hit(
+    history: History, found: Hit, shared: tuple[Call, Call], flat: Value
+) -> Hit:
+    """Return the hit for a column that meets rows in several places."""
+    made, again = shared
+    text = shortened(history.text(made.site))
+    return replace(
+        found,
+        message=f"{found.message} What {history.line(made.site)} made meets the pairs "
+        f"again in {history.line(again.site)}.",
+        culprit=made.site,
+        fix=f"Squeeze it where it is made: `{text}.squeeze(-1)`.",
+        edit=followed_by(made.site, ".squeeze(-1)"),
+        related=(
+            *found.related,
+            Related("and here", again.site),
+            Related("other shape made here", origin(history, flat, "shape")),
+        ),
     )
 
 

@@ -43,13 +43,20 @@ from gradviz.dependence.cuts import is_dead
 from gradviz.diagnosis.decisions.arguments import in_brackets
 from gradviz.diagnosis.decisions.conditions import strings_in
 from gradviz.diagnosis.decisions.decision import Decision, decided
-from gradviz.diagnosis.decisions.frames import spot
+from gradviz.diagnosis.decisions.frames import loops_around, spot
 from gradviz.diagnosis.decisions.loops import of_elements
 from gradviz.diagnosis.edits.leaves import copied_model
 from gradviz.diagnosis.edits.syntax import names_in
 from gradviz.diagnosis.edits.training import given, owners
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.program import Backward, History, Optimizer, OptimizerCall, RawSite
+from gradviz.program import (
+    Backward,
+    Call,
+    History,
+    Optimizer,
+    OptimizerCall,
+    RawSite,
+)
 
 
 @rule("GV607", "forgotten-unfreeze", "warning")
@@ -104,7 +111,27 @@ def _chosen(history: History, tensors: set[int]) -> Decision:
     call = learning.freezing(history, min(tensors))
     if call is None:  # born so
         return Decision(learning.created_at(history, min(tensors)))
+    if _asks_of_each(history, call):
+        return Decision(call.site)
     return of_elements(history, call.site, call.stack)
+
+
+def _asks_of_each(history: History, call: Call) -> bool:
+    """Tell whether a switch asks of each element: ``p.requires_grad = place > 3``."""
+    match history.places.statement(call.site):
+        case ast.Assign(value=given) | ast.Expr(ast.Call(args=[given])):
+            names = set(names_in(given))
+        case _:
+            return False
+    where = spot(history, call.site, call.stack)
+    loops = () if where is None else loops_around(where)
+    turned = {
+        name
+        for each in loops
+        if isinstance(each, ast.For)
+        for name in names_in(each.target)
+    }
+    return not names.isdisjoint(turned)
 
 
 def _body(chosen: Decision) -> Related:

@@ -115,7 +115,8 @@ def _holding_the_same(
         )
     return Hit(
         f"No optimizer trains {missing}: {optimizer_words(history, wrong.key)} holds "
-        f"{held} instead, like {optimizer_words(history, right.key)}.{why}",
+        f"{held} instead, like {optimizer_words(history, right.key)}.{why}"
+        f"{chosen.words(history)}",
         chosen.site,
         fix,
         symptom=moves(history)[later.key][0].site,

@@ -53,17 +53,17 @@ _LEAST = 2  # calls of one module
 @rule("GV645", "parameter-made-in-forward", "warning")
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such leaves."""
-    seen, made = learning.last_seen(history), defaultdict[RawSite, list[int]](list)
+    made = defaultdict[RawSite, list[int]](list)
     makers = defaultdict[tuple[RawSite, int], set[int]](set)
-    led = dict[RawSite, RawSite]()  # of some calls, only the innermost frame is known
-    for leaf in sorted(unstepped(history) - read_gradients(history)):
-        call = history.producer(leaf) or learning.births(history).get(leaf)
-        inside = None if call is None else history.at(call.module)
-        made_by = [] if call is None else [each.storage for each in call.outputs]
-        if call is None or call.site is None or seen[leaf].storage not in made_by:
-            continue  # nobody saw its making: that call is the first that reads it
-        if isinstance(inside, ModuleCall) and seen[leaf].is_parameter:
-            site = led.setdefault(call.site, _in_forward(call, call.site, inside))
+    inner = list(_made_inside(history))
+    led = {  # of some calls, only the innermost frame is known
+        call.site: _in_forward(call, inside)
+        for _, call, inside in inner
+        if inside.site in call.frames
+    }
+    for leaf, call, inside in inner:
+        site = led.get(call.site, call.site)
+        if site is not None:
             made[site].append(leaf)
             makers[site, inside.module].add(inside.index)
     again = {site for (site, _), calls in makers.items() if len(calls) >= _LEAST}
@@ -76,11 +76,23 @@ def check(history: History) -> Iterator[Hit]:
             yield _hit(history, site, leaves)
 
 
-def _in_forward(call: Call, site: RawSite, inside: ModuleCall) -> RawSite:
+def _made_inside(history: History) -> Iterator[tuple[int, Call, ModuleCall]]:
+    """Yield parameters that no optimizer has, what made them, and in whose forward."""
+    seen = learning.last_seen(history)
+    for leaf in sorted(unstepped(history) - read_gradients(history)):
+        call = history.producer(leaf) or learning.births(history).get(leaf)
+        inside = None if call is None else history.at(call.module)
+        made_by = [] if call is None else [each.storage for each in call.outputs]
+        if call is None or call.site is None or seen[leaf].storage not in made_by:
+            continue  # nobody saw its making: that call is the first that reads it
+        if isinstance(inside, ModuleCall) and seen[leaf].is_parameter:
+            yield leaf, call, inside
+
+
+def _in_forward(call: Call, inside: ModuleCall) -> RawSite:
     """Return the line of a module's forward that led to a call."""
-    frames = [site, *call.stack]
-    around = frames.index(inside.site) if inside.site in frames else 0
-    return frames[max(around - 1, 0)]
+    around = call.frames.index(inside.site)
+    return call.frames[max(around - 1, 0)]
 
 
 def _hit(history: History, site: RawSite, leaves: list[int]) -> Hit:

@@ -210,10 +210,10 @@ def _chosen(history: History, made: Call) -> Decision:
     if module is None or not chosen.is_elsewhere:
         return chosen
     alike = (
-        other
+        of_layer(history, other)
         for key, other in history.program.modules.items()
         if other.kind == module.kind and key != module.key
     )
-    if any(of_layer(history, other).site == chosen.site for other in alike):
+    if any((e.site, e.line) == (chosen.site, chosen.line) for e in alike):
         return of_elements(history, module.site, module.stack)
     return chosen

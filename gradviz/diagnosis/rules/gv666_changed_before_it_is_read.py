@@ -137,7 +137,7 @@ def _handed(history: History, site: RawSite) -> list[str]:
     if not isinstance(tree, ast.Call):
         return []
     statement = history.places.statement(site)
-    if isinstance(statement, ast.Expr) and ast.unparse(statement) == ast.unparse(tree):
+    if isinstance(statement, ast.Expr) and _only_writes(statement.value, tree):
         return []
     function = tree.func
     own = isinstance(function, ast.Attribute) and function.attr.endswith("_")
@@ -145,6 +145,20 @@ def _handed(history: History, site: RawSite) -> list[str]:
     plain_names = [e.id for e in (*taken, *tree.args) if isinstance(e, ast.Name)]
     names = [*plain_names, *_other_names(history, site, plain_names)]
     return [each for each in names if each not in history.places.targets(site)]
+
+
+def _only_writes(statement: ast.expr, call: ast.Call) -> bool:
+    """Tell whether a statement is a call and writes to its result: ``x.sub_().div_()``.
+
+    Nobody takes that result, so the name is meant to have what was written.
+    """
+    while ast.dump(statement) != ast.dump(call):
+        match statement:
+            case ast.Call(ast.Attribute(inner, name)) if name.endswith("_"):
+                statement = inner
+            case _:
+                return False
+    return True
 
 
 def _other_names(history: History, site: RawSite, given: list[str]) -> list[str]:

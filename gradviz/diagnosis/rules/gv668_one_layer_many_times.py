@@ -2,7 +2,7 @@
 
 What it does
     Finds ``[nn.Linear(8, 8)] * 3`` whose layer has parameters and runs several times in
-    one forward pass.
+    one forward pass; also where a helper makes the layer, ``[make()] * 3``.
 
 Why is this bad
     ``*`` repeats references. All places of the list are one layer with one set of
@@ -33,9 +33,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.dependence import learning
+from gradviz.diagnosis.decisions.bindings import returned
+from gradviz.diagnosis.decisions.choice import path
+from gradviz.diagnosis.decisions.frames import Function, Spot, levels, spot
+from gradviz.diagnosis.decisions.sites import site_of
 from gradviz.diagnosis.edits.calls import listed_anew, multiplied
 from gradviz.diagnosis.rule import Hit, rule
-from gradviz.program import History, Module, ModuleCall
+from gradviz.program import History, Module, ModuleCall, RawSite
 
 
 @rule("GV668", "one-layer-many-times", "warning")
@@ -51,34 +55,54 @@ def check(history: History) -> Iterator[Hit]:
     for key, module in history.program.modules.items():
         if most[key] < 2 or not learning.all_parameters(history, module):
             continue
-        listed = _repeated(history, module)
+        entry, listed = _repeated(history, module) or (None, None)
         if listed is not None and listed not in told:
             told.add(listed)
-            yield _hit(history, module, most[key], listed)
+            yield _hit(history, module, most[key], entry, listed)
 
 
-def _repeated(history: History, module: Module) -> ast.List | None:
-    """Return the multiplied list that a layer was made in."""
-    if module.site is None:
-        return None
-    line = history.places.line(module.site)
-    for each in history.places.around(module.site):
-        entries, _ = multiplied(each) or (ast.List([]), None)
-        made = {one.lineno for one in entries.elts if isinstance(one, ast.Call)}
-        if line in made:
-            return entries
+def _repeated(
+    history: History, module: Module
+) -> tuple[RawSite | None, ast.List] | None:
+    """Return the entry that a layer was made for, and the multiplied list it is in.
+
+    A helper that returns the layer was called for the entry: ``[make()] * 3``.
+    """
+    where = spot(history, module.site, module.stack)
+    for level in () if where is None else levels(where):
+        for each in level.source.around(level.node):
+            entries, _ = multiplied(each) or (ast.List([]), None)
+            if level.node in entries.elts:
+                return site_of(history, level), entries
+        if not _is_returned(level):
+            return None
     return None
 
 
-def _hit(history: History, module: Module, count: int, listed: ast.List) -> Hit:
-    code, again = history.text(module.site), f"for _ in range({count})"
+def _is_returned(where: Spot) -> bool:
+    """Tell whether a function returns what an expression of it gave."""
+    function = where.scope
+    given = returned(function) if isinstance(function, Function) else []
+    return any(
+        where.node is step.node for each in given for step in path(where.at(each))
+    )
+
+
+def _hit(
+    history: History,
+    module: Module,
+    count: int,
+    site: RawSite | None,
+    listed: ast.List,
+) -> Hit:
+    code, again = history.text(site), f"for _ in range({count})"
     if len(listed.elts) > 1:
         again += f" for each in ({', '.join(map(ast.unparse, listed.elts))})"
     return Hit(
         f"`{code}` makes one {module.kind}, and the list holds it several times: it "
         f"runs {count} times in one pass, each time with the same weights.",
-        module.site,
+        site,
         f"Make each anew: `[{code if len(listed.elts) == 1 else 'each'} {again}]`.",
-        edit=listed_anew(module.site),
+        edit=listed_anew(site),
         certainty=0.8,
     )

@@ -4,7 +4,9 @@ What it does
     Finds roots of backward passes that cannot be above a number, can fall without end,
     and are minimised by the optimizer: ``-F.mse_loss(…)``, the mean of log
     probabilities without the minus, ``F.nll_loss(-log_p, y)``. Finds terms of a loss
-    that count negatively, may grow without end, grew, and took the loss below 0.
+    that count negatively, may grow without end, grew, and took the loss below 0, and
+    losses that did so because they grow by a power of what the last layers give, as a
+    difference of distances without a margin.
 
 Why is this bad
     An optimizer makes the loss small. What is meant to be made large has to be negated,
@@ -26,7 +28,8 @@ When it stays quiet
     An optimizer that maximises; a term that others grow with, as in the likelihood of a
     Gaussian process; losses of one side of a game, whose other side other
     passes train; log probabilities of what was drawn from the model, which may be
-    weighted by a cost; losses that are not bounded above either.
+    weighted by a cost; losses that are not bounded above either, unless they grow by a
+    power of what the last layers give; weights that are clamped in each step.
 
 References
     https://pytorch.org/docs/stable/optim.html
@@ -40,7 +43,9 @@ from math import inf, prod
 
 from gradviz.dependence import learning
 from gradviz.dependence.cuts import blamed
-from gradviz.dependence.flow import Flow
+from gradviz.dependence.degrees import degree
+from gradviz.dependence.flow import Flow, words
+from gradviz.dependence.lineage import made_through
 from gradviz.dependence.ranges import Range, Ranges
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.rule import Hit, Related, rule
@@ -48,6 +53,7 @@ from gradviz.diagnosis.rules._gradients import applied, is_failed
 from gradviz.diagnosis.rules._terms import accounts
 from gradviz.program import Backward, Call, History, RawSite, Value
 
+_AVERAGES = words("mean sum div truediv mul")
 _LEAST = 2  # passes of one line
 _HELD = 0.5  # of what a term takes from the loss: others give it back
 _GROWN = 4.0  # times as large as at first: the optimizer pulls at it
@@ -66,8 +72,64 @@ def check(history: History) -> Iterator[Hit]:
         if turns[each.site] == _LEAST:
             yield _hit(history, each, falls[0])
     for first, last in _ends(history):
-        if not turns.get(last.backward.site) and _minimises(history, last.backward):
-            yield from _pulling(history, first, last)
+        weights = applied(history).get(last.backward.index, set())
+        if turns.get(last.backward.site) or _is_held_small(history, weights):
+            continue
+        if _minimises(history, last.backward):
+            growing = list(_growing(history, last.backward))
+            yield from growing or _pulling(history, first, last)
+
+
+def _growing(history: History, backward: Backward) -> Iterator[Hit]:
+    """Yield a root that fell far below 0, and falls further with what layers give.
+
+    As a difference of distances does, which nothing stops at a margin.
+    """
+    same = [each for each in history.backwards if each.site == backward.site]
+    losses = [n for each in same if (n := _root(each)) is not None]
+    begun, least = (losses[0], min(losses)) if losses else (0.0, 0.0)
+    weights = applied(history).get(backward.index, set())
+    if least >= -_GROWN * max(abs(begun), 1.0):
+        return
+    root = backward.roots[0]
+    if degree(history, root, backward.index, weights) > 0:
+        yield _growing_hit(history, backward, root, begun, least)
+
+
+def _root(backward: Backward) -> float | None:
+    found = [root.summary for root in backward.roots]
+    return found[0].minimum if len(found) == 1 and found[0] is not None else None
+
+
+def _is_held_small(history: History, weights: set[int]) -> bool:
+    """Tell whether anything but an optimizer writes to weights in training."""
+    seen = learning.last_seen(history)
+    begun = history.backwards[0].index
+    return any(
+        call.op != "step"
+        for each in weights
+        if each in seen
+        for call, _ in history.writes(seen[each].storage, after=begun)
+    )
+
+
+def _growing_hit(
+    history: History, backward: Backward, root: Value, begun: float, least: float
+) -> Hit:
+    made = made_through(history, root, backward.index, _AVERAGES)
+    site = backward.site if made is None else made.site
+    return Hit(
+        f"The loss of {history.line(site)} has no least value: it fell from "
+        f"{begun:.3g} to {least:.3g}. It falls as long as what the model gives grows, "
+        "so that is all that training does in the end.",
+        site,
+        "Stop it where enough is reached: `torch.relu(near - far + margin)` of a "
+        "difference of distances.",
+        symptom=backward.site,
+        related=(Related("minimised here", backward.site),),
+        tensors=(root.tensor,),
+        certainty=0.7,
+    )
 
 
 def _ends(history: History) -> list[tuple[Account, Account]]:
@@ -115,8 +177,7 @@ def _added(term: Term) -> float:
 
 
 def _number(account: Account) -> float | None:
-    found = [root.summary for root in account.backward.roots]
-    return found[0].minimum if len(found) == 1 and found[0] is not None else None
+    return _root(account.backward)
 
 
 def _size(term: Term) -> float:

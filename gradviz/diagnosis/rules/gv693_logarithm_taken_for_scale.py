@@ -48,6 +48,7 @@ from gradviz.dependence.op_families import (
     RESHAPES,
     plain,
 )
+from gradviz.dependence.ranges import Ranges
 from gradviz.dependence.terms import Accounts, Term, multiple_of, multiplier
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.program import Call, History, RawSite, Value
@@ -209,16 +210,22 @@ def _mixed(history: History, scale: _Scale, square: Call, term: Term) -> Hit:
     x = history.bare_name(scale.value)
     added = f"{history.quoted(term.site)}"
     divides = "div" in plain(scale.scaling.op)
+    # What cannot be below 0 was made for a scale: then its logarithm is forgotten.
+    is_scale = history.once(Ranges).of(scale.value, scale.scaling.index).low >= 0
     return Hit(
         f"{name} is {'a divisor' if divides else 'a factor'} in "
         f"`{history.text(scale.scaling.site)}`, and the loss adds it up, from {added}, "
         f"as the logarithm of one, next to the squares of {history.line(square.site)}: "
         "with its logarithm these would be the density of a normal distribution.",
-        scale.scaling.site,
-        f"Scale with its exponential{f', `{x}.exp()`' if x else ''}.",
+        term.site if is_scale else scale.scaling.site,
+        f"Add up its logarithm{f', `{x}.log()`' if x else ''}."
+        if is_scale
+        else f"Scale with its exponential{f', `{x}.exp()`' if x else ''}.",
         symptom=square.site,
         related=(
-            Related("added up as a logarithm", term.site),
+            Related("scales here", scale.scaling.site)
+            if is_scale
+            else Related("added up as a logarithm", term.site),
             Related("squared here", square.site),
         ),
         tensors=(scale.value.tensor,),

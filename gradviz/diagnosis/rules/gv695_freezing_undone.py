@@ -43,6 +43,7 @@ from gradviz.diagnosis.edits.statements import left_out
 from gradviz.diagnosis.rule import Hit, Related, rule
 from gradviz.diagnosis.rules._lifetime import first_difference
 from gradviz.program import (
+    SWITCHES,
     Backward,
     Call,
     Event,
@@ -116,7 +117,7 @@ class _Switches:
         if isinstance(event, Backward | ModuleCall):
             self._now.clear()  # the same line would be another time
         elif isinstance(event, Call):
-            if event.op in learning.SWITCHES and event.inputs and event.outputs:
+            if event.op in SWITCHES and event.inputs and event.outputs:
                 self._switch(event)
             elif event.outputs:  # else it only asked
                 self._use(event)

@@ -13,6 +13,7 @@ import pytest
 from gradviz._capture.open_log import open_log
 from gradviz.diagnosis.diagnose import diagnose
 from gradviz.program.events import Backward, Call, ModuleCall
+from gradviz.program.noted import SWITCHES
 
 _USUAL = 12  # steps after which a log knows the loop
 
@@ -190,6 +191,22 @@ def test_memory_of_a_long_loop_is_bounded(
     assert events[0].index == 0
     assert len(gaps) == 1
     assert sys.getsizeof(log.program.nodes) < 100_000
+
+
+def test_a_freeze_outlasts_a_long_loop(
+    lib: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("gradtape.log", "pytorch.log"):
+        module = importlib.import_module(f"gradviz._capture.adapters.{name}")
+        monkeypatch.setattr(module, "MOST_WITHOUT_VALUES", 200)
+    net, step, _ = _network(lib)
+    with _log(lib) as log:
+        step()
+        net[0].weight.requires_grad_(False)
+        for _ in range(200):
+            step()
+    switches = [e for e in log.program.events if getattr(e, "op", "") in SWITCHES]
+    assert not switches[-1].outputs[0].requires_grad
 
 
 def test_a_step_that_ran_its_closure_applies_new_gradients(lib: Any) -> None:

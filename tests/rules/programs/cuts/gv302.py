@@ -6,6 +6,47 @@ from tests.rules.harness import Case, case
 
 PROGRAMS: list[Case] = [
     case(
+        "numbers_are_logged_before_their_mean_is_wrapped",
+        """
+        import torch
+        from torch import nn
+
+        net, logged = nn.Linear(3, 2), []
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            out = net(torch.randn(4, 3))
+            near, far = out.square().mean(), (out - 1).abs().mean()
+            logged.append((near.item(), far.item()))
+            mean = (near.item() + 2 * far.item()) / 3  # CULPRIT
+            loss = torch.tensor(mean)
+            loss.requires_grad = True
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "requires-grad-on-loss-hack",
+    ),
+    case(
+        "numbers_are_logged_and_their_mean_has_a_graph",
+        """
+        import torch
+        from torch import nn
+
+        net, logged = nn.Linear(3, 2), []
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            out = net(torch.randn(4, 3))
+            near, far = out.square().mean(), (out - 1).abs().mean()
+            logged.append((near.item(), far.item()))
+            loss = (near + 2 * far) / 3
+            mean = torch.tensor((near.item() + 2 * far.item()) / 3)
+            logged.append(mean)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
+    case(
         "hack_with_requires_grad_attribute",
         """
         import torch

@@ -64,4 +64,54 @@ PROGRAMS: list[Case] = [
         """,
         "forgotten-unfreeze",
     ),
+    case(
+        "each_is_asked_by_its_place",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net = nn.Sequential(*[nn.Linear(4, 4) for _ in range(3)], nn.Linear(4, 1))
+        x = torch.randn(8, 4)
+
+        def fit(parameters):
+            optimizer = torch.optim.Adam(parameters, lr=0.01)
+            for _ in range(4):
+                optimizer.zero_grad()
+                net(x).square().mean().backward()
+                optimizer.step()
+
+        fit(net[3].parameters())
+        for place, layer in enumerate(net):
+            for p in layer.parameters():
+                p.requires_grad = place > 2  # CULPRIT
+        fit([{"params": net[3].parameters()}, {"params": net[2].parameters()}])
+        """,
+        "forgotten-unfreeze",
+        says=["`2.weight`"],
+    ),
+    case(
+        "each_is_asked_by_its_place_and_what_learns_is_open",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net = nn.Sequential(*[nn.Linear(4, 4) for _ in range(3)], nn.Linear(4, 1))
+        x = torch.randn(8, 4)
+
+        def fit(parameters):
+            optimizer = torch.optim.Adam(parameters, lr=0.01)
+            for _ in range(4):
+                optimizer.zero_grad()
+                net(x).square().mean().backward()
+                optimizer.step()
+
+        fit(net[3].parameters())
+        for place, layer in enumerate(net):
+            for p in layer.parameters():
+                p.requires_grad = place >= 2
+        fit([{"params": net[3].parameters()}, {"params": net[2].parameters()}])
+        """,
+    ),
 ]

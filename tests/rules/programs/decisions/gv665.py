@@ -114,4 +114,120 @@ PROGRAMS: list[Case] = [
         "output-cannot-reach-targets",
         says=["values from 0 to 1 only"],
     ),
+    case(
+        "one_entry_of_a_table_of_heads_chose_the_end",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        ENDS = {"none": nn.Identity, "share": nn.Sigmoid, "size": nn.Softplus}
+        HEADS = [
+            ("covered", "share"),
+            ("depth", "size"),
+            ("change", "share"),  # CULPRIT
+        ]
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(3, 3)
+                self.ends = nn.ModuleList([ENDS[end]() for _, end in HEADS])
+
+            def forward(self, x):
+                columns = self.body(x).unbind(1)
+                return [end(each) for end, each in zip(self.ends, columns)]
+
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x = torch.randn(16, 3)
+        targets = [x[:, 0].sigmoid(), x[:, 1].abs(), x[:, 2] * 2]
+        for _ in range(4):
+            losses = [
+                nn.functional.mse_loss(given, wanted)
+                for given, wanted in zip(net(x), targets)
+            ]
+            optimizer.zero_grad()
+            sum(losses).backward()
+            optimizer.step()
+        """,
+        "output-cannot-reach-targets",
+        says=["chose it"],
+    ),
+    case(
+        "one_turn_of_a_loop_called_the_end",
+        """
+        import torch
+        from torch import nn
+        from dataclasses import dataclass
+
+        torch.manual_seed(0)
+
+        @dataclass
+        class Head:
+            place: int
+            end: str = "none"
+
+        ENDS = {"none": lambda x: x, "share": torch.sigmoid, "size": torch.relu}
+        HEADS = {
+            "change": Head(2, end="share"),  # CULPRIT
+            "covered": Head(0, end="share"),
+        }
+
+        class Net(nn.Module):
+            def __init__(self, heads):
+                super().__init__()
+                self.body, self.heads = nn.Linear(3, 3), heads
+
+            def forward(self, x):
+                columns, found = self.body(x), {}
+                for name, head in self.heads.items():
+                    found[name] = ENDS[head.end](columns[:, head.place])
+                return found
+
+        net = Net(HEADS)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x = torch.randn(16, 3)
+        for _ in range(4):
+            given = net(x)
+            loss = (given["covered"] - x[:, 0].sigmoid()).square().mean()
+            loss = loss + nn.functional.mse_loss(given["change"], x[:, 2] * 2)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "output-cannot-reach-targets",
+    ),
+    case(
+        "each_entry_of_a_table_of_heads_fits",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        ENDS = {"none": nn.Identity, "share": nn.Sigmoid}
+        HEADS = [("covered", "share"), ("change", "none")]
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(3, 2)
+                self.ends = nn.ModuleList([ENDS[end]() for _, end in HEADS])
+
+            def forward(self, x):
+                columns = self.body(x).unbind(1)
+                return [end(each) for end, each in zip(self.ends, columns)]
+
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x = torch.randn(16, 3)
+        for _ in range(4):
+            covered, change = net(x)
+            loss = nn.functional.mse_loss(covered, x[:, 0].sigmoid())
+            loss = loss + nn.functional.mse_loss(change, x[:, 2] * 2)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]

@@ -27,7 +27,7 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "zero-factors",
-        says=["`0.down` and `0.up`"],
+        says=["`0.down` and of `0.up`"],
         related=["0 as well"],
     ),
     case(
@@ -49,6 +49,56 @@ PROGRAMS: list[Case] = [
             opt.step()
         """,
         "zero-factors",
+    ),
+    case(
+        "gate_of_zeros_before_a_layer_of_zeros",
+        """
+        import torch
+        from torch import nn
+
+        class Branch(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.out = nn.Linear(dim, dim)
+                nn.init.zeros_(self.out.weight)  # CULPRIT
+                nn.init.zeros_(self.out.bias)
+                self.gate = nn.Parameter(torch.zeros(1))  # CULPRIT
+
+            def forward(self, x):
+                return x + self.out(x.tanh()) * self.gate
+
+        net = nn.Sequential(Branch(4), Branch(4), nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(8, 4)).square().mean().backward()
+            optimizer.step()
+        """,
+        "zero-factors",
+        says=["`0.out.weight` and of `0.gate`"],
+    ),
+    case(
+        "gate_of_zeros_before_layers_that_are_not",
+        """
+        import torch
+        from torch import nn
+
+        class Branch(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.out = nn.Linear(dim, dim)
+                self.gate = nn.Parameter(torch.zeros(1))
+
+            def forward(self, x):
+                return x + self.out(x.tanh()) * self.gate
+
+        net = nn.Sequential(Branch(4), Branch(4), nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(8, 4)).square().mean().backward()
+            optimizer.step()
+        """,
     ),
 ]
 

@@ -6,6 +6,68 @@ from tests.rules.harness import Case, case
 
 PROGRAMS: list[Case] = [
     case(
+        "scale_of_a_column_in_two_places_of_a_density",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.heads = nn.Linear(3, 8), nn.Linear(8, 2)
+
+            def forward(self, x):
+                location, scale = self.heads(self.body(x).tanh()).split(1, 1)
+                scale = nn.functional.softplus(scale) + 0.1  # CULPRIT
+                return location[:, 0], scale
+
+        def misfit(location, scale, y):
+            error = (y - location).abs() / scale
+            return (error + scale.log()).mean()
+
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(16, 3), torch.randn(16)
+        for _ in range(3):
+            optimizer.zero_grad()
+            location, scale = net(x)
+            misfit(location, scale, y).backward()
+            optimizer.step()
+        """,
+        "broadcast-loss-manual",
+        says=["meets the pairs again in line 16"],
+    ),
+    case(
+        "scale_of_a_row_in_two_places_of_a_density",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.heads = nn.Linear(3, 8), nn.Linear(8, 2)
+
+            def forward(self, x):
+                location, scale = self.heads(self.body(x).tanh()).split(1, 1)
+                scale = nn.functional.softplus(scale) + 0.1
+                return location[:, 0], scale[:, 0]
+
+        def misfit(location, scale, y):
+            error = (y - location).abs() / scale
+            return (error + scale.log()).mean()
+
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(16, 3), torch.randn(16)
+        for _ in range(3):
+            optimizer.zero_grad()
+            location, scale = net(x)
+            misfit(location, scale, y).backward()
+            optimizer.step()
+        """,
+    ),
+    case(
         "regression_on_a_column",
         """
         import torch

@@ -193,4 +193,48 @@ PROGRAMS: list[Case] = [
         net(torch.randn(3, 4)).square().mean().backward()
         """,
     ),
+    case(
+        "two_writes_under_another_name",
+        """
+        import torch
+        from torch import nn
+
+        class Gate(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+
+            def forward(self, x):
+                h = self.first(x)
+                gate = h.clamp_(-1, 1).mul_(0.5)  # CULPRIT
+                return self.second(h) * gate
+
+        net = Gate()
+        net(torch.randn(3, 4)).square().mean().backward()
+        """,
+        "changed-before-it-is-read",
+    ),
+    case(
+        "two_writes_that_the_name_is_meant_to_have",
+        """
+        import torch
+        from torch import nn
+
+        class Scaled(nn.Module):
+            def __init__(self, low, high):
+                super().__init__()
+                self.register_buffer("low", low)
+                self.register_buffer("range", high - low)
+                self.net = nn.Linear(4, 1)
+
+            def forward(self, x, gain):
+                rows = x * gain
+                rows.sub_(self.low).div_(self.range).clamp_(0, 1)
+                return self.net(rows)
+
+        x, gain = torch.randn(6, 4), torch.ones(4, requires_grad=True)
+        net = Scaled(x.amin(0), x.amax(0))
+        net(x, gain).square().mean().backward()
+        """,
+    ),
 ]

@@ -66,4 +66,64 @@ PROGRAMS: list[Case] = [
         "one-layer-many-times",
         says=["for each in (nn.Linear(4, 4), nn.LayerNorm(4), nn.Tanh())"],
     ),
+    case(
+        "a_helper_makes_one_head_for_all",
+        """
+        import torch
+        from torch import nn
+
+        class Ensemble(nn.Module):
+            def __init__(self, members, width):
+                super().__init__()
+                self.stem = nn.Linear(3, width)
+                self.heads = members * [self.head(width)]  # CULPRIT
+                self.kept = nn.ModuleList(self.heads)
+
+            @staticmethod
+            def head(width):
+                layers = nn.Sequential(nn.Linear(width, width), nn.Tanh())
+                layers.append(nn.Linear(width, 1))
+                return layers
+
+            def forward(self, x):
+                h = self.stem(x).tanh()
+                return torch.stack([head(h) for head in self.heads]).mean(0)
+
+        net = Ensemble(5, 4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(6, 3)).square().mean().backward()
+            optimizer.step()
+        """,
+        "one-layer-many-times",
+        says=["makes one Sequential", "runs 5 times"],
+    ),
+    case(
+        "a_number_of_a_shared_layer_many_times",
+        """
+        import torch
+        from torch import nn
+
+        class Shared(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.cell = nn.Linear(width, width)
+
+            def forward(self, x):
+                return self.cell(self.cell(x).tanh())
+
+        def fitted(width):
+            net = Shared(width)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            for _ in range(3):
+                optimizer.zero_grad()
+                loss = net(torch.ones(2, width)).square().mean()
+                loss.backward()
+                optimizer.step()
+            return loss.item()
+
+        print([fitted(4)] * 2)
+        """,
+    ),
 ]

@@ -6,6 +6,83 @@ from tests.rules.harness import Case, case
 
 PROGRAMS: list[Case] = [
     case(
+        "distances_without_a_margin",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+        x = torch.randn(3, 16, 4)
+        x[1] = x[0] + 0.1 * x[1]
+
+        def gap(one, other):
+            return torch.sum((one - other) ** 2, dim=1)
+
+        for _ in range(40):
+            anchor, near, far = net(x)
+            short, long = gap(anchor, near), gap(anchor, far)
+            loss = torch.sum(short - long) / len(short)  # CULPRIT
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "loss-without-lower-bound",
+        says=["has no least value"],
+    ),
+    case(
+        "distances_up_to_a_margin",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+        x = torch.randn(3, 16, 4)
+        x[1] = x[0] + 0.1 * x[1]
+
+        def gap(one, other):
+            return torch.sum((one - other) ** 2, dim=1)
+
+        for _ in range(40):
+            anchor, near, far = net(x)
+            short, long = gap(anchor, near), gap(anchor, far)
+            loss = (short - long + 1).relu().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
+    case(
+        "distances_of_weights_that_are_held_small",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+        x = torch.randn(3, 16, 4)
+        x[1] = x[0] + 0.1 * x[1]
+
+        def gap(one, other):
+            return torch.sum((one - other) ** 2, dim=1)
+
+        for _ in range(40):
+            anchor, near, far = net(x)
+            short, long = gap(anchor, near), gap(anchor, far)
+            loss = (short - long).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            with torch.no_grad():
+                for each in net.parameters():
+                    each.clamp_(-1, 1)
+        """,
+    ),
+    case(
         "likelihood_without_its_minus",
         """
         import torch

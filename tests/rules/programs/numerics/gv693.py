@@ -56,6 +56,31 @@ def _flow(scaled: str, density: str = _WRITTEN) -> str:
     return text.replace("PRIOR", prior if density == _NORMAL else "")
 
 
+_SPREAD = """
+        import torch
+        from torch import nn
+        import torch.nn.functional as F
+
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+
+        def misfit(x, y):
+            mean, raw = net(x).chunk(2, dim=1)
+            spread = F.softplus(raw) + 0.01
+            error = (y - mean) / spread
+            ADDED
+            return (0.5 * error.square().sum(1) + volume).mean()
+
+        x = torch.randn(16, 3)
+        y = x.sum(1, keepdim=True) + torch.randn(16, 1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            misfit(x, y).backward()
+            optimizer.step()
+        """
+
+
 PROGRAMS: list[Case] = [
     case(
         "logarithm_of_a_variance_that_is_squared",
@@ -118,5 +143,15 @@ PROGRAMS: list[Case] = [
             loss.backward()
             opt.step()
         """,
+    ),
+    case(
+        "positive_spread_added_up_as_its_logarithm",
+        _SPREAD.replace("ADDED", "volume = spread.sum(1)  # CULPRIT"),
+        "logarithm-taken-for-scale",
+        says=["Add up its logarithm"],
+    ),
+    case(
+        "logarithm_of_a_positive_spread",
+        _SPREAD.replace("ADDED", "volume = spread.log().sum(1)"),
     ),
 ]

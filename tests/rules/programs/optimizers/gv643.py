@@ -161,4 +161,53 @@ PROGRAMS: list[Case] = [
         """,
         "optimizer-given-twice",
     ),
+    case(
+        "one_entry_of_a_list_names_the_other_model",
+        """
+        import torch
+        from torch import nn
+
+        nets = {"critic": nn.Linear(3, 1), "actor": nn.Linear(3, 2)}
+        plans = [
+            {"of": "critic", "lr": 0.1},
+            {"of": "critic", "lr": 0.01},  # CULPRIT
+        ]
+        optimizers = [
+            torch.optim.SGD(nets[plan["of"]].parameters(), lr=plan["lr"])
+            for plan in plans
+        ]
+        for step in range(3):
+            x = torch.randn(4, 3)
+            value = nets["actor"](x).sum(1) * nets["critic"](x)[:, 0]
+            for each in nets.values():
+                each.zero_grad()
+            value.mean().backward()
+            for each in optimizers:
+                each.step()
+        """,
+        "optimizer-given-twice",
+        says=["chose it"],
+    ),
+    case(
+        "each_entry_of_a_list_names_its_model",
+        """
+        import torch
+        from torch import nn
+
+        nets = {"critic": nn.Linear(3, 1), "actor": nn.Linear(3, 2)}
+        plans = [{"of": "critic", "lr": 0.1}, {"of": "actor", "lr": 0.01}]
+        optimizers = [
+            torch.optim.SGD(nets[plan["of"]].parameters(), lr=plan["lr"])
+            for plan in plans
+        ]
+        for step in range(3):
+            x = torch.randn(4, 3)
+            value = nets["actor"](x).sum(1) * nets["critic"](x)[:, 0]
+            for each in nets.values():
+                each.zero_grad()
+            value.mean().backward()
+            for each in optimizers:
+                each.step()
+        """,
+    ),
 ]

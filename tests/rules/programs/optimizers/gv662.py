@@ -60,4 +60,68 @@ for x, y in batches:
         "clip-of-nothing",
         says=["got no parameters"],
     ),
+    case(
+        "picked_by_a_name_that_none_has",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+        limited = [p for name, p in net.named_parameters() if "fc" in name]  # CULPRIT
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def update(loss, limit):
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(limited, limit)
+            optimizer.step()
+
+        for step in range(3):
+            update(net(torch.randn(4, 3)).square().mean(), 0.5)
+        """,
+        "clip-of-nothing",
+        says=["held for none when line 5 picked them", "Check that condition"],
+    ),
+    case(
+        "picked_by_its_gradient_before_there_is_one",
+        """
+        import torch
+        from torch import nn
+
+        class Fit:
+            def __init__(self, net):
+                self.net = net
+                self.optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+                weights = net.parameters()
+                self.limited = [p for p in weights if p.grad is not None]  # CULPRIT
+
+            def step(self, x):
+                self.optimizer.zero_grad()
+                self.net(x).square().mean().backward()
+                nn.utils.clip_grad_norm_(self.limited, 1.0)
+                self.optimizer.step()
+
+        fit = Fit(nn.Linear(3, 1))
+        for step in range(3):
+            fit.step(torch.randn(4, 3))
+        """,
+        "clip-of-nothing",
+        says=["before the first backward pass", "Ask for `requires_grad` instead"],
+    ),
+    case(
+        "picked_by_its_gradient_after_the_pass",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(4, 3)).square().mean().backward()
+            learned = [p for p in net.parameters() if p.grad is not None]
+            nn.utils.clip_grad_norm_(learned, 1.0)
+            optimizer.step()
+        """,
+    ),
 ]
