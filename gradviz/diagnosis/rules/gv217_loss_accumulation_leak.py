@@ -119,7 +119,8 @@ def _is_followed(history: History, call: Call) -> bool:
     if walked is None:
         return history.is_whole(call.index, history.events[-1].index)
     whole = history.is_whole(call.index, walked.index)
-    return whole and walked.whole and not walked.unusual
+    known = walked.whole or 0 < len(walked.nodes) == walked.node_count
+    return whole and known and not walked.unusual
 
 
 def _chain(history: History, calls: list[Call]) -> list[Call]:
