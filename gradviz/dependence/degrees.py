@@ -87,6 +87,8 @@ class _Degrees:
             return first
         if op in _ADDED:
             powers = {each.power for each in known}
+            if len(powers - {0.0}) > 1:
+                return None  # the higher one may bound what the other takes away
             alike = len(known) > 1 and len(powers) == 1
             return _Degree(max(powers), alike and all(each.whole for each in known))
         if not all(each.whole for each in known):

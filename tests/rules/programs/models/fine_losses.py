@@ -434,4 +434,23 @@ PROGRAMS: list[Case] = [
                 print([F.mse_loss(net(f), f).item() for f in torch.randn(3, 6, 4)])
         """,
     ),
+    case(
+        "energies_apart_held_by_their_squares",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(2, 32), nn.SiLU(), nn.Linear(32, 1))
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+        for step in range(40):
+            real, fake = torch.randn(64, 2) * 0.3 + 2.0, torch.randn(64, 2)
+            near, far = net(real), net(fake)
+            held = near.square().mean() + far.square().mean()
+            loss = (near - far).mean() + 0.005 * held
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]
