@@ -68,14 +68,33 @@ def scored(history: History, value: Value, leaves: set[int]) -> bool:
     """Tell whether a term that reaches some leaves was computed from a value as well.
 
     So does the log probability of a draw: what drew it learns without a way through it.
+    One of other data does as well, as of what the other half of a model dreamt.
     """
     return any(
         term.value is not None
         and reached(account, term) & leaves
-        and value.tensor in history.behind([term.value], account.backward.index)
+        and (
+            value.tensor in history.behind([term.value], account.backward.index)
+            or _is_likelihood(history, account, term)
+        )
         for account in accounts(history)
         for term in account.terms  # those of one line are made of different values
     )
+
+
+def _is_likelihood(history: History, account: Account, term: Term) -> bool:
+    """Tell whether a term is a log probability, by the lines that it was made in."""
+    sites = {node.site for node in account.nodes(term)}
+    return any(".log_prob(" in history.text(site) for site in sites)
+
+
+def is_one_of_several(account: Account, term: Term) -> bool:
+    """Tell whether its line adds other terms that have a graph, as of each parameter.
+
+    What is frozen among them gives a constant, and is meant to.
+    """
+    others = (each.line for each in account.terms if each.has_graph)
+    return any(term.site in line for line in others)
 
 
 @learning.once
@@ -131,13 +150,15 @@ def _cut(
         return
     flow, use = history.once(Flow), term.use or account.backward
     idle = not learners(history, account, term)
-    stepped = bool(applied(history).get(account.backward.index))
+    stepped = applied(history).get(account.backward.index, set[int]())
 
     def is_cut(crossing: Crossing, lost: set[int]) -> bool:
         kind, _ = blamed(history, crossing)
-        if kind == "sample":
-            made = crossing.call.outputs
-            return crossing.fed and not any(scored(history, e, lost) for e in made)
+        if kind == "sample":  # what another optimizer steps has a pass of its own
+            made, mine = crossing.call.outputs, lost & stepped
+            return bool(crossing.fed and mine) and not any(
+                scored(history, each, lost) for each in made
+            )
         # A weight that is written by `.data` was meant to be a constant.
         meant = kind == "detach" and crossing.call.op == "data.get"
         if not stepped or meant or kind not in _IN_PART:

@@ -43,7 +43,7 @@ from gradviz.dependence.flow import Crossing, Flow, compares
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.edits.calls import without_method
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._terms import accounts, walked
+from gradviz.diagnosis.rules._terms import accounts, is_one_of_several, walked
 from gradviz.program import Backward, Call, History, RawSite, following
 
 _HOW = {
@@ -78,7 +78,7 @@ def _cut(
     One of a number for each sample has to be detached in so many words.
     """
     flow = history.once(Flow)
-    if term.has_graph or term.use is None:
+    if term.has_graph or term.use is None or is_one_of_several(account, term):
         return None
     shaped = term.value is not None and bool(term.value.shape)
     for crossing in flow.constant(term.value, term.number, term.use):

@@ -29,7 +29,8 @@ When it stays quiet
     Gaussian process; losses of one side of a game, whose other side other
     passes train; log probabilities of what was drawn from the model, which may be
     weighted by a cost; losses that are not bounded above either, unless they grow by a
-    power of what the last layers give; weights that are clamped in each step.
+    power of what the last layers give; weights that are clamped in each step; losses
+    that came to rest in a long run.
 
 References
     https://pytorch.org/docs/stable/optim.html
@@ -55,7 +56,9 @@ from gradviz.program import Backward, Call, History, RawSite, Value
 
 _AVERAGES = words("mean sum div truediv mul")
 _LEAST = 2  # passes of one line
-_HELD = 0.5  # of what a term takes from the loss: others give it back
+_HELD = 0.4  # of what a term takes from the loss: a square gives half of it back
+_LONG = 10  # passes in a third of a run
+_RESTING = 0.25  # of how far a loss fell before, at most
 _GROWN = 4.0  # times as large as at first: the optimizer pulls at it
 
 
@@ -67,6 +70,8 @@ def check(history: History) -> Iterator[Hit]:
         each = account.backward
         if not _minimises(history, each) or turns.get(each.site) == _LEAST:
             continue
+        if _has_settled(history, each):
+            continue
         falls = [root for root in each.roots if _falls(history, each, root)]
         turns[each.site] = turns.get(each.site, 0) + 1 if falls else 0
         if turns[each.site] == _LEAST:
@@ -74,6 +79,8 @@ def check(history: History) -> Iterator[Hit]:
     for first, last in _ends(history):
         weights = applied(history).get(last.backward.index, set())
         if turns.get(last.backward.site) or _is_held_small(history, weights):
+            continue
+        if _has_settled(history, last.backward):
             continue
         if _minimises(history, last.backward):
             growing = list(_growing(history, last.backward))
@@ -85,8 +92,7 @@ def _growing(history: History, backward: Backward) -> Iterator[Hit]:
 
     As a difference of distances does, which nothing stops at a margin.
     """
-    same = [each for each in history.backwards if each.site == backward.site]
-    losses = [n for each in same if (n := _root(each)) is not None]
+    losses = _losses(history, backward)
     begun, least = (losses[0], min(losses)) if losses else (0.0, 0.0)
     weights = applied(history).get(backward.index, set())
     if least >= -_GROWN * max(abs(begun), 1.0):
@@ -94,6 +100,28 @@ def _growing(history: History, backward: Backward) -> Iterator[Hit]:
     root = backward.roots[0]
     if degree(history, root, backward.index, weights) > 0:
         yield _growing_hit(history, backward, root, begun, least)
+
+
+def _has_settled(history: History, backward: Backward) -> bool:
+    """Tell whether a loss of a long run came to rest: it has a least value after all.
+
+    As a share of what can be explained, which is negated to make it large.
+    """
+    losses = _losses(history, backward)
+    part = len(losses) // 3
+    if part < _LONG:
+        return False
+    begun, middle, ended = (
+        sum(some) / len(some)
+        for some in (losses[:part], losses[part:-part], losses[-part:])
+    )
+    return middle - ended < _RESTING * (begun - middle)
+
+
+def _losses(history: History, backward: Backward) -> list[float]:
+    """Return the losses of a line's passes, as far as they are known, in order."""
+    same = (each for each in history.backwards if each.site == backward.site)
+    return [n for each in same if (n := _root(each)) is not None]
 
 
 def _root(backward: Backward) -> float | None:

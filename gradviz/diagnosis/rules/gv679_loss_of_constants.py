@@ -37,7 +37,7 @@ from gradviz.dependence.flow import words
 from gradviz.dependence.op_families import DIVISIONS, LOSSES, MULTIPLICATIONS, plain
 from gradviz.dependence.terms import Account, Term
 from gradviz.diagnosis.rule import Hit, Related, rule
-from gradviz.diagnosis.rules._terms import in_all_passes
+from gradviz.diagnosis.rules._terms import in_all_passes, is_one_of_several
 from gradviz.program import Call, History
 
 _LOSSES = LOSSES | words(
@@ -82,7 +82,7 @@ def _is_constant(history: History, account: Account, term: Term) -> bool:
     if term.has_graph or term.weight == 0 or account.backward.api != "backward":
         return False
     made = _compared(history, term)
-    if made is None or not made.grad_enabled:
+    if made is None or not made.grad_enabled or is_one_of_several(account, term):
         return False
     met = {leaf for each in account.terms for leaf in account.leaves(each)}
     behind = history.behind(made.inputs, before=made.index)

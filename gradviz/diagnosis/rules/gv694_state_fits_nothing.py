@@ -64,7 +64,7 @@ def check(history: History) -> Iterator[Hit]:
         if not load.missing or load.site in told or load.fitting > load.given // 2:
             continue
         prefixes = _prefixes(load.missing, load.unexpected)
-        if load.fitting and prefixes is None:
+        if load.fitting and (prefixes is None or _is_looked_at(history, load)):
             continue
         family = _family(history, load.module)
         if any(each.module in family and each.fitting for each in loads[place + 1 :]):
@@ -73,6 +73,12 @@ def check(history: History) -> Iterator[Hit]:
         if hit is not None:
             told.add(load.site)
             yield hit
+
+
+def _is_looked_at(history: History, load: StateLoaded) -> bool:
+    """Tell whether the program keeps what ``load_state_dict`` says does not fit."""
+    statement = history.places.statement(load.site)
+    return isinstance(statement, ast.Assign | ast.AnnAssign | ast.NamedExpr)
 
 
 def _family(history: History, module: int) -> set[int]:
@@ -167,7 +173,8 @@ def _hit(history: History, load: StateLoaded, prefixes: _Prefixes | None) -> Hit
         new = prefixes.of("k")
         fix = f"Rename the keys: `{{{new}: v for k, v in state.items()}}`"
         whole = prefixes.whole
-        edit = with_keys_renamed(load.site, new, strict=whole)
+        if not (prefixes.own and load.fitting):  # what fits would be renamed, too
+            edit = with_keys_renamed(load.site, new, strict=whole)
     rest = "look at what `load_state_dict` returns: the keys that still do not fit."
     if whole:
         rest = "leave `strict=False` out, so that keys which do not fit are an error."
