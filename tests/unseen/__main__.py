@@ -17,7 +17,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 MARK = "# CULPRIT"
-SETS = "abcdefghijklmnopqrst"
+SETS = "abcdefghijklmnopqrstu"
 LIMIT_S = 300.0
 
 

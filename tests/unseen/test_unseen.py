@@ -9,7 +9,7 @@ import pytest
 
 from tests.unseen.__main__ import HERE, MARK, SETS, rank
 
-PAIRS = {"j": 97, "r": 153, "s": 56, "t": 44}  # of programs with a repaired twin
+PAIRS = {"j": 97, "r": 153, "s": 56, "t": 44, "u": 62}  # not of the usual number
 
 
 def finding(line: int, end: int | None = None, file: str = "p.py") -> dict[str, Any]:

@@ -56,7 +56,7 @@ from gradviz.program import Backward, Call, History, RawSite, Value
 
 _AVERAGES = words("mean sum div truediv mul")
 _LEAST = 2  # passes of one line
-_HELD = 0.4  # of what a term takes from the loss: a square gives half of it back
+_HELD = 0.3  # of what a term takes from the loss: at its least, a square gives half
 _LONG = 10  # passes in a third of a run
 _RESTING = 0.25  # of how far a loss fell before, at most
 _GROWN = 4.0  # times as large as at first: the optimizer pulls at it

@@ -453,4 +453,26 @@ PROGRAMS: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "squared_correlation_made_large_up_to_one",
+        """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        x = torch.randn(256, 4)
+        y = (x[:, 0] * x[:, 1]).tanh()
+        net = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 1))
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+        for step in range(60):
+            f = net(x).squeeze(1)
+            f, t = f - f.mean(), y - y.mean()
+            shared = (f * t).mean().square()
+            explained = shared / (f.square().mean() * t.square().mean() + 1e-8)
+            loss = -explained
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]
