@@ -258,7 +258,7 @@ class OptimizerPart(Part):
     def _wrapped_by(self, optimizer: Any) -> Optimizer | None:
         """Return the optimizer whose groups this one shares, as a wrapper does."""
         first = optimizer.param_groups[0]
-        for seen in self._seen.values():
+        for seen in [*self._seen.values()]:  # other threads may make optimizers
             other = seen.reference()
             if other is not None and any(g is first for g in other.param_groups[:1]):
                 return seen.row
