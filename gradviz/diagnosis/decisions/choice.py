@@ -21,7 +21,7 @@ from gradviz.diagnosis.decisions.frames import (
     Spot,
     last_name,
 )
-from gradviz.diagnosis.decisions.turns import loop_of, variable, walked
+from gradviz.diagnosis.decisions.turns import loop_of, table_of, variable
 from gradviz.diagnosis.edits.syntax import Source, dotted
 
 _LONGEST = 24  # steps back that are taken
@@ -126,7 +126,7 @@ def _of_turn(where: Spot, name: str) -> Spot | None:
     loop = None if turn is None else loop_of(where, name)
     if turn is None or loop is None:
         return None
-    table = choice(where.at(walked(loop)))
+    table = choice(where.at(table_of(loop)))
     found = variable(loop, table.node, turn, name)
     return None if found is None else table.at(found)
 

@@ -71,7 +71,7 @@ def loop_of(where: Spot, name: str) -> Walk | None:
     return None
 
 
-def walked(loop: Walk) -> ast.expr:
+def table_of(loop: Walk) -> ast.expr:
     """Return the table that a loop walks."""
     match loop.iter:
         case ast.Call(ast.Attribute(table, "items" | "keys" | "values"), []):
@@ -88,9 +88,9 @@ def variable(loop: Walk, table: ast.AST, turn: Turn, name: str) -> ast.expr | No
     return next(of_target(loop.target, rows[turn.number], name), None)
 
 
-def _rows(walked: ast.expr, table: ast.AST) -> list[ast.expr]:
+def _rows(iterable: ast.expr, table: ast.AST) -> list[ast.expr]:
     """Return what a loop meets, turn by turn, where its table is spelt out."""
-    match walked, table:
+    match iterable, table:
         case ast.Call(ast.Attribute(_, "items")), ast.Dict(keys, values):
             return [
                 ast.copy_location(ast.Tuple([key, value], ast.Load()), value)

@@ -51,15 +51,13 @@ def known(source: Source, node: ast.AST, name: str) -> str:
 def _is_own(source: Source, node: ast.AST, root: str) -> bool:
     """Tell whether a name is bound to an object of the class around a node alone."""
     owner = source.owner(node)
-    bound = [
-        each.value
+    made_by = [
+        called(each.value)
         for each in ast.walk(source.tree)
         if isinstance(each, ast.Assign)
         and any(dotted(target) == root for target in each.targets)
     ]
-    return isinstance(owner, ast.ClassDef) and [called(e) for e in bound] == [
-        owner.name
-    ]
+    return owner is not None and made_by == [owner.name]
 
 
 def _has(source: Source, node: ast.AST, name: str) -> bool:

@@ -86,8 +86,10 @@ def handed_away(history: History, site: RawSite) -> Spot | None:
     """Return the call that hands what a line makes to a function which keeps it."""
     where = spot(history, site)
     names = set(history.places.targets(site))
-    for each in () if where is None or not names else own_nodes(where.scope):
-        if where is None or not isinstance(each, ast.Call) or each.lineno < where.line:
+    if where is None or not names:
+        return None
+    for each in own_nodes(where.scope):
+        if not isinstance(each, ast.Call) or each.lineno < where.line:
             continue
         keeper = definition(where.source, last_name(each.func))
         if isinstance(keeper, ast.FunctionDef):

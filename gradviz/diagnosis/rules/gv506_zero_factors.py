@@ -57,8 +57,10 @@ def _held(history: History, still: set[int]) -> Iterator[tuple[_Use, _Use]]:
         if len(factors) < 2 or not _multiplies(call) or not all(map(all_zero, factors)):
             continue
         one, two = (_zero_leaf(history, each, call.index) for each in factors)
-        pair = None if one is None or two is None else (one.tensor, two.tensor)
-        if one is None or two is None or pair is None or pair in seen:
+        if one is None or two is None:
+            continue
+        pair = one.tensor, two.tensor
+        if pair in seen:
             continue
         seen.add(pair)
         if leaves.issuperset(pair) and one.tensor != two.tensor:

@@ -96,10 +96,8 @@ def _carried(history: History) -> Iterator[_Carried]:
 
 def _hits(history: History, carried: _Carried) -> Iterator[Hit]:
     bridge, value = carried.bridge, carried.value
-    maker, second = (
-        history.once(makers).get(value.node or 0),
-        next_pass(history, bridge.index),
-    )
+    maker = history.once(makers).get(value.node or 0)
+    second = next_pass(history, bridge.index)
     if second is None or maker is None:
         return
     node = history.node(value.node)  # not read where no pass reaches it

@@ -99,23 +99,19 @@ def _hit(
     others = [s for s in dict.fromkeys(e.site for e in drop.others) if s != site]
     clearing = [history.text(site) or "Clearing", *map(history.text, others)]
     calls = learning.joined(f"`{each}`" for each in clearing)
-    step_at = history.line(step)
     when = (
-        "that pass runs again",
-        f"{step_at} steps only after several of them",
-        ("each step applies the last of them alone"),
+        f"that pass runs again, and {history.line(step)} steps only after several of "
+        "them. So each step applies the last of them alone."
     )
     if drop.again is drop.backward:
         when = (
-            "another pass runs",
-            f"{step_at} steps after that one",
-            ("the step never applies them"),
+            f"another pass runs, and {history.line(step)} steps after that one. So the "
+            "step never applies them."
         )
     return Hit(
         f"{calls} {learning.plural(len(clearing), 'throws', 'throw')} away gradients "
         f"that were never applied: those of the backward pass in "
-        f"{history.line(drop.backward.site)} are cleared before {when[0]}, and "
-        f"{when[1]}. So {when[2]}.",
+        f"{history.line(drop.backward.site)} are cleared before {when}",
         site,
         f"Clear the gradients once per step: right after {history.quoted(step)}.",
         symptom=step,

@@ -170,7 +170,7 @@ def _ends(history: History) -> list[tuple[Account, Account]]:
 
 def _pulling(history: History, first: Account, last: Account) -> Iterator[Hit]:
     """Yield the term that took a loss below 0 and can take it further without end."""
-    begun, ended = _number(first), _number(last)
+    begun, ended = _root(first.backward), _root(last.backward)
     if begun is None or ended is None or ended >= min(0.0, begun):
         return
     before = {term.line: _size(term) for term in first.lines()}
@@ -202,10 +202,6 @@ def _added(term: Term) -> float:
     if found is None or found.count != 1 or found.minimum is None or not term.weight:
         return 0.0
     return term.weight * found.minimum
-
-
-def _number(account: Account) -> float | None:
-    return _root(account.backward)
 
 
 def _size(term: Term) -> float:
